@@ -1,8 +1,8 @@
 """Quantities of annotators that all models have: accuracy, responses, and agreement of two.
 
-Some models have these among their parameters, others do not. Here they are asked of the model's one formula, with
-answers that are made up: p(state, answer | parameters) of each answer that an annotator can give to an item that nobody
-else answers, or that one other does.
+Some models have these among their parameters, others do not. Here they are asked of the model's law, or of its one
+formula with answers that are made up: p(state, answer | parameters) of each answer that an annotator can give to an
+item that nobody else answers, or that one other does.
 
 The invariant: a quantity is a function of one draw of the parameters, given the known ones. The answers that were seen
 do not enter but by that draw, except in `class_shares`.
@@ -22,7 +22,9 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
+from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import compile_formula
+from bayesanno.simulation.by_law import each_law, join_answers
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
 CLASS_SHARE = "class_share"  # of the items at hand
@@ -134,6 +136,10 @@ def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.nd
     ------
     array, shape (group, response, state)
     """
+    if isinstance(drawn.model, IndependentAnswers):
+        for law in each_law(*drawn):
+            yield join_answers(*law, who)
+        return
     n, n_labels = len(who), _part_of(drawn.data, dimension).n_labels
     annotator = np.repeat(who, n_labels, axis=0)  # (item, answer)
     asked = make_data(

@@ -1,8 +1,8 @@
 """Answers drawn again by a model, for the same design and many draws of its parameters.
 
 The invariant: a replicate has new states of the items, drawn given the draw's parameters (controls are kept), so that
-of a draw of the posterior it is a draw of other data by the same annotators. All replicates are of one compiled
-function, and are not kept: the caller says what to keep of each.
+of a draw of the posterior it is a draw of other data by the same annotators. All replicates are of the model's law or
+of one compiled function, and are not kept: the caller says what to keep of each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data, Key
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
+from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
+from bayesanno.simulation.by_law import draw_answers, each_law
 
 
 def replicate(
@@ -61,6 +63,10 @@ def replicate_with_states(
 
     The states are codes, (item,), or of several dimensions those of one after the other.
     """
+    if isinstance(model, IndependentAnswers):
+        for law in each_law(model, design, draws, known):
+            yield draw_answers(*law, design, rng)
+        return
     from pytensor.graph import clone_replace, graph_inputs
 
     from bayesanno.ground.private.pytensor import RandomType

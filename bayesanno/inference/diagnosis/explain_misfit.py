@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayesanno.inference.diagnosis.gold import Errors, explain_errors
+from bayesanno.inference.diagnosis.gold import ENOUGH, Errors, explain_errors
 
 MOST_P = 0.01  # that a number of this size, or a larger one, comes about by chance: of more, nothing is said
 # The same of a number whose distribution is near normal in large tables, and skewed in small ones, where the share of
@@ -40,7 +40,8 @@ together)
     """
     said = [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
     for dimension, errors in diagnostics.get("gold", {}).items():
-        said += explain_errors(Errors(**errors), dimension)
+        if errors["n"] >= ENOUGH:
+            said += explain_errors(Errors(**errors), dimension)
     return said
 
 
