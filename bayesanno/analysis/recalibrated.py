@@ -95,7 +95,7 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
             yield np.where(known[:, None] | given, own, one.evaluate(before)[0])
     elif adjustment is not None:
         before = log_label_posterior(replace(part, latent=view.latents[part.dimension]))
-        for logs in adjustment.draw(before, part.data, n, rng):
+        for logs in adjustment.draw(before, adjustment.count(part.data), n, rng):
             yield None if logs is None else np.where(given, before, logs)
     else:
         yield from repeat(None, n)

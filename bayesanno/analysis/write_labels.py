@@ -13,19 +13,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.predict import predict_labels
 from bayesanno.fits.parts import tabulate_posterior
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import is_remote
+from bayesanno.inference.adjust import Adjustment, Votes, adjustments_of
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
 from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part
-from bayesanno.modeling.expectation import Logs, read_posterior
+from bayesanno.modeling.expectation import Logs, read_log_posterior
 
 if TYPE_CHECKING:
     from dask.distributed import Client
@@ -132,10 +136,11 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
             raise FitError(f"the {what} of {data.name} are not those of this fit, in the same order: fit it again")
     shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
     logs = model.log_probabilities(shares, data.on_workers.names_class)
+    adjustment = adjustments_of(FitView(fit)).get("")
 
     def write(folder: Path) -> WrittenLabels:
         with allow_large_tasks():
-            written = data.on_workers.add_up_parts(write_part, logs, data.labels, folder)
+            written = data.on_workers.add_up_parts(write_part, logs, adjustment, data.labels, folder)
         for left in folder.glob(".*.tmp"):  # by workers that were killed while they wrote
             left.unlink(missing_ok=True)
         return written
@@ -143,9 +148,16 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
     return write
 
 
-def write_part(part: Part, logs: Logs, labels: Sequence[str], folder: Path) -> WrittenLabels:
+def write_part(
+    part: Part, logs: Logs, adjustment: Adjustment | None, labels: Sequence[str], folder: Path
+) -> WrittenLabels:
     """Write the labels of a part, and return how many there are."""
-    probability, _ = read_posterior(part.items, logs)
+    log_p = read_log_posterior(part.items, logs)
+    if adjustment is not None:
+        weight = adjustment.weigh(part.by_annotator.size, part.items.names_class).reshape(-1, len(labels))
+        votes = np.concatenate([block.answers @ weight for block in part.items.blocks])[part.items.pattern]
+        log_p = adjustment.average(log_p, Votes(part.n_annotations, votes))
+    probability = np.exp(log_p)
     table = tabulate_posterior(part.names, labels, probability, part.n_annotations)
     if part.gold is not None:
         table["gold"] = pd.Series(part.gold, dtype="str")

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,11 +48,10 @@ from bayesanno.fits.parts import (
     is_given,
     label_groups,
     log_label_posterior,
-    parts_of,
     split_data,
     with_posterior,
 )
-from bayesanno.fits.storage import groups_by_dimension, read_by_dimension
+from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
 from bayesanno.fits.view import ADJUSTMENT, FitView
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.explain_misfit import DESIGN_EFFECT, agreement_is_off
@@ -68,14 +67,21 @@ CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
 DRAW = "adjustment_draw"  # not "draw": a selection of draws or chains keeps all of these
 
 
+class Votes(NamedTuple):
+    """How many answers there are to each item, (item,), and their weights for each label, (item, label)."""
+
+    n_answers: np.ndarray
+    weight: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Adjustment:
     """What the labels of one table are adjusted by.
 
     Attributes
     ----------
-    weight : float
-        pi.
+    misfit : float
+        pi, the weight of the misfit.
     correlation : array, shape (draw,)
         r.
     informedness : array, shape (annotator,)
@@ -85,19 +91,27 @@ class Adjustment:
         b: what the added answer is divided into.
     """
 
-    weight: float
+    misfit: float
     correlation: np.ndarray
     informedness: np.ndarray
     log_share: np.ndarray
     label_share: np.ndarray
 
-    def vote(self, data: AnnotationData) -> np.ndarray:
-        """Return the log of the vote on each item, (item, label): equation (3)."""
-        n_new = data.n_annotators - self.informedness.size  # whom the fit has not seen
+    def weigh(self, n_annotators: int, names_class: np.ndarray) -> np.ndarray:
+        """Return what each answer adds to the vote for each label, (annotator, response, label)."""
+        n_new = n_annotators - self.informedness.size  # whom the fit has not seen
         weight = np.concatenate([self.informedness, np.full(n_new, self.informedness.mean())]).clip(LEAST_VOTE)
-        cells = data.item * data.n_labels + data.label
-        votes = np.bincount(cells, weight[data.annotator], data.n_items * data.n_labels)
-        votes = votes.reshape(data.n_items, data.n_labels)[:, data.class_codes]  # (item, true_class)
+        weights: np.ndarray = weight[:, None, None] * names_class.T
+        return weights
+
+    def count(self, data: AnnotationData) -> Votes:
+        """Return how many answers there are to each item, and their weights for each label."""
+        weight = self.weigh(data.n_annotators, data.names_class)[data.annotator, data.label]  # (annotation, label)
+        votes = [np.bincount(data.item, of_label, minlength=data.n_items) for of_label in weight.T]
+        return Votes(np.bincount(data.item, minlength=data.n_items), np.stack(votes, axis=1))
+
+    def vote(self, votes: np.ndarray) -> np.ndarray:
+        """Return the log of the vote of weights (item, label): equation (3)."""
         found: np.ndarray = np.log(votes + self.label_share) - np.log(votes.sum(axis=1, keepdims=True) + 1)
         return found
 
@@ -110,26 +124,24 @@ class Adjustment:
         tempered: np.ndarray = log_softmax(self.log_share + odds / effect[:, :, None], axis=2)
         return tempered
 
-    def average(self, logs: np.ndarray, data: AnnotationData) -> np.ndarray:
+    def average(self, logs: np.ndarray, votes: Votes) -> np.ndarray:
         """Return the adjusted log probabilities of items, from those of the model (item, label): equation (1)."""
-        n_answers, vote = np.bincount(data.item, minlength=data.n_items), self.vote(data)
         n_parts = 1 + 8 * logs.size * self.correlation.size // CHUNK_BYTES
         rows = np.array_split(np.arange(len(logs)), min(n_parts, max(1, len(logs))))
-        tempered = np.concatenate([average_logs(self.temper(logs[each], n_answers[each])) for each in rows])
-        return _mix(logs, _mix(tempered, vote, VOTE_WEIGHT), self.weight)
+        tempered = np.concatenate([average_logs(self.temper(logs[each], votes.n_answers[each])) for each in rows])
+        return _mix(logs, _mix(tempered, self.vote(votes.weight), VOTE_WEIGHT), self.misfit)
 
-    def draw(self, logs: np.ndarray, data: AnnotationData, n: int, rng: np.random.Generator) -> Iterator[Any]:
+    def draw(self, logs: np.ndarray, votes: Votes, n: int, rng: np.random.Generator) -> Iterator[Any]:
         """Yield n times what labels are drawn from: log probabilities (item, label), or None, for the model's own."""
-        n_answers, vote = np.bincount(data.item, minlength=data.n_items), self.vote(data)
-        for is_misfit in rng.random(n) < self.weight:
-            r = rng.choice(self.correlation)
-            one = replace(self, correlation=np.array([r]))
-            yield _mix(one.temper(logs, n_answers)[0], vote, VOTE_WEIGHT) if is_misfit else None
+        vote = self.vote(votes.weight)
+        for is_misfit in rng.random(n) < self.misfit:
+            one = replace(self, correlation=rng.choice(self.correlation, 1))
+            yield _mix(one.temper(logs, votes.n_answers)[0], vote, VOTE_WEIGHT) if is_misfit else None
 
     def worth(self, n_answers: float) -> float:
         """Return the mean power of the likelihood of n answers, in (0, 1]: 1 where nothing is adjusted."""
         tempered = float((1 / (1 + max(0.0, n_answers - 1) * self.correlation)).mean())
-        return 1 - self.weight * (1 - tempered)
+        return 1 - self.misfit * (1 - tempered)
 
 
 def _mix(logs: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
@@ -173,19 +185,21 @@ def find_adjustment(part: FitPart, misfit: Misfit) -> Adjustment | None:
     return Adjustment(weight, correlation, misfit.errors.informedness, np.log(shares / shares.sum()), label_share)
 
 
-def adjust_labels(tree: xr.DataTree, misfits: Sequence[Misfit]) -> None:
-    """Add to a fit its adjusted labels, if any are; and to what was found of a table, what was done."""
-    parts = {part.dimension: part for part in parts_of(FitView(tree))}
+def adjust_labels(tree: xr.DataTree, parts: Sequence[FitPart], misfits: Sequence[Misfit]) -> None:
+    """Add to a fit what its labels are adjusted by, if anything, and the adjusted labels of the items that it holds.
+
+    What was done is added to what was found of a table. `parts` have the items that were looked at.
+    """
     adjusted, adjustments = [], {}
     for misfit in misfits:
-        part = parts[misfit.found["dimension"]]
+        (part,) = (one for one in parts if one.dimension == misfit.found["dimension"])
         adjustment = find_adjustment(part, misfit)
         if adjustment is None:
             continue
         n = misfit.found["errors"]["n_answers"]
         r = float(adjustment.correlation.mean())
-        misfit.found["adjustment"] = {"weight": adjustment.weight, "correlation": r, "worth": n / (1 + (n - 1) * r)}
-        adjusted.append(adjust_part(part, adjustment))
+        misfit.found["adjustment"] = {"weight": adjustment.misfit, "correlation": r, "worth": n / (1 + (n - 1) * r)}
+        adjusted += [] if is_on_dask(tree) else [adjust_part(part, adjustment)]
         adjustments[part.dimension] = tabulate_adjustment(part, adjustment)
     for path, group in (label_groups(adjusted) | groups_by_dimension(ADJUSTMENT, adjustments)).items():
         tree[path] = xr.DataTree(group)
@@ -194,7 +208,7 @@ def adjust_labels(tree: xr.DataTree, misfits: Sequence[Misfit]) -> None:
 def adjust_part(part: FitPart, adjustment: Adjustment) -> FitPart:
     """Return a part with adjusted probabilities in place of the model's."""
     before = log_label_posterior(part)
-    after = np.where(is_given(part)[:, None], before, adjustment.average(before, part.data))
+    after = np.where(is_given(part)[:, None], before, adjustment.average(before, adjustment.count(part.data)))
     return replace(part, latent=with_posterior(part, after))
 
 
@@ -212,7 +226,7 @@ def tabulate_adjustment(part: FitPart, adjustment: Adjustment) -> xr.Dataset:
     """Return an adjustment as variables of the group that holds it."""
     dim = str(part.posterior.dims[1])
     variables: dict[str, Any] = {
-        "weight": ((), adjustment.weight),
+        "misfit": ((), adjustment.misfit),
         "correlation": ((DRAW,), adjustment.correlation),
         "informedness": (("annotator",), adjustment.informedness),
         "log_share": ((dim,), adjustment.log_share),
@@ -227,6 +241,6 @@ def adjustments_of(view: FitView) -> dict[str, Adjustment]:
         return {}
     names = ("correlation", "informedness", "log_share", "label_share")
     return {
-        dimension: Adjustment(float(group["weight"]), *(group[name].values for name in names))
+        dimension: Adjustment(float(group["misfit"]), *(group[name].values for name in names))
         for dimension, group in read_by_dimension(view.tree, ADJUSTMENT).items()
     }

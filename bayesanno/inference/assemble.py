@@ -6,10 +6,11 @@ The invariant: `compute` says nothing, and `finish` warns of all that the diagno
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
 from typing import Any
 
-from bayesanno.fits.parts import parts_of
+from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
     data_groups,
@@ -38,6 +39,15 @@ from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import Drawn
+
+
+@singledispatch
+def parts_to_check(_data: Any, view: FitView, _random_seed: Sequence[int]) -> list[FitPart]:
+    """Return the answers that are compared with those that a fit predicts, with the posterior of their items.
+
+    They are all that a fit holds; of annotations on a cluster, some of them.
+    """
+    return parts_of(view)
 
 
 def compute(
@@ -125,12 +135,15 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
     if check:
         known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
         seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
-        misfits = measure_misfit(Drawn(model, data, groups["posterior"], known), seeds)
+        parts = parts_to_check(data, FitView(tree), seeds)
+        answers = data if "latent" in groups else parts[0].data
+        misfits = measure_misfit(Drawn(model, answers, groups["posterior"], known), seeds)
         if attrs.get("adjust", 1):
-            adjust_labels(tree, misfits)
+            adjust_labels(tree, parts, misfits)
         found["misfit"] = [one.found for one in misfits]
-        counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
-        found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
+        if "latent" in groups:
+            counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
+            found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
     warn_of_results(groups, found)
     if check:  # and not where it was said before, of the same draws
         for problem in explain_misfit(found):

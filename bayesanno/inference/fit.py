@@ -94,7 +94,7 @@ def fit(
         `bayesanno.inference.relabelling.align`.
     check : bool
         Whether to compare the answers with those that the fit predicts, which takes about a second; the diagnostics
-        have the result as `misfit`. Fits on a cluster are not checked.
+        have the result as `misfit`. On a cluster, some of the items are compared.
     adjust : bool
         Whether to adjust the probabilities of labels for what the check finds; see `bayesanno.inference.adjust`. The
         group `labels` then holds what all tables of labels read, and `latent` the model's own.
@@ -196,12 +196,11 @@ def fit(
             )
     made_by = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
     how: dict[str, Any] = {} if adjust else {"adjust": 0}
-    has_answers = not isinstance(answers, AnnotationTotals)
     return finish(
         model,
         answers,
         replace(results, attrs=made_by | how | dict(results.attrs)),
-        check=check and has_answers,
+        check=check,
     )
 
 

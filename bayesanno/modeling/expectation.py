@@ -326,19 +326,14 @@ def sum_log_likelihood(block: PatternBlock, log_class: np.ndarray, log_answer: n
 
 def read_items(model: HasLaw, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
     """Return p(class | answers) (item, true_class) and log p(answers) (item,)."""
-    return read_posterior(items, model.log_probabilities(shares, items.names_class))
-
-
-def read_posterior(items: Items, logs: Logs) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `read_items` does, of logs of probabilities."""
+    logs = model.log_probabilities(shares, items.names_class)
     found = [find_posterior(block.weigh_classes(*logs)) for block in items.blocks]
     posterior, log_likelihood = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return posterior[items.pattern], log_likelihood[items.pattern]
 
 
-def read_log_posterior(model: HasLaw, items: Items, shares: Shares) -> np.ndarray:
+def read_log_posterior(items: Items, logs: Logs) -> np.ndarray:
     """Return log p(class | answers) (item, true_class), where the probability itself may be 1 or 0 as a double."""
-    logs = model.log_probabilities(shares, items.names_class)
     joint = np.concatenate([block.weigh_classes(*logs) for block in items.blocks])  # (pattern, true_class)
     with np.errstate(invalid="ignore"):  # of answers that are impossible
         found: np.ndarray = (joint - sum_classes(joint)[:, None])[items.pattern]

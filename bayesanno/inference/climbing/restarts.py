@@ -63,7 +63,8 @@ class Found:
         """The logs of `probability`, (item, true_class)."""
         items = self.problem.items
         assert isinstance(items, Items)
-        return read_log_posterior(self.problem.model, items, self.problem.e_step_shares(self.best.point))
+        shares = self.problem.e_step_shares(self.best.point)
+        return read_log_posterior(items, self.problem.model.log_probabilities(shares, items.names_class))
 
     @property
     def pattern(self) -> np.ndarray:

@@ -20,10 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.parts import ENTROPY, LOG_PROBABILITY, PROBABILITY, FitPart, measure_entropy
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import is_remote
-from bayesanno.inference.climbing.climb import items_of
+from bayesanno.inference.assemble import parts_to_check
+from bayesanno.inference.climbing.climb import items_of, require_updates
 from bayesanno.inference.dask.cluster import add_all, allow_large_tasks, check_client, explain_errors, wait_for
 from bayesanno.inference.dask.parts import (
     PartTotals,
@@ -32,8 +37,10 @@ from bayesanno.inference.dask.parts import (
     describe_part,
     itself,
     make_part,
+    take_some,
 )
 from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
+from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
 from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.partitioned import (
     coded_types,
@@ -46,7 +53,7 @@ from bayesanno.io.partitioned import (
     require_dask,
 )
 from bayesanno.io.read_options import label_names
-from bayesanno.modeling.expectation import AddsUp
+from bayesanno.modeling.expectation import AddsUp, make_blocks, read_log_posterior
 
 if TYPE_CHECKING:
     from dask.distributed import Client, Future
@@ -199,6 +206,36 @@ def _(data: DaskAnnotations) -> AddsUp:
 @design_problems.register
 def _(data: DaskAnnotations) -> list[str]:
     return describe_links(data.on_workers.add_up(link_block), data)
+
+
+@parts_to_check.register
+def _(data: DaskAnnotations, view: FitView, random_seed: Sequence[int]) -> list[FitPart]:
+    share = min(1.0, MOST_ANSWERS / max(1, data.n_annotations))
+    found = data.on_workers.add_up_parts(take_some, share, list(random_seed))
+    begin = np.cumsum([0, *(len(names) for names, *_ in found)])
+    names, gold, _, cell = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    items = tuple(map(str, names))
+    some = AnnotationData(
+        item=np.concatenate([row + first for (_, _, row, _), first in zip(found, begin[:-1], strict=True)]),
+        annotator=cell // data.n_labels,
+        label=cell % data.n_labels,
+        items=items,
+        annotators=data.annotators,
+        labels=data.labels,
+        order_declared=data.order_declared,
+        gold={item: label for item, label in zip(items, gold, strict=True) if label},
+    )
+    shares = {str(name): values.values for name, values in view.tree["e_step"].data_vars.items()}
+    model = require_updates(view.model, view.tree.attrs["method"])
+    logs = read_log_posterior(make_blocks(some), model.log_probabilities(shares, some.names_class))
+    latent = xr.Dataset(
+        {
+            name: (("item", "true_class"), values)
+            for name, values in ((PROBABILITY, np.exp(logs)), (LOG_PROBABILITY, logs))
+        },
+        coords={"item": list(items), "true_class": list(some.classes)},
+    )
+    return [FitPart(some, latent.assign({ENTROPY: ("item", measure_entropy(np.exp(logs)))}))]
 
 
 def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:

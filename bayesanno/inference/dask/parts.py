@@ -135,6 +135,21 @@ def describe_part(part: Part) -> PartTotals:
     )
 
 
+def take_some(part: Part, share: float, seed: Sequence[int]) -> list[tuple[Any, Any, np.ndarray, np.ndarray]]:
+    """Return the names, the true labels and the answers of a share of the items of a part, drawn at random.
+
+    Answers are the position of the item among those drawn, and the annotator and label as one number. The parts of a
+    table are put together by adding these lists up.
+    """
+    from scipy.sparse import vstack
+
+    rng = np.random.default_rng([*seed, part.number])
+    chosen = np.flatnonzero(rng.random(len(part.names)) < share)
+    answers = vstack([block.answers for block in part.items.blocks]).tocsr()[part.items.pattern[chosen]].tocoo()
+    gold = np.full(chosen.size, "", dtype=object) if part.gold is None else part.gold[chosen]
+    return [(np.asarray(part.names)[chosen], gold, answers.row, answers.col)]
+
+
 def count_block_labels(block: PatternBlock) -> LabelCounts:
     """Return what the skew of the answers is found from."""
     return count_labels(block.votes, block.weight)

@@ -1,0 +1,54 @@
+"""What a model whose annotations are independent given the class says of answers: arithmetic with its two tables.
+
+Other models are asked by their compiled formula and generative process, which give the same; see `quantities` and
+`replicate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bayesanno.ground.draw import draw_codes
+from bayesanno.ground.lazy import xr
+from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.independent import IndependentAnswers
+
+
+def each_law(
+    model: AnnotationModel, data: Any, draws: xr.Dataset, known: Mapping[str, np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield p(class) and p(answer | annotator, class) of each draw, (true_class,) or (item, ...) and (annotator, ...).
+
+    The second is of shape (annotator, response, true_class).
+    """
+    values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
+    assert isinstance(model, IndependentAnswers)
+    flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}  # (sample, ...)
+    for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
+        p = Parameters({name: array[sample] for name, array in flat.items()} | dict(known))
+        of_class, of_answer = model.law(p, data.names_class.T)
+        yield of_class, np.broadcast_to(of_answer, (data.n_annotators, *of_answer.shape[1:]))
+
+
+def join_answers(of_class: np.ndarray, of_answer: np.ndarray, who: np.ndarray) -> np.ndarray:
+    """Return p(class, answer) if each group of annotators (group, annotator) gives an item of its own the same answer.
+
+    Shape (group, response, true_class). Where the prior of the class depends on the item, it is the mean.
+    """
+    prior = of_class.mean(axis=0) if of_class.ndim == 2 else of_class
+    joint: np.ndarray = prior * of_answer[who].prod(axis=1)
+    return joint
+
+
+def draw_answers(
+    of_class: np.ndarray, of_answer: np.ndarray, design: Any, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the answers of a design, (annotation,), and the classes of its items, (item,), which controls keep."""
+    known = design.control_codes
+    drawn = draw_codes(np.broadcast_to(of_class, (design.n_items, of_class.shape[-1])), rng)
+    true_class = np.where(known >= 0, known, drawn)
+    return draw_codes(of_answer[design.annotator, :, true_class[design.item]], rng), true_class
