@@ -141,7 +141,7 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
 
 
 def _have_equal_labels(one: FitView, other: FitView) -> bool:
-    return all(latent.equals(other.latents[name]) for name, latent in one.latents.items())
+    return all(labels.equals(other.labels[name]) for name, labels in one.labels.items())
 
 
 def _leave_one_out(name: str, view: FitView) -> Any:

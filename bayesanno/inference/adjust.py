@@ -21,7 +21,7 @@ v   The vote. Answers weigh what their annotator's informedness is, the probabil
 Why the vote: tempering treats errors as alike in all pairs of annotators and items, and what correlates in all answers
 of an item cannot be seen in them. The vote does not depend on the model's likelihood, and its confidence grows with the
 number of votes, not exponentially. w was chosen on eleven tables with true labels, by leaving one out
-(`tests/benchmarks/adjustment.py`): from 1/2 to 4/5 the mean log score is the same to .01.
+(`tests/benchmarks/sureness.py`): from 1/2 to 4/5 the mean log score is the same to .01.
 
 What it assumes: the items are alike, but for their answers. Errors that all annotators share cannot be seen; true
 labels show them (`bayesanno.recalibrate`, which starts from here).
@@ -60,7 +60,7 @@ from bayesanno.modeling.weighing import average_logs
 
 VOTE_WEIGHT = 2 / 3  # w: two parts vote, one part model
 LEAST_SURE = 3.0  # log odds against a misfit where errors correlate as predicted
-LEAST_WEIGHT = 0.01  # of a misfit: of less, labels stay as they are
+LEAST_WEIGHT = 0.1  # of a misfit: of less, labels stay as they are (z below 1.3)
 LEAST_VOTE = 0.02  # of an annotator whose answers are no better than chance
 MOST_LOG = -700.0  # what is impossible by the model is at least so improbable: it can be tempered
 CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
@@ -166,7 +166,7 @@ def weigh_misfit(found: Mapping[str, Any], correlation: np.ndarray) -> float:
     if agreement_is_off(found):
         return 1.0
     errors = found["errors"]
-    effect = max(0.0, errors["n_answers"] - 1) * correlation.mean()
+    effect = max(0.0, (errors["n_answers"] - 1) * correlation.mean())
     evidence = expit(max(0.0, errors["z"]) ** 2 / 2 - LEAST_SURE)
     return float(evidence * min(1.0, effect / (DESIGN_EFFECT - 1)))
 

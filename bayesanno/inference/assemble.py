@@ -17,6 +17,7 @@ from bayesanno.fits.storage import (
     free_old_fits,
     groups_by_dimension,
     hyperparameters,
+    is_on_dask,
     log_likelihood_group,
     versions,
 )
@@ -136,12 +137,12 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
         known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
         seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
         parts = parts_to_check(data, FitView(tree), seeds)
-        answers = data if "latent" in groups else parts[0].data
+        answers = parts[0].data if is_on_dask(tree) else data
         misfits = measure_misfit(Drawn(model, answers, groups["posterior"], known), seeds)
         if attrs.get("adjust", 1):
             adjust_labels(tree, parts, misfits)
         found["misfit"] = [one.found for one in misfits]
-        if "latent" in groups:
+        if not is_on_dask(tree):
             counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
             found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
     warn_of_results(groups, found)

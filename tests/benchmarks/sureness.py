@@ -6,8 +6,10 @@ A table has the columns item, annotator, label, gold; each named one comes with 
 fitted by each method, and what its labels say is set beside the truth: the temperature that makes the true labels most
 probable when the log odds of the labels are divided by it (1 where labels are as sure as they should be), the mean log
 score of the true labels before and after, errors expected and made, those of the vote, and what the fit sees of itself
-without any true label: how errors on an item correlate, and what an item's answers are worth. Of NUTS also elpd by
-PSIS-LOO, R-hat and seconds. With --controls 0.1 the truth of one item in ten is given, and scores are of the others.
+without any true label: how errors on an item correlate, and what an item's answers are worth. The same scores are
+given of the model's own labels (model_), before they are adjusted for that, and of a smoothed vote (vote_), which
+adds half an answer to each label. Of NUTS also elpd by PSIS-LOO, R-hat and seconds. With --controls 0.1 the truth of
+one item in ten is given, and scores are of the others.
 """
 
 from __future__ import annotations
@@ -47,10 +49,21 @@ def control(data: ba.AnnotationData, share: float, seed: int) -> ba.AnnotationDa
     return replace(data, controls={item: data.gold[item] for item in given.tolist()})
 
 
-def score(fit: object, data: ba.AnnotationData) -> dict[str, float]:
-    """Return what labels say beside the truth, of the items whose truth is known and was not given."""
+def score_all(fit: object, data: ba.AnnotationData) -> dict[str, float]:
+    """Return the scores of the fit's labels, of the model's own, and of a smoothed vote."""
+    own = fit["latent"]["log_probability"].values
+    given = fit["labels"]["log_probability"].values if "labels" in fit.children else own
+    votes = data.votes[:, data.class_codes] + 0.5
+    by_vote = np.log(votes / votes.sum(axis=1, keepdims=True))
+    scores = {"": score(given, data), "model_": score(own, data), "vote_": score(by_vote, data)}
+    names = ("accuracy", "log_score", "temperature", "expected")
+    return scores[""] | {f"{of}{name}": scores[of][name] for of in ("model_", "vote_") for name in names}
+
+
+def score(log_p: np.ndarray, data: ba.AnnotationData) -> dict[str, float]:
+    """Return what labels (item, label) say beside the truth, of the items whose truth is known and was not given."""
     known = (data.gold_codes >= 0) & (data.control_codes < 0)
-    log_p, truth = fit["latent"]["log_probability"].values[known], data.gold_codes[known]
+    log_p, truth = log_p[known], data.gold_codes[known]
     rows = np.arange(truth.size)
     held = np.where(np.isneginf(log_p), IMPOSSIBLE, log_p)
 
@@ -117,7 +130,7 @@ def run(options: argparse.Namespace) -> pd.DataFrame:
                 name = source.split("/")[-1].split(".")[0]
                 rows.append(
                     {"table": name, "model": model, "method": method}
-                    | score(fit, data)
+                    | score_all(fit, data)
                     | sampled(fit)
                     | look(fit)
                     | {"warned": warned}

@@ -9,8 +9,9 @@ import bayesanno as ba
 from bayesanno.analysis.residuals import mean_answers
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.errors import correlate_errors
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
-from bayesanno.inference.diagnosis.misfit import correlate_errors, measure_misfit
+from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.simulation.quantities import Drawn
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
@@ -57,13 +58,14 @@ def test_copies_are_seen_and_named(copies, method):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit = ba.fit("model_b", copies, method=method, **QUICK)
-    (said,) = [str(one.message) for one in caught if one.category is ba.MisfitWarning]
+    said, *_ = [str(one.message) for one in caught if one.category is ba.MisfitWarning]
     assert "pairs of annotators agree beyond" in said
-    assert "too sure" in said
+    assert "are adjusted for that" in said
     assert len(said.splitlines()) == 1
     (found,) = misfit_of(fit)
-    labels = ba.label_table(fit)
-    assert (labels["label"] != labels["gold"]).sum() > 10 * (1 - labels["probability"]).sum()  # far too sure
+    own = fit["latent"]["probability"].values
+    made = (own.argmax(axis=1) != copies.gold_codes).sum()
+    assert made > 10 * (1 - own.max(axis=1)).sum()  # the model's own labels are overconfident
     assert found["pairs"]["close"] >= 8
     assert found["errors"]["z"] > 5
     assert found["errors"]["worth"] < 6 < found["errors"]["n_answers"] == 10
@@ -74,7 +76,7 @@ def test_answers_that_the_model_made_are_not_warned_of():
         design = ba.make_design(items=150, annotators=8, labels=["a", "b", "c"], per_item=(3, 6), random_seed=seed)
         data, _ = ba.simulate("model_b", design, random_seed=seed)
         fit = _quiet_fit("model_b", data, method="vb")
-        assert not explain_misfit(ba.diagnostics_of(fit))
+        assert not explain_misfit({"misfit": misfit_of(fit)})
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,8 @@ def test_the_crowd_is_not_warned_of_and_check_false_says_nothing(tickets):
 def test_the_same_seed_sees_the_same(copies):
     view = view_of(_quiet_fit("one_coin", copies, method="vb"))
     drawn = Drawn(view.model, view.data, view.posterior, view.known)
-    assert measure_misfit(drawn, 3) == measure_misfit(drawn, 3) != measure_misfit(drawn, 4)
+    one, again, other = ([each.found for each in measure_misfit(drawn, seed)] for seed in (3, 3, 4))
+    assert one == again != other
 
 
 def _quiet_fit(model, data, **settings):
@@ -125,8 +128,11 @@ def test_relabelling_does_not_repeat_the_warning(copies):
     assert misfit_of(again) == misfit_of(fit)
 
 
-def test_one_point_does_not_look(tickets):
-    assert "misfit" not in ba.diagnostics_of(_quiet_fit("mace", tickets, method="em"))
+def test_one_point_looks_as_draws_do(copies, tickets):
+    found, near = (misfit_of(_quiet_fit("model_b", copies, method=method))[0] for method in ("em", "vb"))
+    assert found["errors"]["correlation"] == pytest.approx(near["errors"]["correlation"], abs=0.05)
+    assert found["pairs"]["close"] >= 8
+    assert not explain_misfit(ba.diagnostics_of(_quiet_fit("mace", tickets, method="em")))
 
 
 def test_errors_that_correlate_are_measured(rng):
@@ -203,6 +209,6 @@ def test_large_tables_are_sampled(monkeypatch, copies):
     view = view_of(_quiet_fit("one_coin", copies, method="vb"))
     drawn = Drawn(view.model, view.data, view.posterior, view.known)
     monkeypatch.setattr("bayesanno.inference.diagnosis.misfit.MOST_ANSWERS", 500)
-    (found,) = measure_misfit(drawn, 1)
+    found = measure_misfit(drawn, 1)[0].found
     assert found["errors"]["n_answers"] == 10
     assert found["pairs"]["named"][0]["n"] == 200  # of pairs, all items

@@ -139,16 +139,18 @@ def test_fewer_draws_of_difficult_items_choose_as_good_pairs(monkeypatch, rng):
 
 
 @pytest.mark.filterwarnings("ignore:the approximation is far")
-def test_misfit_warns_unless_the_fit_was_recalibrated():
+def test_misfit_warns_unless_labels_are_adjusted_or_recalibrated():
     clique = simulate_clique(np.random.default_rng(1), items=200, clique=6, copies=0.9)[0]
     with pytest.warns(ba.MisfitWarning):
-        fit = ba.fit("model_b", clique, **QUICK | {"check": True})
-    honest = ba.recalibrate(fit)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ba.MisfitWarning)
-        asked = make_askable(honest, "this test", np.random.default_rng(1))
-    table = ba.label_table(honest)
-    np.testing.assert_allclose(asked.states.probability.max(axis=1), table["probability"], atol=1e-4)
-    assert np.abs(table["probability"] - ba.label_table(fit)["probability"]).max() > 0.01
+        fit = ba.fit("model_b", clique, **QUICK | {"check": True, "adjust": False})
+    with pytest.warns(ba.MisfitWarning):
+        adjusted = ba.fit("model_b", clique, **QUICK | {"check": True})
+    for honest in (ba.recalibrate(fit), adjusted, ba.recalibrate(adjusted)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ba.MisfitWarning)
+            asked = make_askable(honest, "this test", np.random.default_rng(1))
+        table = ba.label_table(honest)
+        np.testing.assert_allclose(asked.states.probability.max(axis=1), table["probability"], atol=1e-4)
+        assert np.abs(table["probability"] - ba.label_table(fit)["probability"]).max() > 0.01
     with pytest.warns(ba.MisfitWarning, match="takes more answers to be worth too much"):
         make_askable(fit, "suggest_annotations", np.random.default_rng(1))

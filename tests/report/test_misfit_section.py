@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.accuracy import Errors, count_errors
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.gold import Errors, count_errors, explain_errors
 from bayesanno.report.blocks import Problems, Text, Verdict
-from bayesanno.report.sections.misfit import explain_errors, judge_answers
+from bayesanno.report.sections.misfit import judge_answers
 from tests.samples import simulate_clique
 
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}

@@ -73,7 +73,7 @@ class TestPlotAnnotators:
         labels = [f"a label with $a^long name {number}" for number in range(20)]
         design = make_design(items=900, annotators=400, labels=labels, per_item=3, random_seed=1)
         data, _ = ba.simulate("mace", design, random_seed=1)
-        fit = ba.fit("one_coin", data, method="em", method_options={"restarts": 1}, **QUICK)
+        fit = ba.fit("one_coin", data, method="em", method_options={"restarts": 1}, check=False, **QUICK)
         for figure in (ba.plot_annotators(fit), ba.plot_confusion(fit)):
             assert max(figure.get_size_inches()) <= MOST_HEIGHT + 1
             assert all(len(axes.get_yticklabels()) <= 60 for axes in figure.axes)
@@ -130,7 +130,7 @@ class TestPlotConfusion:
         labels = [f"l{number}" for number in range(7)]
         design = make_design(items=60, annotators=4, labels=labels, per_item=3, random_seed=1)
         data, _ = ba.simulate("mace", design, random_seed=1)
-        fit = ba.fit("model_b", data, method="vb", draws=200, method_options={"restarts": 1}, **QUICK)
+        fit = ba.fit("model_b", data, method="vb", draws=200, method_options={"restarts": 1}, check=False, **QUICK)
         panel = ba.plot_confusion(fit, [data.annotators[0]]).axes[0]
         table = ba.summary(fit, ["confusion"])
         own = table[table["parameter"].str.startswith(f"confusion[{data.annotators[0]},") & (table["hdi94_ub"] > 0.05)]

@@ -1,0 +1,231 @@
+"""Labels adjusted for what the check of a fit finds: the formula, what it is for, and what stays as it is."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.fits.parts import log_label_posterior, parts_of, split_data
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import MisfitWarning
+from bayesanno.inference.adjust import VOTE_WEIGHT, Adjustment, adjust_labels, adjustments_of, weigh_misfit
+from bayesanno.inference.diagnosis.errors import ErrorMeasure
+from bayesanno.inference.diagnosis.misfit import Misfit
+from bayesanno.modeling.capabilities import ITEM_TYPE
+from tests.inference.draws import make_fit
+from tests.inference.test_misfit import noisy, table
+from tests.models.contract import cases, make_case
+from tests.models.guests import GUESTS
+
+QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
+
+
+def fit_quietly(model, data, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ba.fit(model, data, **QUICK | settings)
+
+
+def log_score(probability, truth):
+    return np.log(probability[np.arange(truth.size), truth]).mean()
+
+
+def probabilities(fit):
+    return view_of(fit).latent["probability"].values
+
+
+@pytest.fixture(scope="module")
+def copies():
+    """Five good annotators, and five who copy a bad one; a rare class, a control, items of one answer and of none."""
+    rng = np.random.default_rng(1)
+    truth = rng.choice(3, p=[0.6, 0.35, 0.05], size=200)
+    bad = noisy(truth, 0.6, 3, rng)
+    copied = [np.where(rng.random(200) < 0.95, bad, noisy(truth, 0.6, 3, rng)) for _ in range(5)]
+    answers = np.column_stack([*(noisy(truth, 0.75, 3, rng) for _ in range(5)), *copied])
+    answers[0, 1:] = answers[1] = -1
+    data = table(answers, truth, 3)
+    return replace(data, controls={"item 002": data.gold["item 002"], "item 001": data.gold["item 001"]})
+
+
+@pytest.fixture(scope="module", params=["em", "vb", "nuts"])
+def adjusted(request, copies):
+    return fit_quietly("model_b", copies, method=request.param)
+
+
+# ------------------------------------------------------------------------------------------------------ the formula
+
+
+def adjust_by_hand(logs, data, found):
+    """Equations (1) to (3), item by item and label by label."""
+    after = np.empty_like(logs)
+    for i in range(data.n_items):
+        rows = np.flatnonzero(data.item == i)
+        tempered = np.zeros(logs.shape[1])
+        for r in found.correlation:
+            odds = found.log_share + (logs[i].clip(-700) - found.log_share) / (1 + max(len(rows) - 1, 0) * r)
+            tempered += np.exp(odds) / np.exp(odds).sum() / len(found.correlation)
+        weight = found.informedness[data.annotator[rows]].clip(0.02)
+        votes = np.array([weight[data.label[rows] == code].sum() for code in data.class_codes])
+        vote = (votes + found.label_share) / (votes.sum() + 1)
+        after[i] = (1 - found.misfit) * np.exp(logs[i])
+        after[i] += found.misfit * ((1 - VOTE_WEIGHT) * tempered + VOTE_WEIGHT * vote)
+    return after
+
+
+def test_adjusted_labels_are_those_of_the_formula(adjusted, copies):
+    (found,) = adjustments_of(view_of(adjusted)).values()
+    assert found.misfit > 0.99
+    (part,) = split_data(copies, view_of(adjusted).latents)
+    expected = adjust_by_hand(log_label_posterior(part), copies, found)
+    free = copies.control_codes < 0
+    np.testing.assert_allclose(probabilities(adjusted)[free], expected[free], atol=1e-9)
+    assert found.label_share.sum() == pytest.approx(1)
+    assert np.exp(found.log_share).sum() == pytest.approx(1)
+    assert found.informedness[:5].min() < found.informedness[5:].max()  # the copies, whom the model takes to be right
+
+
+def test_the_weight_grows_with_the_evidence_and_with_what_it_matters():
+    def weigh(z, n, r):
+        return weigh_misfit({"errors": {"z": z, "n_answers": n}}, np.array([r]))
+
+    by_z = [weigh(z, 10.0, 0.05) for z in (-3, 0, 1, 2, 3, 5)]
+    assert by_z == sorted(by_z)
+    assert by_z[0] == by_z[1] < 0.05
+    assert by_z[-1] > 0.99
+    by_r = [weigh(5, 10.0, r) for r in (-0.1, 0.0, 0.002, 0.005, 0.02)]
+    assert by_r == sorted(by_r)
+    assert by_r[:2] == [0, 0]
+    votes = {"p": 0.001, "observed": 0.5, "predicted": 0.2, "at_most": "2 x a"}
+    assert weigh_misfit({"errors": {"z": 0, "n_answers": 3}, "votes": votes}, np.zeros(3)) == 1
+
+
+# --------------------------------------------------------------------------------------------------- what it is for
+
+
+def test_labels_of_copies_are_about_as_sure_as_they_should_be(adjusted, copies):
+    truth, known = copies.gold_codes, copies.control_codes < 0
+    own, after = (p[known] for p in (adjusted["latent"]["probability"].values, probabilities(adjusted)))
+    assert log_score(after, truth[known]) > log_score(own.clip(1e-16), truth[known]) + 0.5
+    made = (after.argmax(axis=1) != truth[known]).sum()
+    assert (1 - own.max(axis=1)).sum() < made / 6
+    assert made / 4 < (1 - after.max(axis=1)).sum() < made * 2  # the copies are more than half: no vote sees that
+
+
+@pytest.mark.parametrize("model", ["model_b", "mace"])
+def test_labels_of_data_of_the_model_itself_stay(model):
+    """Hardly any of a probability moves, on average, and most not at all."""
+    moved = []
+    for seed in range(4):
+        design = ba.make_design(items=150, annotators=8, labels=["a", "b", "c"], per_item=(3, 6), random_seed=seed)
+        data, _ = ba.simulate(model, design, random_seed=seed)
+        fit = fit_quietly(model, data, method="vb")
+        moved.append(np.abs(probabilities(fit) - fit["latent"]["probability"].values).mean())
+    assert np.mean(moved) < 0.01
+    assert min(moved) == 0
+
+
+# ---------------------------------------------------------------------------------------------- what stays as it is
+
+
+def test_the_models_own_posterior_controls_and_empty_items_stay(adjusted, copies):
+    plain = fit_quietly("model_b", copies, method=adjusted.attrs["method"], adjust=False)
+    assert "labels" not in plain.children
+    xr.testing.assert_identical(plain["latent"].to_dataset(), adjusted["latent"].to_dataset())
+    xr.testing.assert_identical(plain["posterior"].to_dataset(), adjusted["posterior"].to_dataset())
+    assert ba.diagnostics_of(plain)["misfit"][0].keys() == {"dimension", "votes", "errors", "pairs"}
+    labels = ba.label_table(adjusted).set_index("item")
+    np.testing.assert_array_equal(
+        ba.label_table(plain)["probability"], plain["latent"]["probability"].max("true_class")
+    )
+    assert labels.loc["item 002", f"p[{copies.controls['item 002']}]"] == 1
+    assert labels.loc["item 001", f"p[{copies.controls['item 001']}]"] == 1
+    assert 0.3 < labels.loc["item 000", "probability"] < 0.95
+
+
+def test_all_that_is_read_of_labels_is_adjusted(adjusted, copies, tmp_path):
+    p, labels = probabilities(adjusted), ba.label_table(adjusted)
+    np.testing.assert_array_equal(labels[[f"p[{name}]" for name in copies.labels]], p)
+    cost = {truth: {said: float(said != truth) for said in copies.labels} for truth in copies.labels}
+    np.testing.assert_allclose(ba.decide_labels(adjusted, cost)["expected_cost"], 1 - p.max(axis=1), atol=1e-12)
+    drawn = ba.sample_labels(adjusted, random_seed=1)
+    n = drawn.sizes["chain"] * drawn.sizes["draw"]
+    if n > 1:
+        shares = np.stack([(drawn == code).mean(("chain", "draw")) for code in range(3)], axis=1)
+        np.testing.assert_allclose(shares, p, atol=4.5 * 0.5 / np.sqrt(n))
+    free = replace(copies, controls={}, gold={})
+    new = ba.predict_labels(adjusted, free)
+    near = 0.02 if adjusted.attrs["method"] == "nuts" else 0.05  # the weights of draws, and what VB takes for an item
+    rest = copies.control_codes < 0
+    assert np.abs(new["probability"].to_numpy() - labels["probability"].to_numpy())[rest].mean() < near
+    ba.save(adjusted, tmp_path / "posterior.nc")
+    pd.testing.assert_frame_equal(ba.label_table(ba.load(tmp_path)), labels)
+
+
+def test_fits_of_fewer_chains_are_adjusted_again(copies):
+    fit = fit_quietly("model_b", copies)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one, plain = ba.drop_chains(fit, [0]), ba.drop_chains(fit_quietly("model_b", copies, adjust=False), [0])
+    assert "labels" in one.children
+    assert "labels" not in plain.children
+    np.testing.assert_allclose(probabilities(one), probabilities(fit), atol=0.05)
+
+
+def test_what_was_done_is_said(copies):
+    with pytest.warns(MisfitWarning, match="the probabilities of labels are adjusted for that"):
+        fit = ba.fit("mace", replace(copies, gold={}), method="em", random_seed=1, progressbar=False)
+    done = ba.diagnostics_of(fit)["misfit"][0]["adjustment"]
+    assert done.keys() == {"weight", "correlation", "worth"}
+    assert 1 < done["worth"] < 8
+
+
+def test_gold_that_contradicts_a_fit_is_a_warning(copies):
+    """Without the adjustment the labels are overconfident; 20 true labels are needed to say so."""
+    settings = {"method": "em", "random_seed": 1, "progressbar": False, "adjust": False}
+    with pytest.warns(MisfitWarning, match=r"of 20\d? items whose true label is known are labelled wrongly, where"):
+        ba.fit("model_b", copies, **settings)
+    few = replace(copies, gold=dict(list(copies.gold.items())[:19]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ba.fit("model_b", few, **settings)
+    assert not any("whose true label is known" in str(one.message) for one in caught)
+
+
+# ----------------------------------------------------------------------------------------------- models of all kinds
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of made-up draws
+@pytest.mark.parametrize("of", [one for one in cases() if one.values[0][0] not in GUESTS])
+def test_every_model_with_classes_can_be_adjusted(of, rng):
+    case = make_case(*of)
+    data = case.designs.tiny
+    fit = make_fit(case.entry, data, case.posterior(case.draw(8, rng), 2))
+    view = view_of(fit)
+    parts = parts_of(view)
+    if any(ITEM_TYPE in part.posterior.dims or part.posterior.shape[1] == 1 for part in parts):
+        pytest.skip("items of this model have no label")
+    found = {"votes": {"p": 0.001, "observed": 0.5, "predicted": 0.2, "at_most": "1 x a"}}
+    errors = {"z": 0.0, "n_answers": 2.0}
+    misfits = [
+        Misfit(
+            {"dimension": part.dimension, "errors": errors, **found},
+            ErrorMeasure(errors, np.array([-0.1, 0.2, 0.5]), rng.random(part.data.n_annotators)),
+        )
+        for part in parts
+    ]
+    adjust_labels(fit, parts, misfits)
+    for before, after in zip(parts, parts_of(view_of(fit)), strict=True):
+        p = after.posterior.values
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+        given = np.array([item in after.data.controls for item in after.data.items])
+        np.testing.assert_array_equal(p[given], before.posterior.values[given])
+        assert np.abs(p - before.posterior.values)[~given].max() > 0.01
+        adjustment: Adjustment = adjustments_of(view_of(fit))[after.dimension]
+        assert adjustment.correlation.min() == 0
+        drawn = ba.sample_labels(fit, dimension=after.dimension or None, random_seed=1)
+        assert drawn.sizes["item"] == after.data.n_items
+    assert len(ba.label_table(fit)) == sum(part.data.n_items for part in parts)
