@@ -31,6 +31,7 @@ from bayesanno.inference.diagnosis.explain_misfit import (
     describe_misfit,
     explain_misfit,
 )
+from bayesanno.inference.diagnosis.gold import explain_gold
 from bayesanno.io.write import write_data, write_table
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasPopulation
@@ -203,7 +204,7 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
     if "climb" in found:
         yield _describe_climb(found["climb"])
         what = found["climb"]["method"]
-    if not explain_misfit(found):  # a warning has said so
+    if not explain_misfit(found) and not explain_gold(found):  # a warning has said so
         for near in filter(None, map(describe_misfit, found.get("misfit", ()))):
             yield f"the answers are as predicted: {near}"
         if "gold" in found and not found["gold"]:

@@ -27,7 +27,7 @@ from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
-from bayesanno.inference.diagnosis.gold import count_errors
+from bayesanno.inference.diagnosis.gold import count_errors, explain_gold
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.diagnosis.rare import add_rare
@@ -147,7 +147,7 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
             found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
     warn_of_results(groups, found)
     if check:  # and not where it was said before, of the same draws
-        for problem in explain_misfit(found):
+        for problem in [*explain_misfit(found), *explain_gold(found)]:
             warn(problem, MisfitWarning)
     tree.attrs["diagnostics"] = json.dumps(found)
     free_old_fits(tree)

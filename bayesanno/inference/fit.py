@@ -151,8 +151,8 @@ def fit(
     ConvergenceWarning
         If a diagnostic shows that the posterior is not reliable yet: why, and what to do.
     MisfitWarning
-        If the answers are not as the fit predicts them, so that its labels may be too sure: errors on an item are
-        correlated, pairs of annotators agree too often, or items have other numbers of votes.
+        If the answers are not as the fit predicts them: errors on an item are correlated, pairs of annotators agree too
+        often, or items have other numbers of votes. If 20 or more true labels are known and contradict the labels.
     CacheWarning
         If compiled code cannot be kept on disk, or the versions of nutpie, PyTensor or Numba are not supported: the fit
         is slower.

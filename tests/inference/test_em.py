@@ -32,7 +32,11 @@ MODELS = {
     "class_conditional": ba.models.ClassConditional(),
 }
 ONE = {"random_seed": 1, "progressbar": False}
-NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
+NOISY = pytest.mark.filterwarnings(
+    "ignore::bayesanno.ConvergenceWarning",
+    "ignore::bayesanno.IdentifiabilityWarning",
+    "ignore::bayesanno.MisfitWarning",
+)
 
 
 def em(model, data, *, initvals="auto", relabel=True, **options):

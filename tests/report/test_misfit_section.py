@@ -44,7 +44,7 @@ def test_a_fit_whose_annotators_err_together_is_doubted_first(clique_fit):
     assert not verdict.well
     assert verdict.text.startswith("The answers are not as the model predicts them")
     assert any("errors on an item correlate" in problem for problem in problems)
-    assert any("are labelled wrongly, where" in problem and "too sure" in problem for problem in problems)
+    assert any("are labelled wrongly, where" in problem and "overconfident" in problem for problem in problems)
 
 
 def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():

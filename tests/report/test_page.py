@@ -177,7 +177,7 @@ class TestWhoErrsTogether:
         table = ba.dependence_table(fit, resamples=0)
         assert f"120 items, errors of two annotators correlate by {table.loc[0, 'correlation']:.2f} (" in section
         assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in section
-        assert "The labels are therefore too sure." in section
+        assert "The labels are therefore overconfident." in section
         assert section.count("<img") == 1
         assert {"a0", "a1", "a2", "a3"} <= set(re.findall(r"<td>(a\d)</td>", section))
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayesanno.inference.diagnosis.gold import ENOUGH, Errors, explain_errors
-
 MOST_P = 0.01  # that a number of this size, or a larger one, comes about by chance: of more, nothing is said
 # The same of a number whose distribution is near normal in large tables, and skewed in small ones, where the share of
 # replicates that are larger says so:
@@ -38,11 +36,7 @@ answers are worth 4.6 independent ones; the labels are then overconfident: recal
 (bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in shared_errors, annotators err \
 together)
     """
-    said = [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
-    for dimension, errors in diagnostics.get("gold", {}).items():
-        if errors["n"] >= ENOUGH:
-            said += explain_errors(Errors(**errors), dimension)
-    return said
+    return [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
 
 
 def agreement_is_off(found: Mapping[str, Any]) -> bool:

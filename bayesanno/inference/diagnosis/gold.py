@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,6 +69,12 @@ def count_errors(part: FitPart) -> Errors | None:
     p_vote = norm.sf(worse.sum() / np.sqrt((worse**2).sum())) if worse.any() else 1.0
     vote = float((1 - by_vote).sum())
     return Errors(int(known.sum()), expected, made, float(poisson.sf(made - 1, expected)), vote, float(p_vote))
+
+
+def explain_gold(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Explain how the labels of a fit contradict true labels, if enough of these are known."""
+    each = {dimension: Errors(**found) for dimension, found in diagnostics.get("gold", {}).items()}
+    return [text for dimension, one in each.items() if one.n >= ENOUGH for text in explain_errors(one, dimension)]
 
 
 def explain_errors(errors: Errors, dimension: str = "") -> list[str]:

@@ -58,7 +58,8 @@ def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> Iterator[Pa
         f"{view.model.name} predicts, which takes them to be independent: {describe_worth(whole)}."
     ]
     if whole["correlation_low"] > (0 if by == "gold" else LITTLE):
-        sentences.append("The labels are therefore too sure.")
+        adjusted = "were adjusted for what the fit saw of that"
+        sentences.append(f"The labels {adjusted if view.is_adjusted else 'are therefore overconfident'}.")
     if by == "posterior":
         sentences.append("The fit takes errors that most annotators share as true, so dependence may be larger.")
     if pairs.empty:

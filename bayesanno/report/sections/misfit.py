@@ -8,7 +8,12 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.explain_misfit import CANNOT_SEE, describe_misfit, explain_misfit
+from bayesanno.inference.diagnosis.explain_misfit import (
+    CANNOT_SEE,
+    describe_adjustment,
+    describe_misfit,
+    explain_misfit,
+)
 from bayesanno.inference.diagnosis.gold import Errors, count_errors, explain_errors
 from bayesanno.io.alike import explain_alike
 from bayesanno.report.blocks import Heading, PageBlock, Problems, Text, Verdict
@@ -33,6 +38,8 @@ def judge_answers(view: FitView) -> Iterator[PageBlock]:
         what = "The answers are not as the model predicts them" if off else "The probabilities of labels are off"
         yield Verdict(f"{what}: read the problems below before you use the labels.", well=False)
         yield Problems([*off, *wrong])
+        for done in filter(None, map(describe_adjustment, view.diagnostics.get("misfit", []))):
+            yield Text(f"{done[0].upper()}{done[1:]}.")
     else:
         near = "; ".join(filter(None, map(describe_misfit, view.diagnostics.get("misfit", []))))
         said = f"The answers are as the model predicts them ({near})." if near else ""

@@ -34,7 +34,7 @@ def _show_one(about: dict[str, Any], table: pd.DataFrame) -> Iterator[PageBlock]
     if temperature["hdi94_lb"] <= 1 <= temperature["hdi94_ub"]:
         said = f"Labels may have been as sure as they should be: the temperature is {between}, and 1 changes nothing"
     else:
-        how = "too sure" if temperature["hdi94_lb"] > 1 else "not sure enough"
+        how = "overconfident" if temperature["hdi94_lb"] > 1 else "underconfident"
         said = f"Labels were {how}: their log odds are divided by a temperature {between}"
     yield Text(f"{said}. It was learnt from the true labels of {n}, which the fit had not used.")
     if about["remarks"]:

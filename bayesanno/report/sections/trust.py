@@ -45,11 +45,11 @@ LOG_ODDS = ", and labels whose log odds are 1.1 to 3.6 times those by NUTS on re
 def _judge(view: FitView, problems: list[str]) -> str:
     found = view.diagnostics
     if view.yields == "point":
-        sure = "" if view.is_recalibrated else LOG_ODDS
+        sure = "" if view.is_adjusted else LOG_ODDS
         what = f"A point, found by EM: estimates without intervals{sure}."
         return f"{what} {BELOW if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
-        sure = "" if view.is_recalibrated else " and labels a little surer than by NUTS"
+        sure = "" if view.is_adjusted else " and labels a little surer than by NUTS"
         what = f"Draws of an approximation: means are often good, intervals are too narrow{sure}."
         return f"{what} {BELOW if problems else ''}".strip()
     if problems:
