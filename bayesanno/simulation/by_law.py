@@ -18,6 +18,11 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.independent import IndependentAnswers
 
 
+def has_law(model: AnnotationModel) -> bool:
+    """Return whether all that a model says of answers follows from its law: no other formula takes its place."""
+    return isinstance(model, IndependentAnswers) and type(model).state_logp is IndependentAnswers.state_logp
+
+
 def each_law(
     model: AnnotationModel, data: Any, draws: xr.Dataset, known: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:

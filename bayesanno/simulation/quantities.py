@@ -22,9 +22,8 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
-from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import compile_formula
-from bayesanno.simulation.by_law import each_law, join_answers
+from bayesanno.simulation.by_law import each_law, has_law, join_answers
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
 CLASS_SHARE = "class_share"  # of the items at hand
@@ -136,7 +135,7 @@ def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.nd
     ------
     array, shape (group, response, state)
     """
-    if isinstance(drawn.model, IndependentAnswers):
+    if has_law(drawn.model):
         for law in each_law(*drawn):
             yield join_answers(*law, who)
         return

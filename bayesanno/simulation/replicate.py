@@ -18,9 +18,8 @@ from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data, Key
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
-from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.simulation.by_law import draw_answers, each_law
+from bayesanno.simulation.by_law import draw_answers, each_law, has_law
 
 
 def replicate(
@@ -63,7 +62,7 @@ def replicate_with_states(
 
     The states are codes, (item,), or of several dimensions those of one after the other.
     """
-    if isinstance(model, IndependentAnswers):
+    if has_law(model):
         for law in each_law(model, design, draws, known):
             yield draw_answers(*law, design, rng)
         return
