@@ -172,4 +172,4 @@ def tiny_fit(once_per_run):
     from tests.samples import SETTINGS, tiny_data
 
     gold = {"s1": "yes", "s2": "no", "s4": "yes"}
-    return once_per_run("tiny_fit", lambda: ba.fit("model_b", tiny_data(gold=gold), **SETTINGS))
+    return once_per_run("tiny_fit", lambda: ba.fit("model_b", tiny_data(gold=gold), adjust=False, **SETTINGS))

@@ -140,7 +140,7 @@ class TestPrevalence:
         found = {"common": [], "own": []}
         for _ in range(8):
             data, groups = simulate_groups(rng, accuracy=0.75)
-            fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
+            fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False, check=False)
             for prevalence, values in found.items():
                 with pytest.warns(PredictionWarning, match="one point"):
                     table = ba.group_table(fit, groups, use_gold=False, prevalence=prevalence, random_seed=1)
@@ -156,7 +156,7 @@ class TestPrevalence:
         frame = data.to_frame()[["item", "annotator", "label"]]
         frame = frame[~frame["item"].isin(first.values())]
         data = ba.AnnotationData.from_records(frame.to_numpy(), items=data.items, labels=data.labels)
-        fit = ba.fit("model_b", data, adjust=False, **SHORT)
+        fit = ba.fit("model_b", data, check=False, **SHORT)
         alone = groups | {item: f"unseen of {name}" for name, item in first.items()}
         table = ba.group_table(fit, groups, prevalence="own", random_seed=1)
         assert row(table, "old")["mean"] == pytest.approx(0.8, abs=0.12)

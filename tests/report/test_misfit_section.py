@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 import bayesanno as ba
 from bayesanno.fits.parts import part_of
@@ -40,10 +41,13 @@ def clique_fit(clique):
 
 
 def test_a_fit_whose_annotators_err_together_is_doubted_first(clique_fit):
-    (verdict,), problems, _ = said(clique_fit)
+    (verdict,), problems, rest = said(clique_fit)
     assert not verdict.well
     assert verdict.text.startswith("The answers are not as the model predicts them")
     assert any("errors on an item correlate" in problem for problem in problems)
+    assert "Labels are adjusted: 10 answers an item count as " in rest
+    own = ba.fit("model_b", ba.data_of(clique_fit), check=False, **QUICK)
+    _, problems, _ = said(own)
     assert any("are labelled wrongly, where" in problem and "overconfident" in problem for problem in problems)
 
 
@@ -62,10 +66,10 @@ def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
     assert rest == ""
 
 
-def test_a_point_was_not_looked_at(clique):
+def test_a_fit_that_was_not_checked_says_so(clique):
     with pytest.warns(ba.ConvergenceWarning, match=FOLLOWED):
-        fit = ba.fit("one_coin", clique, method="em", random_seed=1, progressbar=False)
-    _, problems, rest = said(fit)
+        unchecked = ba.fit("one_coin", clique, method="em", check=False, random_seed=1, progressbar=False)
+    _, problems, rest = said(unchecked)
     assert "was not compared with the answers" in rest
     assert any("are labelled wrongly" in problem for problem in problems)  # the truth tells all the same
 
@@ -74,7 +78,8 @@ def test_where_nearly_all_err_together_gold_alone_says_so():
     """Seven of nine who err by one coin look like seven who are good: no statistic of the answers can tell."""
     rng = np.random.default_rng(2)
     data = simulate_clique(rng, annotators=9, items=200, clique=7, copies=0.9, accuracy=(0.55, 0.65))[0]
-    fit = ba.fit("model_b", data, **QUICK)
+    with pytest.warns(ba.MisfitWarning, match="items whose true label is known are labelled wrongly"):
+        fit = ba.fit("model_b", data, **QUICK)
     assert not explain_misfit(ba.diagnostics_of(fit))
     (verdict,), problems, _ = said(fit)
     assert not verdict.well
@@ -103,7 +108,7 @@ def test_errors_are_counted_where_the_truth_is_known(clique_fit):
     assert errors.n == 200
     assert errors.made == (labels["label"] != labels["gold"]).sum()
     assert errors.expected == pytest.approx((1 - labels["probability"]).sum())
-    assert errors.p < 1e-6
+    assert errors.p == pytest.approx(poisson.sf(errors.made - 1, errors.expected))
     assert errors.vote == pytest.approx((1 - ba.majority_vote(part.data)["right"]).sum())
 
 
@@ -116,7 +121,7 @@ def test_errors_are_counted_where_the_truth_is_known(clique_fit):
             ["20 of 100 items whose true label is known are labelled wrongly, where 5.0 were"],
         ),
         (
-            Errors(100, 18.0, 20.0, 0.4, 9.0, 0.01),
+            Errors(100, 18.0, 20.0, 0.4, 9.0, 0.001),
             ["the majority vote makes fewer errors (9.0) than these labels (20)"],
         ),
     ],
