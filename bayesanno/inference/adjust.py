@@ -61,6 +61,7 @@ from bayesanno.modeling.weighing import average_logs
 VOTE_WEIGHT = 2 / 3  # w: two parts vote, one part model
 LEAST_SURE = 3.0  # log odds against a misfit where errors correlate as predicted
 LEAST_WEIGHT = 0.1  # of a misfit: of less, labels stay as they are (z below 1.3)
+REPEL = -2.0  # z of errors that repel each other
 LEAST_VOTE = 0.02  # of an annotator whose answers are no better than chance
 MOST_LOG = -700.0  # what is impossible by the model is at least so improbable: it can be tempered
 CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
@@ -154,6 +155,8 @@ def _mix(logs: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
 def weigh_misfit(found: Mapping[str, Any], correlation: np.ndarray) -> float:
     """Return the weight of a misfit: the logistic of z^2 / 2 - 3, times how much it matters; 1 of votes or pairs.
 
+    Votes and pairs count where errors do not repel each other: those are no sign that labels are overconfident.
+
     Examples
     --------
     >>> import numpy as np
@@ -163,9 +166,9 @@ def weigh_misfit(found: Mapping[str, Any], correlation: np.ndarray) -> float:
     """
     from scipy.special import expit
 
-    if agreement_is_off(found):
-        return 1.0
     errors = found["errors"]
+    if errors["z"] > REPEL and agreement_is_off(found):
+        return 1.0
     effect = max(0.0, (errors["n_answers"] - 1) * correlation.mean())
     evidence = expit(max(0.0, errors["z"]) ** 2 / 2 - LEAST_SURE)
     return float(evidence * min(1.0, effect / (DESIGN_EFFECT - 1)))

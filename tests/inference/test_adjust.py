@@ -101,6 +101,7 @@ def test_the_weight_grows_with_the_evidence_and_with_what_it_matters():
     assert by_r[:2] == [0, 0]
     votes = {"p": 0.001, "observed": 0.5, "predicted": 0.2, "at_most": "2 x a"}
     assert weigh_misfit({"errors": {"z": 0, "n_answers": 3}, "votes": votes}, np.zeros(3)) == 1
+    assert weigh_misfit({"errors": {"z": -5, "n_answers": 3}, "votes": votes}, np.zeros(3)) == 0
 
 
 # --------------------------------------------------------------------------------------------------- what it is for
