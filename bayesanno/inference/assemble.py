@@ -27,6 +27,7 @@ from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.followed import measure_followed
 from bayesanno.inference.diagnosis.gold import count_errors, explain_gold
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_misfit
@@ -142,6 +143,8 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
         if attrs.get("adjust", 1):
             adjust_labels(tree, parts, misfits)
         found["misfit"] = [one.found for one in misfits]
+        if found["misfit"] and "latent" in groups:
+            found["misfit"][0] |= measure_followed(data, groups["latent"])
         if not is_on_dask(tree):
             counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
             found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}

@@ -16,7 +16,6 @@ from bayesanno.report.sections.misfit import judge_answers
 from tests.samples import simulate_clique
 
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
-FOLLOWED = "the labels follow a0, a1, a2, a3, who say the same"  # the clique
 
 
 def said(fit):
@@ -36,7 +35,7 @@ def clique():
 
 @pytest.fixture(scope="module")
 def clique_fit(clique):
-    with pytest.warns(ba.ConvergenceWarning, match=FOLLOWED), pytest.warns(ba.MisfitWarning):
+    with pytest.warns(ba.MisfitWarning):
         return ba.fit("model_b", clique, **QUICK)
 
 
@@ -67,8 +66,7 @@ def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
 
 
 def test_a_fit_that_was_not_checked_says_so(clique):
-    with pytest.warns(ba.ConvergenceWarning, match=FOLLOWED):
-        unchecked = ba.fit("one_coin", clique, method="em", check=False, random_seed=1, progressbar=False)
+    unchecked = ba.fit("one_coin", clique, method="em", check=False, random_seed=1, progressbar=False)
     _, problems, rest = said(unchecked)
     assert "was not compared with the answers" in rest
     assert any("are labelled wrongly" in problem for problem in problems)  # the truth tells all the same
@@ -92,7 +90,7 @@ def test_recalibrated_labels_are_said_to_be(clique_fit):
     assert verdict.text.startswith("The labels are recalibrated by true labels")
     assert verdict.well == ("majority vote" not in problems[0])  # a temperature does not make labels right
     assert not any("are labelled wrongly" in problem for problem in problems)  # as many as expected, by now
-    assert "errors on an item correlate" in problems[-1]  # what was off is there to read
+    assert any("errors on an item correlate" in problem for problem in problems)  # what was off is there to read
 
 
 def test_names_that_may_be_one_are_repeated():

@@ -15,7 +15,6 @@ from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_other_mode, lacks_chains
-from bayesanno.inference.diagnosis.followed import explain_followed
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL, mixes
 from bayesanno.inference.diagnosis.rare import FAR
 from bayesanno.inference.diagnosis.thresholds import (
@@ -242,7 +241,7 @@ def _list(names: Sequence[str], number: int) -> str:
 
 
 def explain_votes(data: object, latent: xr.Dataset) -> list[str]:
-    """Say so where the most probable labels are those of few who share errors, or else not those of most annotators.
+    """Say so where the most probable labels are not those of most annotators.
 
     Parameters
     ----------
@@ -261,9 +260,8 @@ def explain_votes(data: object, latent: xr.Dataset) -> list[str]:
     voted = (first > second) & (data.control_codes < 0)
     n_items = int(voted.sum())
     n_equal = int((shares.argmax(axis=1) == probability.argmax(axis=1))[voted].sum())
-    followed = explain_followed(data, data.class_codes[probability.argmax(axis=1)])
-    if followed or n_items < FEWEST_VOTED or n_equal >= AGREES * n_items:
-        return followed
+    if n_items < FEWEST_VOTED or n_equal >= AGREES * n_items:
+        return []
     return [
         f"the labels are those of most annotators for {n_equal} of {n_items} items only ({n_equal / n_items:.0%}): "
         "either most annotators are wrong, or classes have swapped names, or a few who answer alike are taken for the "

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayesanno.ground.wording import enumerated
+
 MOST_P = 0.01  # that a number of this size, or a larger one, comes about by chance: of more, nothing is said
 # The same of a number whose distribution is near normal in large tables, and skewed in small ones, where the share of
 # replicates that are larger says so:
@@ -16,6 +18,9 @@ MOST_Z, MOST_SHARE = 2.33, 0.03
 SHARE_OFF = 0.05  # of the items
 SURE = 0.95  # of the weight of a misfit
 DESIGN_EFFECT = 1.1  # how many answers are worth as much as one that is independent of others
+# Annotators whom the labels follow share errors if their covariance is more than explained by so many standard errors:
+MUCH_MORE = 4.0
+EXPLAINED = 0.85  # and if at most this share of it is explained
 
 CANNOT_SEE = (
     "This check cannot show errors that all annotators of an item share, nor errors hidden by few answers per item: "
@@ -36,7 +41,8 @@ answers are worth 4.6 independent ones; the labels are then overconfident: recal
 (bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in shared_errors, annotators err \
 together)
     """
-    return [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
+    found = diagnostics.get("misfit", [])
+    return [text for one in found for text in (_explain(one), _explain_followed(one.get("followed"))) if text]
 
 
 def agreement_is_off(found: Mapping[str, Any]) -> bool:
@@ -119,6 +125,18 @@ def describe_adjustment(found: Mapping[str, Any]) -> str:
     return (
         f"{of}labels are adjusted: {found['errors']['n_answers']:.3g} answers an item count as {done['worth']:.3g}, "
         f"since errors correlate by {done['correlation']:.2g}{little}"
+    )
+
+
+def _explain_followed(followed: Mapping[str, Any] | None) -> str:
+    if followed is None or followed["z"] < MUCH_MORE or followed["explained"] > EXPLAINED:
+        return ""
+    return (
+        f"the labels follow {enumerated(followed['who'])}, who say the same on {followed['same']:.0%} of the items "
+        f"that two of them answered, while independent errors explain {max(followed['explained'], 0):.0%} of what they "
+        f"have in common (z {followed['z']:.1f}): either they share errors, as copies or prompts of one base model do, "
+        "and the model takes these for the truth, or the others share theirs; leave all but one of them out and "
+        "compare the labels, or let known labels decide (controls)"
     )
 
 

@@ -15,17 +15,15 @@ C. Spearman (1904), "General intelligence," objectively determined and measured,
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.wording import enumerated
+from bayesanno.ground.lazy import xr
 
 MOST_AWAY = 0.15  # variance of the differences to the labels, in grades: 85% are equal, where none is further off
 ANSWERED = 0.5  # of the items, by each of them
-MUCH_MORE = 4.0  # standard errors by which their covariance is more than explained
-EXPLAINED = 0.85  # of their covariance, at most
 
 
 class Followed(NamedTuple):
@@ -86,35 +84,20 @@ def find_followed(data: AnnotationData, labels: np.ndarray) -> Followed | None:
     )
 
 
-def explain_followed(data: AnnotationData, labels: np.ndarray) -> list[str]:
-    """Say so where the labels (item,) are the answers of few, who agree with each other more than is explained.
+def measure_followed(data: object, latent: xr.Dataset) -> dict[str, Any]:
+    """Return, under `followed`, what is found of the most probable labels of a fit; nothing where nothing is.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bayesanno as ba
-    >>> from bayesanno.inference.diagnosis.followed import explain_followed
-    >>> rng = np.random.default_rng(1)
-    >>> truth = rng.integers(4, size=200)
-    >>> heard = (truth + rng.integers(-1, 2, size=200)).clip(0, 3)  # by one, whom two others copy
-    >>> said = [heard, heard, heard, *((truth + rng.integers(-2, 3, size=200)).clip(0, 3) for _ in range(6))]
-    >>> records = [(f"i{i:03}", f"a{j}", str(grade)) for j, of in enumerate(said) for i, grade in enumerate(of)]
-    >>> print(*explain_followed(ba.AnnotationData.from_records(records), heard))
-    the labels follow a0, a1, a2, who say the same on 100% of the items that two of them answered, while independent \
-errors explain 68% of what they have in common (z 5.3): either they share errors, as copies or prompts of one base \
-model do, and the model takes these for the truth, or the others share theirs; leave all but one of them out and \
-compare the labels, or let known labels decide (controls)
+    Parameters
+    ----------
+    data : AnnotationData, or data of another kind, which have nothing
+    latent : xarray.Dataset
+        Of a fit: `probability` (item, true_class).
     """
+    if not isinstance(data, AnnotationData) or "true_class" not in latent["probability"].dims:
+        return {}
+    labels = data.class_codes[latent["probability"].transpose("item", "true_class").values.argmax(axis=1)]
     found = find_followed(data, labels)
-    if found is None or found.z < MUCH_MORE or found.explained > EXPLAINED:
-        return []
-    return [
-        f"the labels follow {enumerated(found.who)}, who say the same on {found.same:.0%} of the items that two of "
-        f"them answered, while independent errors explain {max(found.explained, 0):.0%} of what they have in common "
-        f"(z {found.z:.1f}): either they share errors, as copies or prompts of one base model do, and the model takes "
-        "these for the truth, or the others share theirs; leave all but one of them out and compare the labels, or let "
-        "known labels decide (controls)"
-    ]
+    return {} if found is None else {"followed": found._asdict()}
 
 
 def _mean(values: np.ndarray, annotator: np.ndarray, n: np.ndarray) -> np.ndarray:
