@@ -64,9 +64,9 @@ def dependence_table(
 ) -> pd.DataFrame:
     """Return how far annotators' errors correlate beyond the model, and how many independent answers they are worth.
 
-    A model takes errors to be independent given an item's class. Where they are not, its labels are too sure: n answers
-    are worth n / (1 + (n - 1) r) independent ones if errors correlate by r (Kish 1965, the design effect). The formulas
-    are at the head of `bayesanno.analysis.dependence`.
+    A model takes errors to be independent given an item's class. Where they are not, its labels are overconfident: n
+    answers are worth n / (1 + (n - 1) r) independent ones if errors correlate by r (Kish 1965, the design effect). The
+    formulas are at the head of `bayesanno.analysis.dependence`.
 
     Parameters
     ----------

@@ -36,11 +36,14 @@ ALMOST_NO_GAIN = 0.02  # nats an item that labels add to their frequencies
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     """Recalibrate the labels of a fit by the true labels of a few items, which the fit has not used.
 
-    Models take annotators' errors to be independent given the true label. Where annotators err together, labels are far
-    too sure, by much the same factor in the log odds of all items: temperature scaling (Guo et al. 2017), with a shift
-    for each label (Platt 1999). With p_i(k) the probability of label k by the fit, and m_k its mean over items,
+    Models take annotators' errors to be independent given the true label. Where annotators err together, labels are
+    overconfident, by much the same factor in the log odds of all items: temperature scaling (Guo et al. 2017), with a
+    shift for each label (Platt 1999). With p_i(k) the probability of label k by the fit, and m_k its mean over items,
 
         recalibrated p_i(k)  ~  m_k (p_i(k) / m_k)^(1 / T) exp(shift_k)
+
+    If the fit adjusted its labels for correlated errors (`bayesanno.inference.adjust`), p_i is adjusted, and the prior
+    of T has its median at 1: few true labels then go further. Without an adjustment that prior is wide.
 
     Temperature T and shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which the
     probabilities are averaged: 20 true labels give wide answers, not wrong ones. Items of known label have
@@ -54,7 +57,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        By any method, of annotations in memory. A recalibrated fit is recalibrated from its original labels.
+        By any method, of annotations in memory. A recalibrated fit is recalibrated from the labels before that.
     gold : mapping of item to label, Series, DataFrame or path, optional
         Known true labels, of a random part of the items: those of easy items alone would mislead. A DataFrame or a file
         has columns item and gold (or label). By default the gold that is with the fit's data. What was given to the fit
@@ -64,7 +67,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Returns
     -------
     xarray.DataTree
-        The fit with a new `latent`, and the original one in `latent_before`; the known labels among the gold of its
+        The fit with new `labels`, the model's own posterior still in `latent`; the known labels among the gold of its
         data; draws of `temperature` and `shift` in the group `recalibration`, for `known_item`; and in the attribute
         `recalibration` (JSON), for each dimension ("" where there are none): `n_known`, `temperature` (`mean`,
         `hdi94_lb`, `hdi94_ub`), `shift` (the same for each label), `items`, the mean log scores of the known labels,
@@ -139,8 +142,8 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row for the temperature and one for each label: `parameter` ("temperature", "shift[<label>]"), `mean`, `sd`,
-        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 leave labels as they were; above 1, labels were too
-        sure. With several dimensions, those of each that was recalibrated, `dimension` first.
+        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 leave labels as they were; above 1, labels were
+        overconfident. With several dimensions, those of each that was recalibrated, `dimension` first.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Temperature scaling with a posterior: a few true labels show how sure the labels of a fit should be.
 
 Models take annotators' errors to be independent given the class. Where they are not, the log odds of labels are too
-large, by much the same factor for all items (Guo et al. 2017), and the labels are far too sure.
+large, by much the same factor for all items (Guo et al. 2017), and the labels are overconfident.
 
 Generative process.  The true label of an item whose log probabilities by the fit are L_i is drawn from
 
