@@ -98,8 +98,8 @@ def plot_calibration(
     """Draw the share of labels that are right over their probability, of one fit or of several.
 
     On the diagonal a fit is calibrated; below it, it is overconfident. Points are larger where there are more items.
-    For labels in order, `cumulative` draws the share of true grades that are at most that of a label: below the diagonal,
-    grades are higher than the fit says.
+    For labels in order, `cumulative` draws the share of true grades that are at most that of a label: below the
+    diagonal, grades are higher than the fit says.
 
     Parameters
     ----------
