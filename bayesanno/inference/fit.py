@@ -114,8 +114,9 @@ def fit(
         Groups posterior, sample_stats, log_likelihood (per item), log_prior, observed_data, constant_data; latent:
         `probability`, its log `log_probability` and `probability_mcse` (item, state), `entropy` (item) in nats; and of
         NUTS convergence: bulk and tail ESS and R-hat of each parameter. Where labels were adjusted, `labels` has the
-        adjusted probabilities, and `adjustment` what they were adjusted by. The attributes hold the model and its fields,
-        the method, what it yields and its settings, the seed, versions, the data's hash, seconds and diagnostics.
+        adjusted probabilities, and `adjustment` what they were adjusted by. The attributes hold the model and its
+        fields, the method, what it yields and its settings, the seed, versions, the data's hash, seconds and
+        diagnostics.
 
         A fit by EM is one chain of one draw, without log_prior, convergence and `probability_mcse`; `lp` is the
         objective, and the diagnostics have `em`: how many restarts agree, and how far the others ended from the best.
