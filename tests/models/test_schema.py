@@ -319,6 +319,7 @@ def test_attributes_are_text_and_numbers(fitted):
         "maxdepth_reached",
         "min_bfmi",
         "misfit",
+        "gold",
         "relabelled_fraction",
     }
 

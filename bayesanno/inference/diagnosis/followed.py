@@ -93,7 +93,7 @@ def measure_followed(data: object, latent: xr.Dataset) -> dict[str, Any]:
     latent : xarray.Dataset
         Of a fit: `probability` (item, true_class).
     """
-    if not isinstance(data, AnnotationData) or "true_class" not in latent["probability"].dims:
+    if not isinstance(data, AnnotationData) or latent["probability"].sizes.get("true_class") != data.n_classes:
         return {}
     labels = data.class_codes[latent["probability"].transpose("item", "true_class").values.argmax(axis=1)]
     found = find_followed(data, labels)
