@@ -25,7 +25,9 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own reader of Parquet, pandas 3.1
 ONE = {"random_seed": 1, "progressbar": False}
 NOISY = pytest.mark.filterwarnings(
-    "ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning", "ignore::bayesanno.MisfitWarning"
+    "ignore::bayesanno.ConvergenceWarning",
+    "ignore::bayesanno.IdentifiabilityWarning",
+    "ignore::bayesanno.MisfitWarning",
 )
 
 
