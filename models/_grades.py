@@ -11,7 +11,7 @@ from bayesanno.ground.lazy import pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Votes
-from bayesanno.modeling.ops.intervals import Noise, log_between
+from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
 
 FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 ENOUGH = 3  # answers to an item: with fewer an error that all share looks like another grade
@@ -36,6 +36,15 @@ def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.Tenso
     low, high = ((end[:, None, None] - seen - severity) / sd for end in ends_of(p.width, n_labels))
     is_first, is_last = (np.equal(grade, end)[:, None, None] for end in (0, n_labels - 1))
     return log_between(low, high, noise, is_first=is_first, is_last=is_last)
+
+
+def find_information(p: Parameters, noise: Noise) -> pt.TensorVariable:
+    """Return how much an answer of each annotator says of what all perceive alike, at most: (annotator,)."""
+    ratio = (p.shared_spread / p.sd) ** 2
+    if noise == "normal":
+        return ratio
+    narrowest = p.width.min() * pt.ones_like(p.width).sum()  # in grades
+    return ratio * STEEP**2 / 4 * pt.clip(2 * p.sd / narrowest, 1, 2)  # an answer is near to one end, or to both
 
 
 def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:

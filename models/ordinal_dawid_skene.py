@@ -70,7 +70,7 @@ from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
-from bayesanno.models._grades import ends_of, explain_few, level_of, log_reported, measure_errors
+from bayesanno.models._grades import ends_of, explain_few, find_information, level_of, log_reported, measure_errors
 from bayesanno.models._order import explain_order
 
 
@@ -162,14 +162,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         return log_reported(p, answers.n_classes, z, self.noise)
 
     def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
-        if not self.shared:
-            return ()
-        ratio = (p.shared_spread / p.sd) ** 2  # (annotator,)
-        if self.noise == "normal":
-            return ((ratio, pt.zeros(())),)
-        narrowest = p.width.min() * pt.ones_like(p.width).sum()  # in grades
-        both = pt.clip(2 * p.sd / narrowest, 1, 2)  # how many ends of an interval an answer is near to at once
-        return ((ratio * both * STEEP**2 / 4, pt.zeros(())),)
+        return ((find_information(p, self.noise), pt.zeros(())),) if self.shared else ()
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         severity, sd = measure_errors(votes_of(data), self.sd_prior[0])
