@@ -7,7 +7,6 @@ import pytest
 import bayesanno as ba
 from bayesanno.ground.private.pytensor import register_with_jax
 from bayesanno.modeling import item_numbers
-from bayesanno.modeling.item_numbers import lay_nodes
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.models import ItemDifficulty, OrdinalDawidSkene, SharedErrors
 from tests.models.contract import FAST, as_posterior, said_of
@@ -129,19 +128,17 @@ def test_nodes_follow_the_sharpest_answers(rng):
 
 
 @pytest.mark.extras
-def test_jax_has_as_many_nodes_at_any_point():
-    pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
-    import pytensor
-    import pytensor.tensor as pt
+@pytest.mark.parametrize("name", ["ordinal", "shared_errors", "2pl"])
+def test_jax_has_the_density_and_the_gradient_of_numpy(name, rng):
+    """By a number of nodes of its own, which is enough unless answers are very sharp."""
+    jax = pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
+    from pymc.sampling.jax import get_jaxified_logp
 
     register_with_jax()
-    n = pt.lscalar("n")
-    nodes = lay_nodes([n])
-    of_both = [
-        pytensor.function([n], [nodes.z, pt.exp(nodes.log_weight)], mode=mode) for mode in ("JAX", "FAST_COMPILE")
-    ]
-    for asked, got in ((10, 10), (64, 64), (500, 64)):
-        (z, weight), (expected_z, expected) = of_both[0](asked), of_both[1](got)
-        used = np.asarray(weight) > 0
-        np.testing.assert_allclose(np.asarray(z)[used], expected_z, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(np.asarray(weight)[used], expected, rtol=1e-12)
+    model = ItemDifficulty(form="2pl") if name == "2pl" else MODELS[name]
+    graph = model.build(make_table(rng, **TABLES[58]))
+    point = graph.initial_point()
+    logp, slope = graph.compile_fn([graph.logp(), graph.dlogp()], mode=FAST)(point)
+    in_jax = jax.value_and_grad(get_jaxified_logp(graph))(list(point.values()))
+    np.testing.assert_allclose(in_jax[0], logp, rtol=1e-6)
+    np.testing.assert_allclose(np.concatenate([np.ravel(each) for each in in_jax[1]]), slope, rtol=1e-4, atol=1e-6)

@@ -20,6 +20,7 @@ from pytensor.tensor.shape import Reshape, SpecifyShape
 __all__ = [
     "Alloc",
     "FrozenFunctionGraph",
+    "LengthOp",
     "LoopOp",
     "MakeVector",
     "RandomType",
@@ -61,11 +62,32 @@ def _in_numba(op: LoopOp, *_: Any, **__: Any) -> tuple[Any, int]:
     return numba_njit(op.loop), op.version
 
 
+class LengthOp(LoopOp):
+    """An operation whose output's length depends on numbers: JAX, which wants all lengths beforehand, has a constant.
+
+    Attributes
+    ----------
+    constant_in_jax : array
+        What stands for the output there.
+    """
+
+    constant_in_jax: Any
+
+
 def register_with_jax() -> None:
     """Register how JAX, which need not be installed, computes operations of this kind."""
+    from pytensor.compile.mode import optdb
+    from pytensor.graph.rewriting.basic import in2out, node_rewriter
     from pytensor.link.jax.dispatch import jax_funcify
+    from pytensor.tensor import constant
+
+    @node_rewriter(None)  # type: ignore[untyped-decorator]
+    def fix_lengths(_: Any, node: Any) -> Any:
+        return [constant(node.op.constant_in_jax)] if isinstance(node.op, LengthOp) else None
 
     jax_funcify.register(LoopOp)(lambda op, *_, **__: op.in_jax)
+    if "fix_lengths" not in optdb:
+        optdb.register("fix_lengths", in2out(fix_lengths), "jax", position=0.01)  # before shapes are looked at
 
 
 def compile_source(source: str, name: str, names: Mapping[str, Any], key: str | None = None) -> Callable[..., Any]:

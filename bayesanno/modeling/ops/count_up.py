@@ -9,10 +9,10 @@ import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph import Apply
 
-from bayesanno.ground.private.pytensor import LoopOp, vectorize_node
+from bayesanno.ground.private.pytensor import LengthOp, vectorize_node
 
 
-class CountUp(LoopOp):
+class CountUp(LengthOp):
     """last -> 0, 1, ..., last; of the last of many draws, to the largest.
 
     JAX knows all lengths beforehand: there it counts to `in_jax_to` whatever the last is, and who asks looks how far.
@@ -23,6 +23,11 @@ class CountUp(LoopOp):
 
     def __init__(self, in_jax_to: int) -> None:
         self.in_jax_to = in_jax_to
+
+    @property
+    def constant_in_jax(self) -> np.ndarray:
+        """Count to the same end always."""
+        return np.arange(self.in_jax_to + 1)
 
     def make_node(self, last: Any) -> Apply:
         """Name the output's type."""
@@ -44,12 +49,6 @@ class CountUp(LoopOp):
     def loop(last):  # type: ignore[no-untyped-def]
         """Count."""
         return np.arange(last.max() + 1)
-
-    def in_jax(self, last: Any) -> Any:
-        """Count to the same end always."""
-        import jax.numpy as jnp
-
-        return jnp.arange(self.in_jax_to + 1)
 
 
 @vectorize_node.register(CountUp)  # type: ignore[untyped-decorator]
