@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +19,15 @@ from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.recalibrated import recalibrate_part, recalibrations_of, tabulate_recalibration
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import FitPart, concat_parts, is_given, label_groups, log_label_posterior, parts_of
+from bayesanno.fits.parts import (
+    LOG_PROBABILITY,
+    FitPart,
+    concat_parts,
+    is_given,
+    label_groups,
+    log_label_posterior,
+    parts_of,
+)
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import LABELS, RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
@@ -28,6 +37,7 @@ from bayesanno.inference.adjust import adjusted_parts, adjustments_of
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
+from bayesanno.modeling.posterior import recover
 
 FEW = 20  # known labels: with fewer, the temperature is uncertain
 ALMOST_NO_GAIN = 0.02  # nats an item that labels add to their frequencies
@@ -109,6 +119,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     view = view_for_table(fit)
     parts = {part.dimension: part for part in parts_to_recalibrate(view)}
     known = read_gold({dimension: part.data for dimension, part in parts.items()}, gold)
+    if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit by an earlier version
+        parts = _with_logs(view, parts)
     adjusted = adjustments_of(view)
     after, learnt, found = {name: parts[name] for name in adjusted}, {}, {}
     for dimension, labels in known.items():
@@ -190,6 +202,13 @@ def parts_to_recalibrate(view: FitView) -> list[FitPart]:
     if any(part.is_of_types for part in parts):
         refuse_types(view.model)
     return parts
+
+
+def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart]:
+    """Return the parts with the log probabilities that are computed from the draws."""
+    found = recover(view.model, view.data, view.posterior, view.known, with_log_likelihood=False).latents
+    logs = {dimension: {LOG_PROBABILITY: found[dimension][LOG_PROBABILITY]} for dimension in parts}
+    return {name: replace(part, latent=part.latent.assign(logs[name])) for name, part in parts.items()}
 
 
 # ---------------------------------------------------------------------------------------------- the known labels

@@ -55,6 +55,7 @@ from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dime
 from bayesanno.fits.view import ADJUSTMENT, FitView
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.explain_misfit import DESIGN_EFFECT, agreement_is_off
+from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.modeling.weighing import average_logs
 
@@ -81,7 +82,7 @@ class Adjustment:
 
     Attributes
     ----------
-    misfit : float
+    weight : float
         pi, the weight of the misfit.
     correlation : array, shape (draw,)
         r.
@@ -92,7 +93,7 @@ class Adjustment:
         b: what the added answer is divided into.
     """
 
-    misfit: float
+    weight: float
     correlation: np.ndarray
     informedness: np.ndarray
     log_share: np.ndarray
@@ -130,19 +131,19 @@ class Adjustment:
         n_parts = 1 + 8 * logs.size * self.correlation.size // CHUNK_BYTES
         rows = np.array_split(np.arange(len(logs)), min(n_parts, max(1, len(logs))))
         tempered = np.concatenate([average_logs(self.temper(logs[each], votes.n_answers[each])) for each in rows])
-        return _mix(logs, _mix(tempered, self.vote(votes.weight), VOTE_WEIGHT), self.misfit)
+        return _mix(logs, _mix(tempered, self.vote(votes.weight), VOTE_WEIGHT), self.weight)
 
     def draw(self, logs: np.ndarray, votes: Votes, n: int, rng: np.random.Generator) -> Iterator[Any]:
         """Yield n times what labels are drawn from: log probabilities (item, label), or None, for the model's own."""
         vote = self.vote(votes.weight)
-        for is_misfit in rng.random(n) < self.misfit:
+        for is_misfit in rng.random(n) < self.weight:
             one = replace(self, correlation=rng.choice(self.correlation, 1))
             yield _mix(one.temper(logs, votes.n_answers)[0], vote, VOTE_WEIGHT) if is_misfit else None
 
     def worth(self, n_answers: float) -> float:
         """Return the mean power of the likelihood of n answers, in (0, 1]: 1 where nothing is adjusted."""
-        tempered = float((1 / (1 + max(0.0, n_answers - 1) * self.correlation)).mean())
-        return 1 - self.misfit * (1 - tempered)
+        tempered = float(count_independent(n_answers, self.correlation).mean()) / n_answers
+        return 1 - self.weight * (1 - tempered)
 
 
 def _mix(logs: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
@@ -199,9 +200,9 @@ def adjust_labels(tree: xr.DataTree, parts: Sequence[FitPart], misfits: Sequence
         adjustment = find_adjustment(part, misfit)
         if adjustment is None:
             continue
-        n = misfit.found["errors"]["n_answers"]
         r = float(adjustment.correlation.mean())
-        misfit.found["adjustment"] = {"weight": adjustment.misfit, "correlation": r, "worth": n / (1 + (n - 1) * r)}
+        worth = float(count_independent(misfit.found["errors"]["n_answers"], r))
+        misfit.found["adjustment"] = {"weight": adjustment.weight, "correlation": r, "worth": worth}
         adjusted += [] if is_on_dask(tree) else [adjust_part(part, adjustment)]
         adjustments[part.dimension] = tabulate_adjustment(part, adjustment)
     for path, group in (label_groups(adjusted) | groups_by_dimension(ADJUSTMENT, adjustments)).items():
@@ -229,7 +230,7 @@ def tabulate_adjustment(part: FitPart, adjustment: Adjustment) -> xr.Dataset:
     """Return an adjustment as variables of the group that holds it."""
     dim = str(part.posterior.dims[1])
     variables: dict[str, Any] = {
-        "misfit": ((), adjustment.misfit),
+        "weight": ((), adjustment.weight),
         "correlation": ((DRAW,), adjustment.correlation),
         "informedness": (("annotator",), adjustment.informedness),
         "log_share": ((dim,), adjustment.log_share),
@@ -244,6 +245,6 @@ def adjustments_of(view: FitView) -> dict[str, Adjustment]:
         return {}
     names = ("correlation", "informedness", "log_share", "label_share")
     return {
-        dimension: Adjustment(float(group["misfit"]), *(group[name].values for name in names))
+        dimension: Adjustment(float(group["weight"]), *(group[name].values for name in names))
         for dimension, group in read_by_dimension(view.tree, ADJUSTMENT).items()
     }

@@ -13,11 +13,11 @@ of quadrature formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522).
 
 The spacing follows from the parameters, wherever a chain goes. Let c_j be the most information that an answer of
 annotator j has on z, the curvature of log p(v_ij | k, z). No integrand is then narrower than a normal one of precision
-1 + max_i sum_j c_j; a single answer can have a sharper edge, e. Nodes are 1.2 standard deviations of both apart:
+1 + max_i sum_j c_j; a single answer can have a sharper edge, e. Nodes are 1.1 standard deviations of both apart:
 
-    step = 1.2 / sqrt(1 + max_i sum_(j answers i) c_j + e)
+    step = 1.1 / sqrt(1 + max_i sum_(j answers i) c_j + e)
 
-A normal integrand then has a relative error of 2 exp(-2 pi^2 / 1.2^2) = 2e-6. Class probabilities are those of dense
+A normal integrand then has a relative error of 2 exp(-2 pi^2 / 1.1^2) = 2e-7. Class probabilities are those of dense
 nodes within .001, for parameters far out in their priors as well. Only what `SIZES` cut off can be coarser.
 
 The invariant: likelihood, gradient, posterior of the class and posterior of the number come from one sum over nodes in
@@ -42,7 +42,7 @@ from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.functions import BY_NUMPY, compile_draws, evaluate_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
-STEP = 1.2  # between nodes, in standard deviations of the narrowest integrand
+STEP = 1.1  # between nodes, in standard deviations of the narrowest integrand
 MOST_NUMBERS = 2**24  # of an array over items, classes and nodes
 
 

@@ -125,6 +125,13 @@ def test_recalibration_by_the_same_labels_is_repeatable(fitted, honest, known, t
         xr.testing.assert_identical(ba.recalibrate(fitted, gold), honest)
 
 
+def test_a_fit_of_an_earlier_version_has_its_logs_computed_anew(fitted, honest, known):
+    old = fitted.copy()
+    old["latent"] = old["latent"].to_dataset().drop_vars("log_probability")
+    done = ba.recalibrate(old, known)
+    np.testing.assert_allclose(done["labels"]["probability"], honest["labels"]["probability"], atol=1e-8)
+
+
 def test_a_fit_that_an_earlier_version_recalibrated_is_refused(honest, refuses):
     old = honest.copy()
     old["latent_before"] = old["latent"].copy()

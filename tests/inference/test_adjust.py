@@ -71,14 +71,14 @@ def adjust_by_hand(logs, data, found):
         weight = found.informedness[data.annotator[rows]].clip(0.02)
         votes = np.array([weight[data.label[rows] == code].sum() for code in data.class_codes])
         vote = (votes + found.label_share) / (votes.sum() + 1)
-        after[i] = (1 - found.misfit) * np.exp(logs[i])
-        after[i] += found.misfit * ((1 - VOTE_WEIGHT) * tempered + VOTE_WEIGHT * vote)
+        after[i] = (1 - found.weight) * np.exp(logs[i])
+        after[i] += found.weight * ((1 - VOTE_WEIGHT) * tempered + VOTE_WEIGHT * vote)
     return after
 
 
 def test_adjusted_labels_are_those_of_the_formula(adjusted, copies):
     (found,) = adjustments_of(view_of(adjusted)).values()
-    assert found.misfit > 0.99
+    assert found.weight > 0.99
     (part,) = split_data(copies, view_of(adjusted).latents)
     expected = adjust_by_hand(log_label_posterior(part), copies, found)
     free = copies.control_codes < 0

@@ -83,14 +83,14 @@ def test_annotators_who_turn_the_scale_round_do_not_hide_who_is_precise(rng):
 def test_nothing_is_found_where_nothing_can_be(rng):
     answers, _ = grade(rng)
     labels = answers[:, 0]
-    assert find_followed(data_of(answers, tuple("abcd"), order_declared=True), labels) is not None
+    assert find_followed(data_of(answers, tuple("abcd"), order_declared=True), labels).who == ("a00", "a01", "a02")
     assert find_followed(data_of(answers, tuple("abcd")), labels) is None  # nobody declared an order
     assert find_followed(data_of(answers, unsure=("4",)), labels) is None
     assert find_followed(data_of(answers[:, :5]), labels) is None  # most answers are theirs
     assert find_followed(data_of(answers[:, 2:]), labels) is None  # one
     assert find_followed(data_of(answers), rng.integers(4, size=200)) is None  # nobody's labels
     answers[100:, :3] = -1
-    assert find_followed(data_of(answers), labels) is not None  # half of the items
+    assert find_followed(data_of(answers), labels).who == ("a00", "a01", "a02")  # half of the items
     answers[99, :3] = -1
     assert find_followed(data_of(answers), labels) is None
 

@@ -23,6 +23,8 @@ from tests.models.references_ordinal import ordinal_log_prior, ordinal_nodes_of,
 from tests.models.references_types import (
     diligent_lazy_annotators_log_prior,
     diligent_lazy_annotators_states,
+    easy_hard_hard,
+    easy_hard_known,
     easy_hard_log_prior,
     easy_hard_states,
     nearest_to_a_half,
@@ -288,18 +290,6 @@ def model_a_log_prior(parameters: Parameters, fields: Mapping) -> float:
         rows = np.atleast_2d(parameters["frequency"])
         total += sum(dirichlet(np.full(rows.shape[1], fields["frequency_prior"])).logpdf(row) for row in rows)
     return float(total)
-
-
-def easy_hard_hard(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
-    return joint[-1] / joint.sum()
-
-
-def easy_hard_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
-    """A known label leaves the item easy with that label, or hard; it comes from the prevalence either way."""
-    kept = np.zeros_like(joint)
-    kept[control] = joint[control]
-    kept[-1] = joint[-1] * parameters["easy_prevalence"][control]
-    return kept
 
 
 REFERENCES: dict[str, Reference] = {

@@ -23,8 +23,8 @@ def form_of(fields: Mapping) -> str:
 
 
 def nodes_within(reach: float, total: float, most: int) -> int:
-    """How many nodes lie to either side: steps of 1.2 standard deviations of an integrand of this precision."""
-    n = reach / 1.2 * np.sqrt(total)
+    """How many nodes lie to either side: steps of 1.1 standard deviations of an integrand of this precision."""
+    n = reach / 1.1 * np.sqrt(total)
     return int(np.ceil(n)) if n < most else most
 
 

@@ -44,7 +44,7 @@ def ordinal_nodes_of(fields: Mapping) -> Callable[[Parameters, Sequence[Said]], 
             if fields["noise"] == "logistic":
                 near = 2 * parameters["sd"] / (min(parameters["width"]) * len(parameters["width"]))
                 each = each * np.pi**2 / 12 * np.clip(near, 1, 2)
-        n = 8 / 1.2 * np.sqrt(1 + max(sum(each[j] for j, _ in said) for said in table))
+        n = 8 / 1.1 * np.sqrt(1 + max(sum(each[j] for j, _ in said) for said in table))
         return {"n_z": int(np.ceil(n)) if n < 1000 else 1000}
 
     return nodes

@@ -35,6 +35,18 @@ def easy_hard_states(parameters: Parameters, said: Said) -> np.ndarray:
     return joint
 
 
+def easy_hard_hard(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    return joint[-1] / joint.sum()
+
+
+def easy_hard_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
+    """A known label leaves the item easy with that label, or hard; it comes from the prevalence either way."""
+    kept = np.zeros_like(joint)
+    kept[control] = joint[control]
+    kept[-1] = joint[-1] * parameters["easy_prevalence"][control]
+    return kept
+
+
 def easy_hard_log_prior(parameters: Parameters, fields: Mapping) -> float:
     n_labels = len(parameters["easy_prevalence"])
     total = beta(*fields["hard_prior"]).logpdf(parameters["hard_fraction"])

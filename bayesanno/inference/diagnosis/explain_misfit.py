@@ -116,15 +116,15 @@ def describe_adjustment(found: Mapping[str, Any]) -> str:
     >>> from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment
     >>> done = {"weight": 1.0, "correlation": 0.05, "worth": 13.4}
     >>> describe_adjustment({"dimension": "", "errors": {"n_answers": 39.0}, "adjustment": done})
-    'labels are adjusted: 39 answers an item count as 13.4, since errors correlate by 0.05'
+    'labels are adjusted: 39 answers an item count as 13.4 (errors correlate by 0.05), averaged with the vote'
     """
     if "adjustment" not in found:
         return ""
     done, of = found["adjustment"], f"{found['dimension']}: " if found["dimension"] else ""
     little = f" (with weight {done['weight']:.2g}, as this is uncertain)" if done["weight"] < SURE else ""
     return (
-        f"{of}labels are adjusted: {found['errors']['n_answers']:.3g} answers an item count as {done['worth']:.3g}, "
-        f"since errors correlate by {done['correlation']:.2g}{little}"
+        f"{of}labels are adjusted: {found['errors']['n_answers']:.3g} answers an item count as {done['worth']:.3g} "
+        f"(errors correlate by {done['correlation']:.2g}), averaged with the vote{little}"
     )
 
 

@@ -12,7 +12,7 @@ from bayesanno.fits.parts import FitPart
 from bayesanno.ground.wording import counted
 
 MOST_P = 0.01  # that labels are overconfident by chance
-MOST_P_VOTE = 0.01  # that they are worse than the vote by chance
+MOST_P_VOTE = 0.05  # that they are worse than the vote by chance
 ENOUGH = 20  # known labels: of fewer, no fit warns
 
 
