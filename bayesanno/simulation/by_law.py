@@ -23,6 +23,12 @@ def has_law(model: AnnotationModel) -> bool:
     return isinstance(model, IndependentAnswers) and type(model).state_logp is IndependentAnswers.state_logp
 
 
+def stack_samples(draws: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return the values of each variable, the draws of all chains one after the other: (sample, ...)."""
+    values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
+    return {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}
+
+
 def each_law(
     model: AnnotationModel, data: Any, draws: xr.Dataset, known: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -30,9 +36,8 @@ def each_law(
 
     The second is of shape (annotator, response, true_class).
     """
-    values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
     assert isinstance(model, IndependentAnswers)
-    flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}  # (sample, ...)
+    flat = stack_samples(draws)
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
         p = Parameters({name: array[sample] for name, array in flat.items()} | dict(known))
         of_class, of_answer = model.law(p, data.names_class.T)

@@ -19,7 +19,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data, Key
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.simulation.by_law import draw_answers, each_law, has_law
+from bayesanno.simulation.by_law import draw_answers, each_law, has_law, stack_samples
 
 
 def replicate(
@@ -70,8 +70,7 @@ def replicate_with_states(
 
     from bayesanno.ground.private.pytensor import RandomType
 
-    values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
-    values = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}  # (sample, ...)
+    values = stack_samples(draws)
     symbols = {name: pt.tensor(name, shape=(None,) * (array.ndim - 1)) for name, array in values.items()}
     symbols |= {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
     arrays = index_arrays(model, design, find_patterns(model, design))

@@ -88,7 +88,7 @@ def judge(fit: object, gold: dict[str, str], n_known: int, seed: int) -> dict[st
 
 def _score(fit: object, gold: dict[str, str], items: list[str]) -> float:
     """Return the mean log score of items, by the logs that the fit holds: probabilities may be 0 as doubles."""
-    logs = fit["latent"]["log_probability"].to_pandas()
+    logs = fit["labels" if "labels" in fit.children else "latent"]["log_probability"].to_pandas()
     return float(np.mean([logs.at[item, gold[item]] for item in items]))
 
 
