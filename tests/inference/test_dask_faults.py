@@ -79,9 +79,9 @@ class TestWorkers:
         fit = ba.fit("mace", there, method="em", **SETTINGS)
         add_up_parts = there.on_workers.add_up_parts
 
-        def leave_half(of_part, logs, labels, unfinished):
+        def leave_half(of_part, logs, adjustment, labels, unfinished):
             (unfinished / ".part.00000.parquet.lost.tmp").touch()
-            return add_up_parts(of_part, logs, labels, unfinished)
+            return add_up_parts(of_part, logs, adjustment, labels, unfinished)
 
         monkeypatch.setattr(there.on_workers, "add_up_parts", leave_half)
         ba.write_labels(fit, there, tmp_path / "labels")
