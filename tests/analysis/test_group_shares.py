@@ -179,8 +179,8 @@ class TestPrevalence:
         assert row(table, "old")["mean"] == pytest.approx(p[inside].mean(), abs=0.01)
 
     def test_a_model_without_one_says_so(self, refuses, grouped):
-        model, settings = ba.models.MACE(class_prior="uniform"), {"random_seed": 1, "progressbar": False, "check": False}
-        fit = ba.fit(model, ba.data_of(grouped[0]), method="em", **settings)
+        settings = {"method": "em", "random_seed": 1, "progressbar": False, "check": False}
+        fit = ba.fit(ba.models.MACE(class_prior="uniform"), ba.data_of(grouped[0]), **settings)
         with refuses(FitError, match="mace has no prevalence, so groups cannot have their own"):
             ba.group_table(fit, grouped[1], prevalence="own")
         with pytest.warns(PredictionWarning, match="leave out what is uncertain of annotators"):
