@@ -98,7 +98,7 @@ def fit_on_dask(
             client,
             item=options.item,
             annotator=options.annotator,
-            label=options.columns["label"],
+            label=options.roles["label"],
             gold=options.gold,
             labels=options.labels,
         )

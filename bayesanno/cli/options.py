@@ -98,6 +98,21 @@ DATA_OPTIONS: dict[str, Any] = {
     "predictions": _flag("predictions", "Of an export: answers of models are answers too, each model an annotator."),
     "multi_label": _flag("multi-label", "Of an export: a yes or no to each label, where an answer may have several."),
     "drop_rejected": _flag("drop-rejected", "Of an export: leave out the answers that were rejected."),
+    "split": Annotated[
+        str | None, typer.Option(metavar="TEXT", help='What separates several labels in one cell, as "|".')
+    ],
+    "missing": Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Answers that stand for a missing one, as NA,-1.")
+    ],
+    "columns": Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="The annotators' columns of a wide table; others are left out."),
+    ],
+    "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
+    "transpose": _flag("transpose", "A row of a table is an annotator, a column an item."),
+    "encoding": Annotated[
+        str | None, typer.Option(metavar="NAME", help="The encoding of a text file, as latin-1; by default UTF-8.")
+    ],
     "positive": Annotated[
         str | None,
         typer.Option(metavar="LABEL", help="The positive label; all others are negative (models of two labels)."),
@@ -106,7 +121,8 @@ DATA_OPTIONS: dict[str, Any] = {
     "trials": _column("The column of all answers (counts)."),
 }
 OF_MODELS = ("controls", "add", "positive", "successes", "trials")  # commands that need no model do not have them
-DEFAULTS = {"format": "auto", **dict.fromkeys(("drop_unsure", "predictions", "multi_label", "drop_rejected"), False)}
+FLAGS = ("drop_unsure", "predictions", "multi_label", "drop_rejected", "no_header", "transpose")
+DEFAULTS = {"format": "auto", **dict.fromkeys(FLAGS, False)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,9 +210,10 @@ def gather_options(
     DataError
         As for `ReadOptions`.
     """
-    columns = (label,) if isinstance(label, str) else tuple(label or ())
+    named = (label,) if isinstance(label, str) else tuple(label or ())
     said = {name: value for name, value in given.items() if value is not None}
-    return DataOptions(label=columns, declared=tuple(labels or ()), **said)
+    said |= {name: tuple(split_names(said[name])) for name in ("missing", "columns") if name in said}
+    return DataOptions(label=named, declared=tuple(labels or ()), **said)
 
 
 def parse_settings(

@@ -35,6 +35,12 @@ def read_annotations(
     predictions: bool = False,
     multi_label: bool = False,
     drop_rejected: bool = False,
+    split: str | None = None,
+    missing: str | Sequence[str] = (),
+    columns: Sequence[str] = (),
+    no_header: bool = False,
+    transpose: bool = False,
+    encoding: str | None = None,
 ) -> AnnotationData:
     """Read annotations from a table, from an export of a tool in which people annotate, or a named data set.
 
@@ -91,6 +97,19 @@ def read_annotations(
         `item / label`, with the answers yes and no.
     drop_rejected : bool, default False
         Of Mechanical Turk and Toloka: whether to leave out what the requester has rejected.
+    split : str, optional
+        What separates several labels in one cell, or several annotators, as `"|"`.
+    missing : str or sequence of str, optional
+        Answers and true labels that stand for a missing one, such as "NA" or "-1".
+    columns : sequence of str, optional
+        Of a wide table: the annotators' columns; all others, but those of item and gold, are left out.
+    no_header : bool, default False
+        Whether the first line of a table is data; its columns are then named 1, 2, ...
+    transpose : bool, default False
+        Whether a row of a table is an annotator, and a column an item. The first column names the annotators, or
+        `annotator` says which column does.
+    encoding : str, optional
+        The encoding of a text file, such as "latin-1"; by default UTF-8, or UTF-16 where the file begins with its mark.
 
     Returns
     -------
@@ -143,6 +162,12 @@ def read_annotations(
         predictions=predictions,
         multi_label=multi_label,
         drop_rejected=drop_rejected,
+        split=split,
+        missing=name_unsure(missing),
+        columns=tuple(columns),
+        no_header=no_header,
+        transpose=transpose,
+        encoding=encoding,
     )
     return annotations_from(*open_source(source, options))
 

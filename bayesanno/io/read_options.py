@@ -40,6 +40,17 @@ class ReadOptions:
     predictions, multi_label, drop_rejected : bool
         Of exports: whether predictions of models are answers too; each label of an answer with several is asked for
         by itself; and answers that were rejected are left out.
+    split : str, optional
+        What separates labels, or annotators, in one cell.
+    missing : tuple of str
+        Answers and true labels that stand for a missing one.
+    columns : tuple of str
+        The annotators' columns of a wide table.
+    no_header, transpose : bool
+        Of tables: whether the first line is data, and columns are named 1, 2, ...; whether a row is an annotator, and a
+        column an item.
+    encoding : str, optional
+        The encoding of a text file, where it is neither UTF-8 nor UTF-16.
 
     Raises
     ------
@@ -49,7 +60,7 @@ class ReadOptions:
     Examples
     --------
     >>> from bayesanno.io.read_options import ReadOptions
-    >>> ReadOptions(format="long", label=("verdict",), labels=("no", "yes")).columns["label"]
+    >>> ReadOptions(format="long", label=("verdict",), labels=("no", "yes")).roles["label"]
     'verdict'
     """
 
@@ -69,6 +80,12 @@ class ReadOptions:
     predictions: bool = False
     multi_label: bool = False
     drop_rejected: bool = False
+    split: str | None = None
+    missing: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    no_header: bool = False
+    transpose: bool = False
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
@@ -88,7 +105,7 @@ class ReadOptions:
             )
 
     @property
-    def columns(self) -> dict[str, str | None]:
+    def roles(self) -> dict[str, str | None]:
         """The columns of a table with one label column, by role; None where a column is known by its name."""
         (label,) = self.label or (None,)
         return {"item": self.item, "annotator": self.annotator, "label": label, "gold": self.gold}

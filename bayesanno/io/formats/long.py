@@ -29,7 +29,7 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
     DataError
         If there is one of an annotator or of a label, and not of the others.
     """
-    lacking = [role for role in ROLES if options.columns[role] is None and not table.matching(role)]
+    lacking = [role for role in ROLES if options.roles[role] is None and not table.matching(role)]
     if "annotator" in lacking and "label" in lacking:
         return False
     if lacking:
@@ -63,7 +63,7 @@ def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
     DataError
         As for `find_long_columns` and `read_rows`.
     """
-    return read_rows(table, find_long_columns(table, options.columns, with_gold=options.gold_file is None))
+    return read_rows(table, find_long_columns(table, options.roles, with_gold=options.gold_file is None))
 
 
 def read_rows(table: TextTable, columns: Mapping[str, int]) -> NamedAnswers:
@@ -92,7 +92,7 @@ def read_rows(table: TextTable, columns: Mapping[str, int]) -> NamedAnswers:
 
 def looks_like_snow(table: TextTable, options: ReadOptions) -> bool:
     """Return whether the columns are those of Snow et al., and none is named by an option."""
-    return not any(options.columns.values()) and {*SNOW_COLUMNS.values()} <= {name.casefold() for name in table.header}
+    return not any(options.roles.values()) and {*SNOW_COLUMNS.values()} <= {name.casefold() for name in table.header}
 
 
 def read_snow(table: TextTable, options: ReadOptions) -> NamedAnswers:
@@ -103,7 +103,7 @@ def read_snow(table: TextTable, options: ReadOptions) -> NamedAnswers:
     DataError
         As for `read_long`.
     """
-    item, annotator, label = (options.columns[role] or usual for role, usual in SNOW_COLUMNS.items())
+    item, annotator, label = (options.roles[role] or usual for role, usual in SNOW_COLUMNS.items())
     return read_long(table, replace(options, item=item, annotator=annotator, label=(label,)))
 
 

@@ -64,9 +64,9 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         item, a count is no whole number, or an item has two gold labels.
     """
     for role in ("annotator", "label"):
-        if options.columns[role] is not None:
+        if options.roles[role] is not None:
             raise DataError(
-                f"{table.name}: {role}={options.columns[role]!r} names a column of a long table, but this one is read "
+                f"{table.name}: {role}={options.roles[role]!r} names a column of a long table, but this one is read "
                 "as wide: drop the option or say format='long'"
             )
     first_is_item = options.item is None and 0 in table.matching("item")
