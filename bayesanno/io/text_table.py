@@ -22,6 +22,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, nearest
 
 SEPARATORS = ",\t;|"
+_OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in them, and rows without a review stop before
 
 ALIASES = {
     "item": ("item", "task", "question", "unit", "instance_id", "doc", "example"),
@@ -177,6 +178,8 @@ def table_from_text(raw: bytes, name: str) -> TextTable:
         raise DataError(f"{name} is empty: expected a header line and rows")
     first, body = kept[0], kept[1:]
     header = records[first]
+    if header[-2:] == _OF_REVIEW:
+        records = [[*record, "", ""] if len(record) == len(header) - 2 else record for record in records]
     wrong = next((row for row in body if len(records[row]) != len(header)), None)
     if wrong is not None:
         raise DataError(

@@ -15,8 +15,9 @@ HIT = (
 )
 
 
-def assignment(hit, worker, status, answer, truth=""):
-    return f'"{hit}","T1","Größe","A{hit}{worker}","{worker}","{status}","41","id-{hit}","{truth}","{answer}",,\n'
+def assignment(hit, worker, status, answer, truth="", review=""):
+    """A row, which ends before Approve and Reject where nobody has reviewed it."""
+    return f'"{hit}","T1","Größe","A{hit}{worker}","{worker}","{status}","41","id-{hit}","{truth}","{answer}"{review}\n'
 
 
 BATCH = (
@@ -37,6 +38,19 @@ def test_a_batch_is_assignments_of_workers(keep, said):
     assert (data.items, data.gold) == (("id-3AB", "id-3CD"), {"id-3AB": "Positive"})
     assert said(path, label="sentiment")[1] == answers
     assert said(pd.read_csv(path))[1] == answers
+
+
+def test_rows_without_a_review_end_early(keep, said, refuses):
+    header = '"HITId","WorkerId","AssignmentStatus","Input.text","Answer.mood","Approve","Reject"\n'
+    rows = '"H1","W1","Submitted","a","good"\n"H1","W2","Submitted","a","bad"\n'
+    answers = [("H1", "W1", "good"), ("H1", "W2", "bad"), ("H1", "W3", "bad")]
+    assert said(keep(header + rows))[1] == answers[:2]
+    reviewed = '"H1","W3","Submitted","a","bad","x",""\n'
+    assert all(sorted(said(keep(header + each))[1]) == answers for each in (rows + reviewed, reviewed + rows))
+    # of no other column is it known that it can be missing
+    for ending in ('"Reject","Approve"', '"Approve","Reject","Why"', '"Accept","Reject"'):
+        with refuses(DataError, "line 2: 5 columns where the header"):
+            read_annotations(keep(header.replace('"Approve","Reject"', ending) + rows))
 
 
 @pytest.mark.parametrize(
@@ -66,12 +80,15 @@ def test_check_boxes_are_columns(keep, said, refuses):
 
 
 WRONG = {
-    "two questions": (BATCH.replace('"Approve"', '"Answer.why"').replace(",,\n", ",x,\n"), "there are 2 questions"),
+    "two questions": (BATCH.replace('"Input.id"', '"Answer.why"'), "there are 2 questions"),
     "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill it in"),
     "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: label '.*' has no item: fill it in"),
     "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
     "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: this answer is an"),
     "truncated": (BATCH[:-60], "line 5: (a cell cannot be read|.* columns? where)"),
+    "cut after a cell": (BATCH.removesuffix(',""\n'), "line 5: 9 columns where the header .* has 12"),
+    "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),
+    "too long": (BATCH[:-1] + ',"x","",""\n', "line 5: 13 columns where the header .* has 12"),
 }  # fmt: skip
 
 
