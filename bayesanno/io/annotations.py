@@ -51,7 +51,9 @@ def read_annotations(
     ----------
     source : path, str, DataFrame, or list or dict of records
         A file, `"@name"` for a named data set (see `list_datasets`), `"-"` for standard input, or data in memory: a
-        DataFrame of pandas or polars, a Dataset of Hugging Face, a table of Arrow, or what a file of JSON would hold.
+        DataFrame of pandas or polars, a Dataset of Hugging Face, a table of Arrow, or what a file of JSON would hold. A
+        file is CSV, TSV, Parquet, JSON, or a workbook of Excel with one sheet (which needs openpyxl); it may be packed
+        by gzip, or be the only table in a zip.
     format : str
         The shape of the table, or the export that it is. The separator of a table is found from its header; a file of
         JSON has at most 500 MiB.
@@ -189,9 +191,9 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     labels = order_responses(answers.label, options.unsure, options.labels)
     gold, controls = answers.gold, options.controls or {}
     if options.gold_file is not None:
-        gold = read_known(options.gold_file, ("gold", "label"), answers.items, None)
+        gold = read_known(options.gold_file, ("gold", "label"), answers.items, None, encoding=options.encoding)
     if not isinstance(controls, Mapping):
-        controls = read_known(controls, ("label", "gold"), answers.items, labels)
+        controls = read_known(controls, ("label", "gold"), answers.items, labels, encoding=options.encoding)
     declared = options.labels is not None
     data = make_annotations(
         answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls

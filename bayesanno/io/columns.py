@@ -198,7 +198,11 @@ def collect_gold(
 
 
 def read_known(
-    path: str | os.PathLike[str], roles: Sequence[str], items: tuple[str, ...], labels: tuple[str, ...] | None
+    path: str | os.PathLike[str],
+    roles: Sequence[str],
+    items: tuple[str, ...],
+    labels: tuple[str, ...] | None,
+    encoding: str | None = None,
 ) -> dict[str, str]:
     """Read the true labels of some items from a file with a column for the item and one for the first role it has.
 
@@ -207,7 +211,7 @@ def read_known(
     DataError
         If an item is unknown or has two labels, or a label is not among `labels`, where these are given.
     """
-    table = open_table(path)
+    table = open_table(path, encoding)
     item_column = table.need("item")
     by_role = (table.find(role) for role in roles)
     label_column = next((column for column in by_role if column is not None), None)

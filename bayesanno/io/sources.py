@@ -19,11 +19,13 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, name_error
 from bayesanno.io.datasets import load_named
 from bayesanno.io.exports.answers import tabulate
-from bayesanno.io.exports.document import MOST_BYTES, Document, explain_size
+from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
+from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
-from bayesanno.io.text_table import TextTable, table_from_text
+from bayesanno.io.text_rows import decode, rows_of_workbook
+from bayesanno.io.text_table import TextTable, table_from_rows, table_from_text
 
 type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
@@ -31,8 +33,7 @@ STANDARD_INPUT = "-"
 _OF_EXPORTS = {"predictions": False, "multi_label": False, "drop_rejected": False}
 _OF_MANY = {**_OF_EXPORTS, "item": None, "annotator": None, "gold": None}
 PARQUET_MAGIC = b"PAR1"
-ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one
-_JSON = re.compile(rb"""(?:\xef\xbb\xbf)?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
+_JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes that tell a file of JSON
 
 
@@ -47,7 +48,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     DataFileError, DataError
         As for `open_table`; if the source is an export that cannot be read, or is none that is known.
     """
-    document = open_document(source)
+    document = open_document(source, options)
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document.name, export.read(document, options), options)
@@ -55,7 +56,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     return document.table(), options
 
 
-def open_table(source: Source) -> TextTable:
+def open_table(source: Source, encoding: str | None = None) -> TextTable:
     """Return the table in a source that may be no export.
 
     Raises
@@ -67,7 +68,7 @@ def open_table(source: Source) -> TextTable:
     """
     if isinstance(source, list | Mapping):
         as_frame(source)  # which refuses it
-    document = open_document(source)
+    document = open_document(source, ReadOptions(encoding=encoding))
     if document.table is None:
         what = "a zip" if document.kind == "zip" else "JSON"
         raise DataError(
@@ -77,10 +78,11 @@ def open_table(source: Source) -> TextTable:
     return document.table()
 
 
-def open_document(source: Source) -> Document:
+def open_document(source: Source, options: ReadOptions | None = None) -> Document:
     """Return what is in a source, before it is known what that is.
 
-    A file is what its first bytes say that it is: Parquet, a zip, JSON, or else a table of text.
+    A file is what its first bytes say that it is: Parquet, a zip, JSON, or else a table of text; packed by gzip, or the
+    only table in a zip, it is so as well. Of the options, `encoding` and `no_header` say how a text is read.
 
     Raises
     ------
@@ -103,16 +105,29 @@ def open_document(source: Source) -> Document:
         path = load_named(source) if isinstance(source, str) and source.startswith("@") else Path(source)
         _refuse_large(path)
         raw = read_bytes(path)
+    options = options or ReadOptions()
     name = str(path)
+    if raw.startswith(GZIP_MAGIC):
+        raw = unpack_gzip(raw, name)
+    if raw.startswith(ZIP_MAGIC):
+        kind, files = unpack_zip(raw, name)
+        if kind == WORKBOOK:
+            rows = rows_of_workbook(raw, name)
+            return Document.from_table(table_from_rows(rows, name, "row", no_header=options.no_header))
+        if kind == JSON:
+            return Document.from_zip(files, name, options.encoding)
+        if len(files) > 1:
+            raise DataError(f"{name} holds several tables, {listed(list(files))}: unpack it, and give one of them")
+        ((inner, raw),) = files.items()
+        name = f"{name}, {inner}"
     if raw.startswith(PARQUET_MAGIC):
         return Document.from_frame(read_parquet(raw, name), name)
-    if raw.startswith(ZIP_MAGIC):
-        return Document.from_zip(raw, name)
-    if _JSON.match(raw):
-        return Document.from_json(raw, name)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if name.lower().endswith((".parquet", ".pq")) and not _JSON.match(raw[:_HEAD].decode(errors="ignore")):
         raise DataError(f"{name} is not a Parquet file: it does not begin with {PARQUET_MAGIC.decode()}")
-    return Document.from_table(table_from_text(raw, name))
+    text = decode(raw, name, options.encoding)
+    if _JSON.match(text):
+        return Document.from_json(text, name)
+    return Document.from_table(table_from_text(text, name, no_header=options.no_header))
 
 
 def as_frame(source: Any) -> pd.DataFrame:
@@ -184,7 +199,7 @@ def _read_standard_input() -> bytes:
 
 
 def _refuse_large(path: Path) -> None:
-    """Raise a DataError if a file of JSON is too large, before it is read; what cannot be opened is for others."""
+    """Raise a DataError if JSON, or what is packed, is too large, before it is read; others see if it can be opened."""
     try:
         size = path.stat().st_size
         if size <= MOST_BYTES:
@@ -193,7 +208,7 @@ def _refuse_large(path: Path) -> None:
             head = file.read(_HEAD)
     except (OSError, ValueError):
         return
-    if _JSON.match(head) or head.startswith(ZIP_MAGIC):
+    if _JSON.match(head.decode(errors="ignore")) or head.startswith((*ZIP_MAGIC, GZIP_MAGIC)):
         raise DataError(explain_size(str(path), size))
 
 

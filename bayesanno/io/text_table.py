@@ -9,10 +9,6 @@ pandas is imported for DataFrames and Parquet only, because its import takes lon
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +16,8 @@ from typing import Any
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
-SEPARATORS = ",\t;|"
 _OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in them, and rows without a review stop before
 
 ALIASES = {
@@ -33,9 +29,6 @@ ALIASES = {
     "trials": ("trials", "n", "total"),
     "count": ("count",),
 }
-# one cell: quoted, and then up to a separator or the end of the line, or whatever is between separators
-_CELL = rf' *"[^"]*(?:""[^"]*)*"(?=[{SEPARATORS}\r\n]|\Z)|[^{SEPARATORS}\r\n]*'
-_HEADER = re.compile(rf"(?:{_CELL})(?:[{SEPARATORS}](?:{_CELL}))*")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,84 +117,44 @@ def header_only(name: str, header: Iterable[Any]) -> TextTable:
     return TextTable(name=name, header=tuple(map(str, header)), columns=(), lines=(), unit="row")
 
 
-def decode(raw: bytes, name: str) -> str:
-    """Return the text of a file in UTF-8.
+def table_from_text(text: str, name: str, *, no_header: bool = False) -> TextTable:
+    """Return the table in the text of a file; see `split_text`.
 
     Raises
     ------
     DataError
-        If it is not UTF-8, or no text.
+        As for `split_text` and `table_from_rows`.
     """
-    if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise DataError(f"{name} is UTF-16 text: save it as UTF-8")
-    raw = raw.removeprefix(BOM_UTF8)
-    if b"\0" in raw:
-        line = raw[: raw.index(b"\0")].count(b"\n") + 1
-        raise DataError(f"{name} is not a text file: it has a zero byte in line {line}; expected CSV, TSV or Parquet")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise DataError(
-            f"{name}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8: save the file as UTF-8"
-        ) from None
+    rows, separator = split_text(text, name)
+    return table_from_rows(rows, name, "line", separator, no_header=no_header)
 
 
-def table_from_text(raw: bytes, name: str) -> TextTable:
-    """Return the table in a text file.
-
-    The first line that is not blank is the header, and the separator is the one of comma, tab, semicolon and bar that
-    it has most of, outside quotes. Blank lines are skipped.
+def table_from_rows(rows: Rows, name: str, unit: str, separator: str = ",", *, no_header: bool = False) -> TextTable:
+    """Return the table whose header is the first row, or whose columns are named 1, 2, ... if there is no header.
 
     Raises
     ------
     DataError
-        If it is not UTF-8 text, is empty, has only a header, has rows of unequal width or two columns of one name.
+        If it is empty, has only a header, has rows of unequal width or two columns of one name.
     """
-    text = decode(raw, name)
-    separator = _find_separator(text)
-    # newline="" leaves a line break inside a quoted cell as it is
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
-    records: list[list[str]] = []
-    starts = [1]
-    try:
-        for record in reader:
-            records.append(record)
-            starts.append(reader.line_num + 1)
-    except csv.Error as error:
-        raise DataError(
-            f"{name}, line {starts[-1]}: a cell cannot be read ({error}): a quoted cell ends in a quote right before a "
-            "separator or the end of the line, and a quote in it is doubled"
-        ) from None
-    kept = [row for row, record in enumerate(records) if len(record) > 1 or (record and record[0].strip())]
-    if not kept:
+    if not rows:
         raise DataError(f"{name} is empty: expected a header line and rows")
-    first, body = kept[0], kept[1:]
-    header = records[first]
+    (first, header), *rest = rows.items()
+    if no_header:
+        header, rest = list(map(str, range(1, len(header) + 1))), [*rows.items()]
+    width = len(header)
     if header[-2:] == _OF_REVIEW:
-        records = [[*record, "", ""] if len(record) == len(header) - 2 else record for record in records]
-    wrong = next((row for row in body if len(records[row]) != len(header)), None)
+        rest = [(at, [*cells, "", ""] if len(cells) == width - 2 else cells) for at, cells in rest]
+    wrong = next(((at, cells) for at, cells in rest if len(cells) != width), None)
     if wrong is not None:
-        raise DataError(
-            f"{name}, line {starts[wrong]}: {_width_error(records[wrong], header, separator, starts[first])}"
-        )
-    cells = zip(*(records[row] for row in body), strict=True) if body else ([] for _ in header)
-    return _checked(
-        name, header, [list(map(str.strip, column)) for column in cells], [starts[row] for row in body], "line"
-    )
+        raise DataError(f"{name}, {unit} {wrong[0]}: {_width_error(wrong[1], width, separator, first)}")
+    columns = zip(*(cells for _, cells in rest), strict=True) if rest else ([] for _ in header)
+    return _checked(name, header, [list(map(str.strip, column)) for column in columns], [at for at, _ in rest], unit)
 
 
-def _find_separator(text: str) -> str:
-    """Return the separator that the header has most of, outside quotes."""
-    first = re.search(r"[^\r\n]*\S", text)  # of the lines that are not blank
-    header = _HEADER.match(text, first.start() if first else 0)
-    marks = re.sub(_CELL, "", header[0] if header else "")
-    return max(SEPARATORS, key=marks.count)
-
-
-def _width_error(record: list[str], header: list[str], separator: str, line: int) -> str:
+def _width_error(record: list[str], width: int, separator: str, line: int) -> str:
     found = "1 column" if len(record) == 1 else f"{len(record)} columns"
-    message = f"{found} where the header (line {line}) has {len(header)}, with {separator!r} as separator"
+    message = f"{found} where the header (line {line}) has {width}, with {separator!r} as separator"
     other = next((mark for mark in SEPARATORS if mark != separator and record[0].count(mark) > 0), None)
     if len(record) == 1 and other is not None:
         return f"{message}: this line seems to use {other!r}; use one separator throughout"

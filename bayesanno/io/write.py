@@ -15,7 +15,8 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd
-from bayesanno.io.text_table import ALIASES, SEPARATORS
+from bayesanno.io.text_rows import SEPARATORS
+from bayesanno.io.text_table import ALIASES
 
 # A column of a wide table may not have one of these names: it would be read as something else.
 _RESERVED = frozenset(name for role in ("item", "annotator", "label", "gold", "count") for name in ALIASES[role])
@@ -205,7 +206,10 @@ def _save(path: str | os.PathLike[str], rows: Iterable[Sequence[str]]) -> None:
     """Write rows of cells, the header first, whole or not at all."""
     path = _text_path(path)
     separator, quoted = "\t" if path.suffix.lower() == ".tsv" else ",", cache(_quote)
-    write_text(path, "".join(f"{separator.join(map(quoted, row))}\n" for row in rows))
+    lines = [separator.join(map(quoted, row)) + "\n" for row in rows]
+    if separator == "\t" and any('"' in line for line in lines) and '"' not in lines[0]:
+        lines[0] = '"' + lines[0].strip().replace("\t", '"\t"') + '"\n'  # quotes between tabs could be text without it
+    write_text(path, "".join(lines))
 
 
 def _quote(cell: str) -> str:

@@ -111,7 +111,7 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
 def test_a_table_of_counts_is_parsed_once(read, monkeypatch):
     parsed = []
     real = sources.table_from_text
-    monkeypatch.setattr(sources, "table_from_text", lambda *given: parsed.append(given) or real(*given))
+    monkeypatch.setattr(sources, "table_from_text", lambda *given, **more: parsed.append(given) or real(*given, **more))
     for text in (COUNTS, LONG):
         assert read(text)[0].n_items == 3
     assert len(parsed) == 2

@@ -27,20 +27,15 @@ _SUBMITTED = "submitted"
 
 def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
     """Return whether the first record has responses, in any of the forms."""
-    if document.kind == "zip":
-        return False
-    try:
-        first = next((each.given for each in records_of(document)), None)
-    except DataError:
-        return False
-    return isinstance(first, Mapping) and (_is_nested(first) or any(map(_question_of, first, first.values())))
+    first = document.first
+    return document.kind != "zip" and (_is_nested(first) or any(map(_question_of, first, first.values())))
 
 
 def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the responses, and the suggestions where they are asked for."""
     n_answers, n_suggestions, answered, unread = 0, 0, set(), set()
     seen: dict[str, str] = {}
-    for number, record in enumerate(records_of(document), 1):
+    for number, record in enumerate(document.records(), 1):
         item = _name_item(record, number, options, seen)
         yield from mention_item(record, item, options.gold)
         for response in (_nested if _is_nested(record.as_object()) else _flat)(record):
@@ -73,25 +68,6 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
 def _is_of_parts(value: Any) -> bool:
     """Return whether an answer marks spans or ranks."""
     return isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
-
-
-def records_of(document: Document) -> Iterator[Value]:
-    """Yield the records: of one object, of lists by column or of records by their ids."""
-    whole = document.first if document.kind == "object" else {}
-    if whole and all(isinstance(value, list) for value in whole.values()):
-        lengths = {name: len(value) for name, value in whole.items()}
-        shortest = min(lengths, key=lengths.__getitem__)
-        for row in range(lengths[shortest]):
-            yield Value(f"{document.name}, [{row}]", {name: value[row] for name, value in whole.items()})
-        if len(set(lengths.values())) > 1:
-            raise DataError(
-                f"{document.name}: {shortest!r} is shorter than other lists: each has a value for every record"
-            )
-    elif whole and all(isinstance(value, Mapping) for value in whole.values()) and "responses" not in whole:
-        for name, value in whole.items():
-            yield Value(f"{document.name}, [{name!r}]", {"id": name, **value})
-    else:
-        yield from document.records()
 
 
 def _is_nested(record: Mapping[str, Any]) -> bool:

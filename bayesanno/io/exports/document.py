@@ -1,17 +1,13 @@
 """What a file holds before it is known which tool wrote it: records, one after the other, each with its place.
 
 The invariant: records are decoded one at a time, so that memory is that of the text and of one record, and whatever
-does not decode is refused with its line. Nothing in a file is executed, opened or fetched: the parts of a zip are read
-by their names from its list, up to a number and a size.
+does not decode is refused with its line.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,12 +17,10 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, listed
 from bayesanno.io.exports.records import Value
-from bayesanno.io.text_table import TextTable, decode, table_from_frame
-
-MOST_BYTES = 500 * 2**20  # of JSON, alone or unpacked
-MOST_FILES = 1000  # in a zip
+from bayesanno.io.packed import MOST_BYTES, explain_size
+from bayesanno.io.text_rows import decode
+from bayesanno.io.text_table import TextTable, table_from_frame
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -40,10 +34,11 @@ class Document:
     ----------
     name : str
         What messages call it.
-    kind : {"records", "object", "zip", "table"}
-        JSONL or a list in JSON; one object in JSON; a zip of such files; or a table.
+    kind : {"records", "zip", "table"}
+        JSON or JSONL; a zip of such files; or a table.
     records : callable
-        () -> the records, from the first on. A row of a table is an object too.
+        () -> the records, from the first on: the values of JSONL or of a list, those of an object by their names, or
+        the rows of a table as objects.
     table : callable, optional
         () -> the table; of a table only.
     files : mapping of str to Document
@@ -65,36 +60,41 @@ class Document:
         return value if isinstance(value, Mapping) else {}
 
     @classmethod
-    def from_json(cls, raw: bytes, name: str) -> Self:
-        """Return the document in a file of JSON or JSONL.
+    def from_json(cls, text: str, name: str) -> Self:
+        """Return the document in the text of JSON or JSONL.
 
         Raises
         ------
         DataError
-            If the file is too large, no UTF-8, or does not decode; the latter also while its records are read.
+            If it is too large, or does not decode; the latter also while its records are read.
         """
-        if len(raw) > MOST_BYTES:
-            raise DataError(explain_size(name, len(raw)))
-        text = decode(raw, name)
+        if len(text) > MOST_BYTES:
+            raise DataError(explain_size(name, len(text)))
         start = _skip(text, 0)
         if text.startswith("[", start):
             return cls(name=name, kind="records", records=lambda: _read_list(text, start, name))
-        _, end = _decode_value(text, start, name)
-        kind = "object" if _skip(text, end) == len(text) else "records"
-        return cls(name=name, kind=kind, records=lambda: _read_lines(text, name))
+        value, end = _decode_value(text, start, name)
+        if _skip(text, end) == len(text):
+            return cls._from_whole(Value(f"{name}, line {_line(text, start)}", value), name)
+        return cls(name=name, kind="records", records=lambda: _read_lines(text, name))
 
     @classmethod
-    def from_zip(cls, raw: bytes, name: str) -> Self:
-        """Return the document in a zip: its files of JSON and JSONL.
+    def _from_whole(cls, whole: Value, name: str) -> Self:
+        """Return the document of one object, which may hold the records by their names, or lists by column."""
+        return cls(name=name, kind="records", records=lambda: _read_whole(whole, name))
+
+    @classmethod
+    def from_zip(cls, contents: Mapping[str, bytes], name: str, encoding: str | None = None) -> Self:
+        """Return the document of a zip's files of JSON and JSONL.
 
         Raises
         ------
         DataError
-            If it cannot be unpacked, has none of these, or too many or too large ones, or as for `from_json`.
+            If one is no text, or as for `from_json`.
         """
         files = {
-            each: cls.from_json(content, f"{name}, {each}")
-            for each, content in _unpack(raw, name).items()
+            each: cls.from_json(decode(content, f"{name}, {each}", encoding), f"{name}, {each}")
+            for each, content in contents.items()
             if content.strip()
         }
         return cls(name=name, kind="zip", records=lambda: iter(()), files=files)
@@ -121,7 +121,7 @@ class Document:
     @classmethod
     def from_object(cls, value: Mapping[str, Any], name: str) -> Self:
         """Return the document of one object in memory."""
-        return cls(name=name, kind="object", records=lambda: iter([Value(name, plain(value))]))
+        return cls._from_whole(Value(name, plain(value)), name)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str) -> Self:
@@ -156,49 +156,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
-
-
-def explain_size(name: str, size: int) -> str:
-    """Return the message for a file of JSON that is too large."""
-    return (
-        f"{name} has {size / 2**20:,.0f} MiB of JSON, more than the {MOST_BYTES // 2**20} that are read: export a part "
-        "of the project at a time, or a table in CSV or Parquet"
-    )
-
-
-def _unpack(raw: bytes, name: str) -> dict[str, bytes]:
-    """Return the files of JSON in a zip, by name, read one after the other up to the limits."""
-    left, found = MOST_BYTES, {}
-    try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            listing = [each for each in archive.infolist() if not each.is_dir()]
-            names = [each.filename for each in listing]
-            if len(listing) > MOST_FILES:
-                raise DataError(f"{name} is a zip of {counted(len(listing), 'file')}: {MOST_FILES:,} are read at most")
-            for each in listing:
-                if not each.filename.casefold().endswith((".json", ".jsonl")) or each.filename.startswith("__MACOSX/"):
-                    continue
-                if each.filename in found:
-                    raise DataError(f"{name} holds {each.filename!r} twice: export it again")
-                with archive.open(each) as packed:
-                    found[each.filename] = packed.read(left + 1)
-                left -= len(found[each.filename])
-                if left < 0:
-                    raise DataError(explain_size(f"{name}, unpacked,", max(each.file_size, MOST_BYTES + 1)))
-    except RuntimeError:  # what zipfile raises of a file with a password
-        raise DataError(f"{name} is a zip with a password: unpack it, and pack it again without one") from None
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError, KeyError) as error:
-        if isinstance(error, DataError):
-            raise
-        reason = " ".join(str(error).split())
-        raise DataError(f"{name} cannot be unpacked ({reason}): export or copy it again") from None
-    if not found:
-        raise DataError(
-            f"{name} is a zip without a file of JSON or JSONL"
-            + (f": it holds {listed(names, most=5)}" if names else ", and is empty")
-            + ("; a table of Excel can be saved as CSV" if any(each.startswith("xl/") for each in names) else "")
-        )
-    return found
 
 
 def _skip(text: str, position: int) -> int:
@@ -263,3 +220,20 @@ def _read_lines(text: str, name: str) -> Iterator[Value]:
         value, end = _decode_value(text, position, name)
         yield Value(f"{name}, line {line}", value)
         position = _skip(text, end)
+
+
+def _read_whole(whole: Value, name: str) -> Iterator[Value]:
+    """Yield the records in one object: those it has by their ids, or the rows of its lists, or the object itself."""
+    parts = whole.given if isinstance(whole.given, Mapping) else {}
+    if any(parts.values()) and all(isinstance(part, list) for part in parts.values()):
+        lengths = {field: len(part) for field, part in parts.items()}
+        shortest = min(lengths, key=lengths.__getitem__)
+        for row in range(lengths[shortest]):
+            yield Value(f"{name}, [{row}]", {field: part[row] for field, part in parts.items()})
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"{name}: {shortest!r} is shorter than other lists: each has a value for every record")
+    elif parts and all(isinstance(part, Mapping) for part in parts.values()) and "responses" not in parts:
+        for key, part in parts.items():
+            yield Value(f"{name}, [{key!r}]", {"id": key, **part})
+    else:
+        yield whole

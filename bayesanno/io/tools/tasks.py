@@ -8,7 +8,6 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.argilla import records_of
 from bayesanno.io.sources import open_document
 from bayesanno.io.text_table import ALIASES
 
@@ -68,7 +67,7 @@ def read_tasks(source: Any, *, usual: str, item: str | None = None) -> Tasks:
     """
     document = open_document(source)
     documents = document.files.values() or [document]
-    records = [record for each in documents for record in records_of(each)]
+    records = [record for each in documents for record in each.records()]
     if not records:
         raise DataError(f"{document.name} holds no tasks: give the tool's own export, or a table of items")
     field = _find_item(records[0].as_object(), usual, document.name) if item is None else item

@@ -74,9 +74,8 @@ WRONG = {
     "spans": (packed(ada__jsonl=[example(1, "a"), example(2, [0, 5, "LOC"])]), "ada.jsonl, line 2: label has spans"),
     "truncated": (packed(ada__jsonl=ADA)[:-30], "cannot be unpacked"),
     "broken": (packed(ada__jsonl=ADA).replace(b"PK\x03\x04", b"PK\x03\x04\xff", 1), "cannot be unpacked"),
-    "empty": (packed(), "is a zip without a file of JSON or JSONL, and is empty"),
-    "Excel": (packed(**{"xl/workbook__xml": "<a/>"}), "it holds 'xl/workbook.xml'; a table of Excel can be saved as"),
-    "CSV": (packed(ada__csv="id,label\n1,a\n"), r"is a zip without a file of JSON or JSONL: it holds 'ada\.csv'"),
+    "empty": (packed(), "is a zip without a file of JSON or a table .*, and is empty"),
+    "no table": (packed(ada__pdf="x"), "is a zip without a file of JSON or a table .*: it holds 'ada.pdf'"),
     "password": (packed(password=True, ada__jsonl=ADA), "is a zip with a password: unpack it"),
     "line": (packed(ada__jsonl='{"id": 1, "text": "x", "label": []}\n{"id":'), "ada.jsonl, line 2: this is not JSON"),
     "no id": (packed(ada__jsonl=[{**example(1, "a"), "id": None}]), "line 1: there is no id in it: fill it in"),
@@ -98,10 +97,10 @@ def test_what_is_wrong_is_named_with_its_file(keep, refuses, which):
 def test_no_more_is_unpacked_than_the_limits_say(keep, refuses, monkeypatch):
     bomb = keep(packed(ada__jsonl=b" " * 2_000_000 + b"{}"), "project.zip")
     assert bomb.stat().st_size < 10_000
-    monkeypatch.setattr("bayesanno.io.exports.document.MOST_BYTES", 2**20)
-    with refuses(DataError, r"project\.zip, unpacked, has 2 MiB of JSON, more than the 1 that are read: export a part"):
+    monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2**20)
+    with refuses(DataError, r"project\.zip, unpacked, has 2 MiB, more than the 1 that are read of JSON"):
         read_annotations(bomb)
-    monkeypatch.setattr("bayesanno.io.exports.document.MOST_FILES", 2)
+    monkeypatch.setattr("bayesanno.io.packed.MOST_FILES", 2)
     with refuses(DataError, r"project\.zip is a zip of 3 files: 2 are read at most"):
         read_annotations(keep(packed(a__jsonl=ADA, b__jsonl=BO, c__jsonl=BO), "project.zip"))
 

@@ -31,7 +31,10 @@ NO_EXPORT = {
     "single quotes": ("[{'item': 1}]", "line 1: this is not JSON: expecting property name .*double quotes, column 3"),
     "deep": ("[" * 200_000 + "]" * 200_000, "line 1: this JSON is nested too deep to be read"),
     "deep, later": (json.dumps(LINES[0]) + "\n" + '{"a":' * 100_000, "line 2: this JSON is nested too deep"),
-    "UTF-16": (json.dumps(LINES).encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
+    "of UTF-16": (json.dumps([{"x": 1}]).encode("utf-16"), "is JSON of 'x'"),
+    "lists that differ": ('{"item": [1, 2], "judge": [1, 2], "label": [1]}', "'label' is shorter than other lists"),
+    "objects by numbers": ('{"1": {"x": 1}, "2": {"x": 2}}', "is JSON of 'id', 'x': known exports are"),
+    "objects and more": ('{"1": {"item": 1, "judge": 1, "label": 2}, "n": 3}', "is JSON of '1', 'n'"),
     "Latin-1": ('[\n{"item": "é"}]'.encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
     "zero byte": (b'[{"item": "\0"}]', "is not a text file: it has a zero byte in line 1"),
     "trailing comma": ('[{"item": 1, "judge": 1, "label": 2},]', "line 1: this is not JSON"),
@@ -89,7 +92,8 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(keep, refuses, mo
     monkeypatch.setattr("bayesanno.io.sources.MOST_BYTES", 50)
     monkeypatch.setattr("bayesanno.io.sources.read_bytes", lambda _: pytest.fail("it was read"))
     with refuses(
-        DataError, r"export\.json has 0 MiB of JSON, more than the .* that are read: export a part of the project"
+        DataError,
+        r"export\.json has 0 MiB, more than the .* that are read of JSON and .*: export a part",
     ):
         read_annotations(path)
     monkeypatch.undo()
@@ -97,8 +101,8 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(keep, refuses, mo
     assert read_annotations(keep("item,judge,label\na,x,p\nb,y,q\n")).n_annotations == 2  # a table may be
 
 
-def test_records_are_decoded_one_at_a_time(keep):
-    read = document.Document.from_json(keep("[" + "{}," * 1000 + "oops]").read_bytes(), "x.json").records()
+def test_records_are_decoded_one_at_a_time():
+    read = document.Document.from_json("[" + "{}," * 1000 + "oops]", "x.json").records()
     assert [next(read).place for _ in range(3)] == ["x.json, [0]", "x.json, [1]", "x.json, [2]"]
 
 

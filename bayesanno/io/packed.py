@@ -1,0 +1,103 @@
+"""What is packed in a file, by gzip or as a zip: unpacked in memory, up to a number of files and a size.
+
+The invariant: nothing in a file is executed, opened or fetched, and no path in it is followed: the parts of a zip are
+read by their names from its list. What is packed in what is packed stays so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import counted, listed
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one
+MOST_BYTES = 500 * 2**20  # of JSON, and of what is unpacked
+MOST_FILES = 1000  # in a zip
+WORKBOOK, JSON, TABLE = "a workbook of Excel", "JSON", "a table"
+
+# The endings of the files that are read, by what they are; of several kinds in one zip the first is taken.
+_ENDINGS = (
+    (WORKBOOK, ("xl/workbook.xml",)),
+    (JSON, (".json", ".jsonl")),
+    (TABLE, (".csv", ".tsv", ".parquet", ".pq")),
+    (TABLE, (".txt",)),  # which is most often about the others
+)
+
+
+def unpack_gzip(raw: bytes, name: str) -> bytes:
+    """Return what is packed by gzip.
+
+    Raises
+    ------
+    DataError
+        If it cannot be unpacked, or is too large.
+    """
+    with _refusing_broken(name), gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
+        content = packed.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise DataError(explain_size(f"{name}, unpacked,", len(content)))
+    return content
+
+
+def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
+    """Return what a zip holds, `WORKBOOK`, `JSON` or `TABLE`, and the files of that kind by their names.
+
+    Raises
+    ------
+    DataError
+        If it cannot be unpacked, has none of these, or too many or too large ones.
+    """
+    found: dict[str, bytes] = {}
+    with _refusing_broken(name), zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        listing = [each for each in archive.infolist() if not each.is_dir()]
+        if len(listing) > MOST_FILES:
+            raise DataError(f"{name} is a zip of {counted(len(listing), 'file')}: {MOST_FILES:,} are read at most")
+        listing = [each for each in listing if not each.filename.startswith("__MACOSX/")]
+        for kind, endings in _ENDINGS:
+            wanted = [each for each in listing if each.filename.casefold().endswith(endings)]
+            # the parts of a workbook are read later, all of them
+            left = MOST_BYTES - (sum(each.file_size for each in listing) if wanted and kind == WORKBOOK else 0)
+            for each in wanted:
+                if each.filename in found:
+                    raise DataError(f"{name} holds {each.filename!r} twice: export it again")
+                with archive.open(each) as packed:
+                    found[each.filename] = packed.read(max(left, 0) + 1)
+                left -= len(found[each.filename])
+                if left < 0:
+                    raise DataError(explain_size(f"{name}, unpacked,", max(each.file_size, MOST_BYTES + 1)))
+            if found:
+                return kind, found
+    names = [each.filename for each in listing]
+    raise DataError(
+        f"{name} is a zip without a file of JSON or a table (CSV, TSV, Parquet)"
+        + (f": it holds {listed(names, most=5)}" if names else ", and is empty")
+    )
+
+
+def explain_size(name: str, size: int) -> str:
+    """Return the message for a file of JSON, or one that is packed, that is too large."""
+    return (
+        f"{name} has {size / 2**20:,.0f} MiB, more than the {MOST_BYTES // 2**20} that are read of JSON and of what is "
+        "packed: export a part of the project at a time, or give an unpacked table in CSV or Parquet"
+    )
+
+
+@contextmanager
+def _refusing_broken(name: str) -> Iterator[None]:
+    """Raise a DataError for whatever unpacking raises."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError, KeyError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{name} cannot be unpacked ({reason}): export or copy it again") from None
+    except RuntimeError:  # what zipfile raises of a file with a password
+        raise DataError(f"{name} is a zip with a password: unpack it, and pack it again without one") from None

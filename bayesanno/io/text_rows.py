@@ -1,0 +1,147 @@
+"""From the bytes of a file to rows of cells: the encoding, the separator and the quotes of a text, or a workbook.
+
+The invariant: each row keeps the number of the line it begins in, rows without content are left out, and nothing is
+guessed from the cells.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from importlib.util import find_spec
+from typing import Literal
+
+from bayesanno.ground.errors import DataError, ExtraError
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.wording import listed, name_error
+
+SEPARATORS = ",\t;|"
+
+type Rows = dict[int, list[str]]  # by the number of the line, or of the row
+
+# one cell: quoted, and then up to a separator or the end of the line, or whatever is between separators
+_CELL = rf' *"[^"]*(?:""[^"]*)*"(?=[{SEPARATORS}\r\n]|\Z)|[^{SEPARATORS}\r\n]*'
+_HEADER = re.compile(rf"(?:{_CELL})(?:[{SEPARATORS}](?:{_CELL}))*")
+
+
+def decode(raw: bytes, name: str, encoding: str | None = None) -> str:
+    """Return the text of a file, by default in UTF-8, or in UTF-16 if it begins with its mark.
+
+    Raises
+    ------
+    DataError
+        If there is no such encoding, the file is not in it, or it is no text.
+    """
+    codec = encoding or ("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8")
+    try:
+        text = raw.decode(codec)
+    except UnicodeDecodeError as error:
+        zero, wrong = raw.find(b"\0") if codec == "utf-8" else -1, error.start
+        if zero < 0:
+            line = raw[:wrong].count(b"\n") + 1
+            raise DataError(
+                f"{name}, line {line}: byte 0x{raw[wrong]:02x} is not {codec.upper()}: say which encoding the file has "
+                "with encoding=..., as in encoding='latin-1', or save it as UTF-8"
+            ) from None
+        text = raw[: zero + 1].decode("latin-1")
+    except (LookupError, ValueError):  # such as "hex", which is none of text
+        raise DataError(
+            f"there is no encoding {encoding!r} of text: name one that Python has, as encoding='latin-1' or 'cp1252'"
+        ) from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise DataError(f"{name} is not a text file: it has a zero byte in line {line}; expected CSV, TSV or Parquet")
+    return text.removeprefix("\ufeff")
+
+
+def split_text(text: str, name: str) -> tuple[Rows, str]:
+    """Return the rows of a table of text, and its separator.
+
+    It is the one of comma, tab, semicolon and bar that the first line has most of, outside quotes. Between tabs quotes
+    are part of the text where only so each line has a cell for each column, as in files that quote nothing.
+
+    Raises
+    ------
+    DataError
+        If a quoted cell does not end, or more follows after it.
+    """
+    separator = _find_separator(text)
+    if separator != "\t" or '"' not in text:
+        return _split(text, name, separator, csv.QUOTE_MINIMAL), separator
+    literal = _split(text, name, separator, csv.QUOTE_NONE)
+    is_even = _width(literal) and '"' not in "".join(next(iter(literal.values())))
+    try:
+        quoted = _split(text, name, separator, csv.QUOTE_MINIMAL)
+    except DataError:
+        if is_even:
+            return literal, separator
+        raise
+    return literal if is_even and (quoted.keys(), _width(quoted)) != (literal.keys(), _width(literal)) else quoted, "\t"
+
+
+def _width(rows: Rows) -> int:
+    """Return how many cells each row has, 0 if that differs."""
+    widths = {len(cells) for cells in rows.values()}
+    return widths.pop() if len(widths) == 1 else 0
+
+
+def _split(text: str, name: str, separator: str, quoting: Literal[0, 3]) -> Rows:
+    # newline="" leaves a line break inside a quoted cell as it is
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True, skipinitialspace=True
+    )
+    rows: Rows = {}
+    line = 1
+    try:
+        for cells in reader:
+            if len(cells) > 1 or (cells and cells[0].strip()):
+                rows[line] = cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"{name}, line {line}: a cell cannot be read ({error}): a quoted cell ends in a quote right before a "
+            "separator or the end of the line, and a quote in it is doubled"
+        ) from None
+    return rows
+
+
+def _find_separator(text: str) -> str:
+    """Return the separator that the header has most of, outside quotes."""
+    first = re.search(r"[^\r\n]*\S", text)  # of the lines that are not blank
+    header = _HEADER.match(text, first.start() if first else 0)
+    marks = re.sub(_CELL, "", header[0] if header else "")
+    return max(SEPARATORS, key=marks.count)
+
+
+def rows_of_workbook(raw: bytes, name: str) -> Rows:
+    """Return the rows of the only sheet of a workbook of Excel with anything in it, as text.
+
+    Raises
+    ------
+    ExtraError
+        If openpyxl is not installed.
+    DataError
+        If it cannot be read, or several sheets have content.
+    """
+    if find_spec("openpyxl") is None:
+        raise ExtraError(f"{name} is a workbook of Excel: pip install openpyxl, which reads it, or save it as CSV")
+    try:
+        with warnings.catch_warnings():  # openpyxl warns of what it leaves out, such as a choice of values
+            warnings.simplefilter("ignore")
+            sheets = pd.read_excel(
+                io.BytesIO(raw), sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl"
+            )
+    except Exception as error:  # of a broken workbook openpyxl raises errors of many kinds
+        raise DataError(f"{name} cannot be read as a workbook of Excel ({name_error(error)}): save it as CSV") from None
+    used = {str(sheet): frame for sheet, frame in sheets.items() if frame.size}
+    if len(used) > 1:
+        raise DataError(
+            f"{name} has {len(used)} sheets with content, {listed([*used])}: keep the one with the table, or save that "
+            "one as CSV"
+        )
+    cells = [row for frame in used.values() for row in frame.to_numpy().tolist()]
+    rows = {at: ["" if pd.isna(cell) else str(cell) for cell in row] for at, row in enumerate(cells, 1)}
+    return {at: row for at, row in rows.items() if any(map(str.strip, row))}

@@ -1,0 +1,244 @@
+"""Tables as they come: with quotes that are text, packed, in other encodings, and as workbooks of Excel."""
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import re
+import zipfile
+
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError, ExtraError
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.text_rows import split_text
+from bayesanno.io.write import write_annotations
+
+TRIPLES = [("1", "ada", "né"), ("1", "bo", "oui"), ("2", "ada", "oui")]
+TEXT = "item,annotator,label\n" + "".join(",".join(each) + "\n" for each in TRIPLES)
+KNOWN = "item,gold\n1,né\n"
+
+
+def zipped(**files):
+    """A zip of files; `__` in a name stands for a dot."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(re.sub("__(?=[A-Za-z]+$)", ".", name), content)
+    return packed.getvalue()
+
+
+def parquet():
+    file = io.BytesIO()
+    pd.DataFrame(TRIPLES, columns=["item", "annotator", "label"]).to_parquet(file)
+    return file.getvalue()
+
+
+PACKED = {
+    "gz": gzip.compress(TEXT.encode()),
+    "two gz in a row": gzip.compress(TEXT[:30].encode()) + gzip.compress(TEXT[30:].encode()),
+    "gz of UTF-16": gzip.compress(TEXT.encode("utf-16")),
+    "gz of Parquet": gzip.compress(parquet()),
+    "gz of JSON": gzip.compress(
+        json.dumps([dict(zip(("item", "annotator", "label"), each, strict=True)) for each in TRIPLES]).encode()
+    ),
+    "zip": zipped(**{"data/answers__csv": TEXT, "data/README__txt": "read me", "data/b__png": b"\x89"}),
+    "zip of TSV": zipped(ANSWERS__TSV=TEXT.replace(",", "\t").encode("utf-16")),
+    "zip of text": zipped(answers__txt=TEXT),
+    "zip of Parquet": zipped(answers__pq=parquet()),
+    "zip of a Mac": zipped(**{"answers__csv": TEXT, "__MACOSX/._answers__csv": b"\0"}),
+    "UTF-16": TEXT.encode("utf-16"),
+    "UTF-16, of the other order": b"\xfe\xff" + TEXT.encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("which", PACKED)
+def test_what_is_packed_or_in_utf_16_is_read(keep, said, which):
+    assert said(keep(PACKED[which], "answers"))[1] == TRIPLES
+
+
+TOO_MUCH = gzip.compress(b"item,a\n" + b" " * 3_000_000)
+NOT_PACKED = {
+    "empty gz": (gzip.compress(b""), "answers is empty: expected a header line and rows"),
+    "gz cut off": (gzip.compress(TEXT.encode())[:-9], r"answers cannot be unpacked \(Compressed file ended"),
+    "gz of two bytes": (b"\x1f\x8b", r"answers cannot be unpacked \("),
+    "gz with a wrong sum": (gzip.compress(TEXT.encode())[:-8] + b"\1" * 8, r"answers cannot be unpacked \(CRC check"),
+    "gz and noise": (gzip.compress(TEXT.encode()) + b"noise", r"answers cannot be unpacked \(Not a gzipped file"),
+    "gz of a gz": (gzip.compress(gzip.compress(TEXT.encode())), "answers is not a text file|byte 0x8b is not UTF-8"),
+    "gz bomb": (TOO_MUCH, "answers, unpacked, has 1 MiB, more than the 1 that are read of JSON and .* packed"),
+    "zip bomb": (zipped(a__csv=b"item,a\n" + b" " * 3_000_000), "answers, unpacked, has 3 MiB, more than the 1"),
+    "several tables": (zipped(a__csv=TEXT, b__tsv=TEXT), "answers holds several tables, 'a.csv', 'b.tsv': unpack it"),
+    "several texts": (zipped(a__txt=TEXT, b__txt=TEXT), "answers holds several tables, 'a.txt', 'b.txt': unpack it"),
+    "no Parquet": (zipped(a__parquet=TEXT), "answers, a.parquet is not a Parquet file: it does not begin with PAR1"),
+    "short row": (zipped(a__csv=TEXT + "2,bo\n"), "answers, a.csv, line 5: 2 columns where the header"),
+    "no workbook": (
+        zipped(**{"xl/workbook__xml": "<a/>"}),
+        "answers cannot be read as a workbook of Excel .*: save",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", NOT_PACKED)
+def test_what_cannot_be_unpacked_is_refused(keep, refuses, monkeypatch, which):
+    monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2**20)
+    content, match = NOT_PACKED[which]
+    assert len(content) < 10_000
+    with refuses(DataError, match):
+        read_annotations(keep(content, "answers"))
+
+
+def test_an_encoding_that_is_named(keep, said, refuses):
+    path, known = keep(TEXT.encode("cp1252"), "answers.csv"), keep(KNOWN.encode("cp1252"), "known.csv")
+    with refuses(DataError, r"answers\.csv, line 2: byte 0xe9 is not UTF-8: say which .* encoding='latin-1'"):
+        read_annotations(path)
+    for encoding in ("latin-1", "cp1252", "ISO8859-15"):
+        for role in ("gold_file", "controls"):
+            data, answers = said(path, encoding=encoding, **{role: known})
+            assert (answers, data.gold or data.controls) == (TRIPLES, {"1": "né"})
+    for pack in (gzip.compress, lambda raw: zipped(answers__csv=raw)):
+        assert said(keep(pack(TEXT.encode("latin-1")), "packed"), encoding="latin-1")[1] == TRIPLES
+    assert said(keep(TEXT.encode("utf-16-le")), encoding="utf-16-le")[1] == TRIPLES
+    with refuses(DataError, "line 2: byte 0xe9 is not ASCII: say which encoding the file has"):
+        read_annotations(path, encoding="ascii")
+    for wrong in ("latin1000", "hex", "undefined", "a\0b"):
+        with refuses(DataError, "there is no encoding '.*' of text: name one that Python has"):
+            read_annotations(path, encoding=wrong)
+    with refuses(DataError, "is not a text file: it has a zero byte in line 2"):
+        read_annotations(keep(b"item,a\n1,\0\xe9\n"), encoding="latin-1")
+
+
+def test_json_in_an_encoding_that_is_named(keep, said, refuses):
+    records = [dict(zip(("item", "annotator", "label"), each, strict=True)) for each in TRIPLES]
+    raw = json.dumps(records, ensure_ascii=False).encode("latin-1")
+    with refuses(DataError, "line 1: byte 0xe9 is not UTF-8: say which"):
+        read_annotations(keep(raw))
+    assert said(keep(raw), encoding="latin-1")[1] == TRIPLES
+    assert said(keep(json.dumps(records).encode("utf-16")))[1] == TRIPLES
+
+
+def test_records_by_their_ids_and_lists_by_column(keep, said):
+    by_id = {item + who: {"item": item, "judge": who, "label": label} for item, who, label in TRIPLES}
+    by_column = dict(zip(("item", "judge", "label"), map(list, zip(*TRIPLES, strict=True)), strict=True))
+    for whole in (by_id, by_column):
+        assert said(keep(whole))[1] == said(whole)[1] == TRIPLES
+        assert said(keep(json.dumps(whole, indent=1).encode("utf-16")))[1] == TRIPLES
+    judged = {item: {"judge": "x", "label": label} for item, _, label in TRIPLES[1:]}
+    assert said(judged, labels=["oui", "non"])[1] == [("1", "x", "oui"), ("2", "x", "oui")]  # the key is the item
+
+
+# --- quotes between tabs ---------------------------------------------------------------------------------------------
+
+TABS = "item\tannotator\tlabel\ttext\n"
+QUOTES = {
+    "in a cell": 'a\tx\t1\t"Yes" he said\nb\tx\t2\tno\n',
+    "that never close": 'a\tx\t1\t"Yes he said\nb\tx\t2\tno\n',
+    "that close in another line": 'a\tx\t1\t"Yes he said\nb\tx\t2\tno"\n',
+    "that close in another column": '"a\tx\t1\tYes"\nb\tx\t2\tno\n',
+    "all over": 'a\tx\t1\t"Yes"\nb\tx\t2\t""No" and """ he said\n',
+}
+
+
+@pytest.mark.parametrize("which", QUOTES)
+def test_quotes_between_tabs_that_quote_nothing_are_text(keep, said, which):
+    rows, separator = split_text(TABS + QUOTES[which], "x")
+    assert separator == "\t"
+    assert list(rows.values()) == [line.split("\t") for line in (TABS + QUOTES[which]).splitlines()]
+    answers = said(keep(TABS + QUOTES[which], "wmt.tsv"))[1]
+    assert answers == [("a" if which != "that close in another column" else '"a', "x", "1"), ("b", "x", "2")]
+
+
+def test_quotes_between_tabs_that_quote_are_none(keep, said, refuses):
+    text = TABS + '"a ""1"""\tx\t1\t"two\nlines"\n\n"b\t2"\tx\t2\t"no"\n'
+    assert said(keep(text))[1] == [('a "1"', "x", "1"), ("b\t2", "x", "2")]
+    assert split_text(text, "x")[0] == {
+        1: ["item", "annotator", "label", "text"],
+        2: ['a "1"', "x", "1", "two\nlines"],
+        5: ["b\t2", "x", "2", "no"],
+    }
+    with refuses(DataError, "line 2: a cell cannot be read"):  # its header is quoted, and so are its cells
+        read_annotations(keep('"item"\tannotator\tlabel\na\tx\t"1"2\n'))
+    with refuses(DataError, "line 2: a cell cannot be read"):  # it does not fit either way
+        read_annotations(keep(TABS + 'a\tx\t"1"2\n'))
+    with refuses(DataError, "line 2: a cell cannot be read"):  # nor is it of tabs
+        read_annotations(keep('item,annotator,label\na,x,"1"2\n'))
+
+
+def test_what_is_written_between_tabs_is_quoted(keep, said, tmp_path):
+    path, answers = tmp_path / "answers.tsv", [("p\tq\tr\ns", "ada", "x"), ('"t"', "ada", "y")]
+    write_annotations(AnnotationData.from_records(answers), path)
+    assert path.read_text().startswith('"item"\t"annotator"\t"label"\n')  # so that quotes below cannot be text
+    assert said(path)[1] == answers
+    write_annotations(AnnotationData.from_records([("s", "ada", "x"), ("t", "ada", "y")]), path)
+    assert path.read_text() == "item\tannotator\tlabel\ns\tada\tx\nt\tada\ty\n"
+
+
+cells = st.text(st.sampled_from('ab"\t\n, '), max_size=5)
+
+
+@given(rows=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=4))
+def test_a_table_between_tabs_reads_as_it_was_written(rows):
+    header = ("one", "two", "three")
+    file = io.StringIO()
+    csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL).writerows([header, *rows])
+    written = [list(row) for row in (header, *rows)]
+    assert list(split_text(file.getvalue(), "x")[0].values()) == written
+    if not any(set(cell) & set("\t\n") for row in rows for cell in row):
+        plain = "".join("\t".join(row) + "\n" for row in (header, *rows))
+        found = list(split_text(plain, "x")[0].values())
+        assert found == written or all(len(row) == 3 for row in found)  # a cell such as "a" is quoted, or is not
+
+
+# --- workbooks of Excel ----------------------------------------------------------------------------------------------
+
+
+def workbook(**sheets):
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(file)
+    return file.getvalue()
+
+
+HEAD = ["item", "annotator", "label"]
+
+
+def test_a_workbook_is_a_table_of_text(keep, said):
+    rows = [[], HEAD, [1, "ada", 2], [], [2.0, "NA", 2.5], [3, True, "007"], [4, "ada", None]]
+    path = keep(workbook(notes=[], answers=rows), "answers.xlsx")
+    assert said(path)[1] == [("1", "ada", "2"), ("2", "NA", "2.5"), ("3", "True", "007")]
+    assert said(path)[0].items == ("1", "2", "3", "4")
+    known = keep(workbook(known=[["item", "gold"], [2, 2.5]]), "known.xlsx")
+    assert said(path, gold_file=known)[0].gold == {"2": "2.5"}
+    dated = keep(workbook(a=[HEAD, [datetime.date(2024, 5, 1), "ada", "x"], [1, "ada", "y"]]), "dated.xlsx")
+    assert said(dated)[0].items == ("2024-05-01 00:00:00", "1")
+
+
+def test_a_workbook_that_cannot_be_read_is_refused(keep, refuses, monkeypatch):
+    rows = [HEAD, [1, "ada", "x"], [None, "ada", "y"]]
+    for content, match in (
+        (workbook(first=rows, second=[[1]]), "has 2 sheets with content, 'first', 'second': keep the one with"),
+        (workbook(first=[]), "answers.xlsx is empty"),
+        (workbook(first=[HEAD]), "has a header but no rows"),
+        (workbook(first=rows), "answers.xlsx, row 3: label 'y' has no item"),
+        (workbook(first=rows)[:-40], "cannot be unpacked"),
+    ):
+        with refuses(DataError, match):
+            read_annotations(keep(content, "answers.xlsx"))
+    monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2000)
+    with refuses(DataError, "unpacked, has .* more than the 0 that are read"):
+        read_annotations(keep(workbook(first=rows), "answers.xlsx"))
+
+
+def test_a_workbook_needs_openpyxl(keep, refuses, monkeypatch):
+    monkeypatch.setattr("bayesanno.io.text_rows.find_spec", lambda _: None)
+    with refuses(ExtraError, "answers.xlsx is a workbook of Excel: pip install openpyxl, which reads it, or save it"):
+        read_annotations(keep(workbook(a=[HEAD, [1, "ada", "x"]]), "answers.xlsx"))
