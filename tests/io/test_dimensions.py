@@ -149,7 +149,7 @@ def test_what_was_written_is_read_back(tmp_path):
             assert again.by_dimension[dimension].labels == part.labels
             assert again.by_dimension[dimension].gold == part.gold
     header, *rows = (tmp_path / "fragments.tsv").read_text().splitlines()
-    assert header.split("\t") == ["item", "annotator", "focus", "polarity", "gold_focus"]
+    assert header.replace('"', "").split("\t") == ["item", "annotator", "focus", "polarity", "gold_focus"]
     assert len(rows) == 5 + 2  # who answered which item in any dimension, then the silent ones
 
 

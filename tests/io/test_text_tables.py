@@ -169,7 +169,7 @@ def test_quotes_between_tabs_that_quote_are_none(keep, said, refuses):
         read_annotations(keep('item,annotator,label\na,x,"1"2\n'))
 
 
-def test_what_is_written_between_tabs_is_quoted(keep, said, tmp_path):
+def test_what_is_written_between_tabs_is_quoted(said, tmp_path):
     path, answers = tmp_path / "answers.tsv", [("p\tq\tr\ns", "ada", "x"), ('"t"', "ada", "y")]
     write_annotations(AnnotationData.from_records(answers), path)
     assert path.read_text().startswith('"item"\t"annotator"\t"label"\n')  # so that quotes below cannot be text
