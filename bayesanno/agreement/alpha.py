@@ -6,6 +6,8 @@
 An item with one answer is ignored. The distance d of two labels depends on the level of measurement: equal or not, or
 the difference of two numbers.
 
+The invariant: no table of two labels is made, of any item or of all: each sum is one over items of what the item adds.
+
 References
 ----------
 K. Krippendorff (2019), Content analysis, fourth edition, chapter 12.
@@ -15,53 +17,84 @@ Communication Methods and Measures 1(1), 77-89, doi:10.1080/19312450709336664.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-def count_coincidences(votes: np.ndarray, weight: np.ndarray | float = 1.0) -> np.ndarray:
-    """Return the coincidences of labels, (..., label, label), of votes (..., item, label) of items that count so often.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_coincidences(np.array([[3, 0], [2, 1], [0, 3], [1, 0]]))
-    array([[4., 1.],
-           [1., 3.]])
-    """
-    n = votes.sum(axis=-1)  # (..., item)
-    shares = votes * (np.where(n >= 2, weight, 0) / np.maximum(n - 1, 1))[..., None]  # (..., item, label)
-    together: np.ndarray = np.swapaxes(shares, -1, -2) @ votes
-    labels = np.arange(votes.shape[-1])
-    together[..., labels, labels] -= shares.sum(axis=-2)
-    return together
-
-
-def measure_alpha(coincidences: np.ndarray, distance: np.ndarray | None = None) -> np.ndarray:
-    """Return alpha of coincidences (..., label, label), nan where it is not defined; (...).
+def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
+    """Return alpha, nan where it is not defined; (...).
 
     Parameters
     ----------
-    coincidences : array, shape (..., label, label)
-    distance : array, shape (..., label, label), optional
-        Squared distances of labels; by default 1 for any two (nominal alpha).
+    observed : array (...)
+        sum_cd o_cd d_cd
+    n : array (...)
+        How many answers are compared.
+    by_chance : array (...)
+        sum_cd n_c n_d d_cd
+    """
+    alpha: np.ndarray = 1 - divide(observed * (n - 1), by_chance)
+    return alpha
+
+
+def nominal_alpha(observed: np.ndarray, given: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return alpha of labels that are equal or not, of how often each was given: n_c along an axis.
 
     Examples
     --------
     >>> import numpy as np
-    >>> round(float(measure_alpha(count_coincidences(np.array([[3, 0], [2, 1], [0, 3], [1, 0]])))), 3)
+    >>> round(float(nominal_alpha(np.array(2.0), np.array([5.0, 4.0]))), 3)
     0.6
     """
-    distance = 1 - np.eye(coincidences.shape[-1]) if distance is None else distance
-    n = coincidences.sum(axis=-1)  # (..., label)
-    observed = (coincidences * distance).sum(axis=(-2, -1)) * (n.sum(axis=-1) - 1)
-    expected = (n[..., :, None] * n[..., None, :] * distance).sum(axis=(-2, -1))
-    alpha: np.ndarray = 1 - divide(observed, np.where(expected > 0, expected, 0))
-    return alpha
+    n = given.sum(axis=axis)
+    return measure_alpha(observed, n, n**2 - (given**2).sum(axis=axis))
 
 
 def alpha_of_votes(votes: np.ndarray) -> np.ndarray:
-    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...)."""
-    return measure_alpha(count_coincidences(votes))
+    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(alpha_of_votes(np.array([[3, 0], [2, 1], [0, 3], [1, 0]]))), 3)
+    0.6
+    """
+    n = votes.sum(axis=-1)  # (..., item)
+    observed = find_disagreement(n, (votes**2).sum(axis=-1)).sum(axis=-1)
+    return nominal_alpha(observed, (votes * (n >= 2)[..., None]).sum(axis=-2))
+
+
+def find_disagreement(n: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Return what items add to sum_cd o_cd over different labels, of their answers and the sum of squared votes."""
+    added: np.ndarray = (n**2 - squares) / np.maximum(n - 1, 1)  # 0 of one answer
+    return added
+
+
+def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return alpha of labels with places on a line, whose distance is that of the places squared; (resample,).
+
+    Parameters
+    ----------
+    votes : sparse array, shape (item, label)
+        Of items with two answers or more; no others have any.
+    place : array, shape (label, resample) or (label, 1)
+    weights : array, shape (item, resample)
+        How often each item counts.
+    """
+    given, n = votes.T @ weights, votes.sum(axis=1)[:, None]  # (label, resample), (item, 1)
+    total = given.sum(axis=0)
+    place = place - divide((given * place).sum(axis=0), total)  # from their mean, so that no digits are lost
+    used = given > 0
+    differ = np.where(used, place, -np.inf).max(axis=0) > np.where(used, place, np.inf).min(axis=0)
+    by_chance = 2 * (total * (given * place**2).sum(axis=0) - (given * place).sum(axis=0) ** 2)
+    apart, mean = votes @ place**2, votes @ place  # (item, resample)
+    apart *= n
+    mean **= 2
+    apart -= mean
+    apart *= weights
+    observed = (2 * ((votes > 0).sum(axis=1) > 1) / np.maximum(n[:, 0] - 1, 1)) @ apart
+    return measure_alpha(observed, total, np.where(differ, by_chance, 0))
 
 
 def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:

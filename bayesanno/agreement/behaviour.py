@@ -135,6 +135,14 @@ def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> n
     return bounded
 
 
+def pair_distances(shares: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the Jensen-Shannon divergence of pairs of annotators, (pair,) each, of shares (annotator, label)."""
+    found = np.empty(first.size)
+    for part in split_rows(first.size, shares.shape[1]):
+        found[part] = find_distance(shares[first[part]], shares[second[part]])
+    return found
+
+
 def mean_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     """Return the mean Jensen-Shannon divergence of each annotator from the others, of shares (annotator, label).
 
@@ -236,9 +244,8 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     table["n"] = np.bincount(data.annotator, minlength=data.n_annotators)
     measures = measure_usage(shares, base)
     outlier = np.any([find_outliers(values) for values in measures.values()], axis=0)
-    return table.assign(
-        **measures, outlier=outlier, **{f"usage[{label}]": shares[:, code] for code, label in enumerate(data.labels)}
-    )
+    each = pd.DataFrame(shares, columns=[f"usage[{label}]" for label in data.labels])
+    return table.assign(**measures, outlier=outlier).join(each)
 
 
 def check_base(base: float) -> None:

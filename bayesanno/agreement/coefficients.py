@@ -23,12 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayesanno.agreement.alpha import count_coincidences, divide, measure_alpha
-from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs, measure_tables
+from bayesanno.agreement.alpha import compare_places, divide, find_disagreement, nominal_alpha
+from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
@@ -38,7 +39,6 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
-LEVELS = ("nominal", "ordinal", "interval")
 NO_ORDER = "the labels have no order: if they are declared from the lowest to the highest, say ordered=True (--ordered)"
 BIASED = (
     "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
@@ -126,7 +126,7 @@ def agreement_table(
     values = np.array([math.nan if name in reasons else float(value[0]) for name, value in found.items()])
     low = high = np.full(values.size, math.nan)
     if resamples:
-        parts = resample_items(data.n_items, resamples, random_seed)
+        parts = resample_items(data.n_items, resamples, random_seed, data.n_labels)
         drawn = [np.stack(list(measure_all(sums, pairs, numbers, weights).values())) for weights in parts]
         low, high = bound(values, np.concatenate(drawn, axis=1), confidence)
     reasons |= _explain_missing(pairs, dict(zip(found, values, strict=True)), reasons)
@@ -181,37 +181,44 @@ def measure_kappa(votes: ArrayLike) -> Kappa:
     )
 
 
-def count_sums(data: AnnotationData) -> dict[str, np.ndarray]:
-    """Return each item's terms of the sums behind the coefficients of all annotators, each (item, ...)."""
-    votes = data.votes  # (item, label)
-    n = votes.sum(axis=1)  # (item,)
-    together = count_coincidences(votes[:, None, :])  # (item, label, label)
+def count_sums(data: AnnotationData) -> dict[str, Any]:
+    """Return each item's terms of the sums behind the coefficients of all annotators, (item, ...)."""
+    from scipy.sparse import csr_array
+
+    votes = csr_array(data.votes)  # (item, label)
+    n, squares = votes.sum(axis=1), (votes**2).sum(axis=1)  # (item,)
+    several = (n >= 2) * 1.0
     return {
-        "several": (n >= 2)[:, None] * 1.0,
-        "agreed": np.trace(together, axis1=1, axis2=2)[:, None] / np.maximum(n, 1)[:, None],
-        "answered": (n > 0)[:, None] * 1.0,
-        "shares": votes / np.maximum(n, 1)[:, None],
-        "together": together.reshape(n.size, -1),
+        "several": several,
+        "agreed": (squares - n) / np.maximum(n * (n - 1), 1),
+        "disagreed": find_disagreement(n, squares),
+        "answered": (n > 0) * 1.0,
+        "shares": votes.multiply(1 / np.maximum(n, 1)[:, None]).tocsr(),
+        "compared": votes.multiply(several[:, None]).tocsr(),
     }
 
 
 def measure_all(
-    sums: Mapping[str, np.ndarray], pairs: Pairs, numbers: np.ndarray | None, weights: np.ndarray
+    sums: Mapping[str, Any], pairs: Pairs, numbers: np.ndarray | None, weights: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return every coefficient, nan where it is not defined, of items with weights (item, resample); (resample,)."""
-    total = {name: weights.T @ values for name, values in sums.items()}  # (resample, ...)
-    k = total["shares"].shape[1]
-    several, answered = total["several"][:, 0], total["answered"][:, 0]
-    observed = divide(total["agreed"][:, 0], several)
-    shares = divide(total["shares"], answered[:, None])  # (resample, label)
-    by_fleiss = (shares**2).sum(axis=1)
-    by_gwet = (shares * (1 - shares)).sum(axis=1) / (k - 1)
-    one_label = (shares > 0).sum(axis=1) <= 1
-    coincidences = total["together"].reshape(-1, k, k)
-    found = {"percent_agreement": observed}
-    for level in LEVELS:
-        found[f"krippendorff_alpha_{level}"] = measure_alpha(coincidences, _distances(level, coincidences, numbers))
-    found["fleiss_kappa"] = np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss))
+    total = {name: values.T @ weights for name, values in sums.items()}  # (..., resample)
+    k, given = len(total["shares"]), total["compared"]
+    observed = divide(total["agreed"], total["several"])
+    shares = divide(total["shares"], total["answered"])  # (label, resample)
+    by_fleiss = (shares**2).sum(axis=0)
+    by_gwet = (shares * (1 - shares)).sum(axis=0) / (k - 1)
+    one_label = (shares > 0).sum(axis=0) <= 1
+    rank = np.cumsum(given, axis=0) - given / 2  # (label, resample)
+    found = {
+        "percent_agreement": observed,
+        "krippendorff_alpha_nominal": nominal_alpha(total["disagreed"], given, axis=0),
+        "krippendorff_alpha_ordinal": compare_places(sums["compared"], rank, weights),
+        "krippendorff_alpha_interval": np.full(observed.shape, np.nan)
+        if numbers is None
+        else compare_places(sums["compared"], numbers[:, None], weights),
+        "fleiss_kappa": np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss)),
+    }
     of_pairs = pairs.coefficients(weights)
     for name in MEAN_OF_PAIRS:
         known = np.isfinite(of_pairs[name])
@@ -219,18 +226,6 @@ def measure_all(
     found["g_index"] = (observed - 1 / k) / (1 - 1 / k)
     found["gwet_ac1"] = divide(observed - by_gwet, 1 - by_gwet)
     return found
-
-
-def _distances(level: str, coincidences: np.ndarray, numbers: np.ndarray | None) -> np.ndarray | None:
-    """Return the squared distances of labels, (..., label, label), as Krippendorff has them; None if all are alike."""
-    if level == "nominal":
-        return None
-    n = coincidences.sum(axis=-1)  # (resample, label)
-    place = np.cumsum(n, axis=-1) - n / 2
-    if level == "interval" and numbers is not None:
-        place = numbers
-    far: np.ndarray = (place[..., :, None] - place[..., None, :]) ** 2
-    return far
 
 
 def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_ordered: bool) -> dict[str, str]:
@@ -252,7 +247,7 @@ def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_orde
 def _explain_missing(pairs: Pairs, values: Mapping[str, float], reasons: Mapping[str, str]) -> dict[str, str]:
     """Return why other coefficients are nan, or what they leave out."""
     found = {name: "all answers are one label" for name, value in values.items() if math.isnan(value)} | dict(reasons)
-    of_pairs = measure_tables(pairs.tables)
+    of_pairs = pairs.coefficients(np.ones(pairs.same.shape[1]))
     for name in MEAN_OF_PAIRS:
         undefined = int((~np.isfinite(of_pairs[name])).sum())
         if undefined and name not in found:

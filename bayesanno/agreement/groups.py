@@ -6,7 +6,7 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.behaviour import find_distances, usage_shares
-from bayesanno.agreement.pairs import find_pairs
+from bayesanno.agreement.pairs import match_labels
 from bayesanno.agreement.vote import require_sure
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
@@ -114,7 +114,8 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     0     sat     sit               1  0.333             0.5
     """
     data = require_sure(data, "confusable_labels")
-    table = find_pairs(data).tables.sum(axis=0)  # (label, label)
+    matches, n = match_labels(data), data.n_labels
+    table = np.bincount(matches.label_1 * n + matches.label_2, matches.times, n**2).reshape(n, n)
     first, second = np.triu_indices(data.n_labels, 1)
     confused = (table + table.T)[first, second]
     same = np.diag(table)

@@ -3,8 +3,8 @@
 An item that an annotator answered twice counts once for each pair of answers by the two. An answer that is unsure is
 missing.
 
-The invariant: a coefficient is a function of the pair's table alone, which is a sum over items, so that of items drawn
-again it is a sum with other weights; one that is not defined is nan, never 0.
+The invariant: a coefficient is a function of sums over items alone, so that of items drawn again it is one of sums with
+other weights; none of them is a table of every two labels. One that is not defined is nan, never 0.
 
 References
 ----------
@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,12 +30,13 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
 from bayesanno.ground.lazy import pd
 
+ARRAYS = 10  # over the labels of pairs, that are held at a time
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of annotators who share items, and what each item adds to the table of a pair.
+    """The pairs of annotators who share items, and what each item adds to the sums behind the coefficients of a pair.
 
     Attributes
     ----------
@@ -45,8 +45,14 @@ class Pairs:
     n_items : array of int, shape (pair,)
         Items that both answered.
     n_labels : int
-    answers : sparse array, shape (pair * label * label, item)
-        How often the first gave the one label and the second the other.
+    used : array of int, shape (cell,)
+        The labels that one of a pair gave to a common item, ascending, those of the first pair first.
+    begin : array of int, shape (pair + 1,)
+        Where each pair's begin.
+    by_first, by_second : sparse array, shape (cell, item)
+        How often the first, and the second, gave the label.
+    same, apart, squares : sparse array, shape (pair, item)
+        How often both gave one label; the sum of the distances of theirs, by place, and of their squares.
     errors : sparse array, shape (pair * 2 * 2, item), or None
         How often the first and the second were right (0) or wrong (1), of items whose true label is known; None if none
         is.
@@ -56,36 +62,91 @@ class Pairs:
     second: np.ndarray
     n_items: np.ndarray
     n_labels: int
-    answers: Any
+    used: np.ndarray
+    begin: np.ndarray
+    by_first: Any
+    by_second: Any
+    same: Any
+    apart: Any
+    squares: Any
     errors: Any = None
-
-    @cached_property
-    def tables(self) -> np.ndarray:
-        """Answers of the first (rows) and of the second annotator (columns) to the same items; (pair, label, label)."""
-        counts: np.ndarray = np.asarray(self.answers.sum(axis=1), dtype=float)
-        return counts.reshape(-1, self.n_labels, self.n_labels)
 
     def coefficients(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return each coefficient of items with weights (item,): (pair,); or (item, resample): (pair, resample)."""
-        return _measure_weighted(measure_tables, self.answers, self.n_labels, weights)
+        most = ARRAYS * weights[0].size * int(np.diff(self.begin).max(initial=1))  # numbers of a pair
+        parts = [*split_rows(self.first.size, most)]
+        # where there is no pair, each coefficient is there all the same
+        found = [self._measure(part.start, part.stop, weights) for part in parts or [slice(0, 0)]]
+        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+    def _measure(self, begin: int, end: int, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the coefficients of some of the pairs."""
+        start = self.begin[begin:end]
+        cells = slice(self.begin[begin], self.begin[end])
+        start, used = start - cells.start, self.used[cells].reshape(-1, *(1,) * (weights.ndim - 1))
+        which = np.repeat(np.arange(end - begin), np.diff(self.begin[begin : end + 1]))  # (cell,)
+
+        def add(cells: np.ndarray) -> np.ndarray:
+            """Sum over the labels of a pair, (pair, ...)."""
+            added: np.ndarray = np.add.reduceat(cells, start, axis=0)
+            return added
+
+        def count_below(cells: np.ndarray) -> np.ndarray:
+            """Return how often a label or a lower one was given, (cell, ...)."""
+            below = np.cumsum(cells, axis=0)
+            below -= (below[start] - cells[start])[which]
+            return below
+
+        first, second = self.by_first[cells] @ weights, self.by_second[cells] @ weights  # (cell, ...)
+        same, apart, squares = (each[begin:end] @ weights for each in (self.same, self.apart, self.squares))
+        n, both, n_labels = add(first), first + second, self.n_labels
+        by_gwet = add(both * (2 * n[which] - both))  # times 4 n^2 (n_labels - 1)
+        up = np.diff(used, axis=0, append=0)  # to the next label; after a pair's last one nothing is left
+        low, high = count_below(first), count_below(second)
+        far = add(up * (low * (n[which] - high) + high * (n[which] - low)))
+        square = n * add(both * used**2) - 2 * add(first * used) * add(second * used)
+        return {
+            "agreement": divide(same, n),
+            "scott_pi": _beyond(4 * same * n, add(both**2), 4 * n**2),
+            "cohen_kappa": _beyond(same * n, add(first * second), n**2),
+            "cohen_kappa_linear": _weighted(apart * n, far),
+            "cohen_kappa_quadratic": _weighted(squares * n, square),
+            "g_index": divide(n_labels * same - n, (n_labels - 1) * n),
+            "gwet_ac1": _beyond(4 * (n_labels - 1) * same * n, by_gwet, 4 * (n_labels - 1) * n**2),
+            "krippendorff_alpha": measure_alpha(2 * (n - same), 2 * n, 4 * n**2 - add(both**2)),
+        }
 
     def coefficients_and_errors(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return `coefficients` and, where a true label is known, the correlation of errors."""
         if self.errors is None:
             return self.coefficients(weights)
-        return self.coefficients(weights) | _measure_weighted(measure_errors, self.errors, 2, weights)
+        tables = (self.errors @ weights).reshape(-1, 2, 2, *weights.shape[1:])
+        return self.coefficients(weights) | measure_errors(np.moveaxis(tables, (1, 2), (-2, -1)))
 
 
-def _measure_weighted(
-    measure: Callable[[np.ndarray], dict[str, np.ndarray]], counts: Any, n: int, weights: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Return what is measured of tables (pair * n * n, item), a part at a time, of items with weights."""
-    found: list[dict[str, np.ndarray]] = []
-    parts = [*split_rows(counts.shape[0] // n**2, weights[0].size * n**2)]
-    for rows in parts or [slice(0, 0)]:  # where there is no pair, each coefficient is there all the same
-        cells = counts[rows.start * n**2 : rows.stop * n**2] @ weights
-        found.append(measure(np.moveaxis(cells.reshape(-1, n, n, *weights.shape[1:]), (1, 2), (-2, -1))))
-    return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+class Matches(NamedTuple):
+    """Every two answers by different annotators to one item: of which item, by which two, and which two labels.
+
+    The same match of several is one, so many `times`. All are of shape (match,).
+    """
+
+    item: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    label_1: np.ndarray
+    label_2: np.ndarray
+    times: np.ndarray
+
+
+def match_labels(data: AnnotationData) -> Matches:
+    """Find every two answers to the same item; an answer that is unsure is none."""
+    data = data.without_unsure()
+    given = (data.item * data.n_annotators + data.annotator) * data.n_labels + data.label
+    given, times = np.unique(given, return_counts=True)  # an answer that one gave many times is one, of that weight
+    (item, annotator), label = np.divmod(given // data.n_labels, data.n_annotators), given % data.n_labels
+    left, right = match_answers(item, annotator)
+    n = (times[left] * times[right]).astype(float)
+    return Matches(item[left], annotator[left], annotator[right], label[left], label[right], n)
 
 
 def find_pairs(data: AnnotationData) -> Pairs:
@@ -93,65 +154,35 @@ def find_pairs(data: AnnotationData) -> Pairs:
     from scipy.sparse import csr_array
 
     data = data.without_unsure()
-    given = (data.item * data.n_annotators + data.annotator) * data.n_labels + data.label
-    given, times = np.unique(given, return_counts=True)  # an answer that one gave many times is one, of that weight
-    (item, annotator), label = np.divmod(given // data.n_labels, data.n_annotators), given % data.n_labels
-    left, right = match_answers(item, annotator)
-    code, pair = np.unique(annotator[left] * data.n_annotators + annotator[right], return_inverse=True)
-    cell = (pair * data.n_labels + label[left]) * data.n_labels + label[right]
-    shape = (code.size * data.n_labels**2, data.n_items)
-    n = (times[left] * times[right]).astype(float)
-    answers = csr_array((n, (cell, item[left])), shape=shape)
-    shared = np.unique(np.stack([pair, item[left]]), axis=1)[0]
-    n_items = np.bincount(shared, minlength=code.size)
-    errors, gold = None, data.gold_codes[item[left]]
-    known = gold >= 0
-    if known.any():
-        wrong = (pair * 2 + (label[left] != gold)) * 2 + (label[right] != gold)
-        errors = csr_array((n[known], (wrong[known], item[left][known])), shape=(code.size * 4, data.n_items))
-    return Pairs(code // data.n_annotators, code % data.n_annotators, n_items, data.n_labels, answers, errors)
+    item, first, second, label_1, label_2, n = match_labels(data)
+    code, pair = np.unique(first * data.n_annotators + second, return_inverse=True)
+    cells = [pair * data.n_labels + label for label in (label_1, label_2)]
+    used, cell = np.unique(np.concatenate(cells), return_inverse=True)
+    shared = np.unique(np.stack([pair, item]), axis=1)[0]
 
+    def count(row: np.ndarray, n_rows: int, value: np.ndarray = n) -> Any:
+        return csr_array((value, (row, item)), shape=(n_rows, data.n_items))
 
-def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the coefficients of two annotators' answers to the same items.
-
-    Parameters
-    ----------
-    tables : array, shape (..., label, label)
-        How often the first gave the one label (rows) where the second gave the other (columns).
-
-    Returns
-    -------
-    dict of name to array (...)
-        `agreement`; `scott_pi`; `cohen_kappa`, with linear and quadratic weights by the labels' places as well;
-        `g_index`, in which all labels are equally likely by chance; `gwet_ac1`; and nominal `krippendorff_alpha`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayesanno.agreement.pairs import measure_tables
-    >>> found = measure_tables(np.array([[20.0, 5.0], [10.0, 15.0]]))
-    >>> {name: round(float(found[name]), 4) for name in ("agreement", "cohen_kappa", "scott_pi")}
-    {'agreement': 0.7, 'cohen_kappa': 0.4, 'scott_pi': 0.3939}
-    """
-    n_labels = tables.shape[-1]
-    n = tables.sum(axis=(-2, -1))
-    same = np.trace(tables, axis1=-2, axis2=-1)
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)  # (..., label)
-    both = rows + columns
-    place = np.arange(n_labels)
-    far = np.abs(place[:, None] - place[None, :])
-    by_chance = (both * (2 * n[..., None] - both)).sum(axis=-1)  # Gwet's, times 4 n^2 (n_labels - 1)
-    return {
-        "agreement": divide(same, n),
-        "scott_pi": _beyond(4 * same * n, (both**2).sum(axis=-1), 4 * n**2),
-        "cohen_kappa": _beyond(same * n, (rows * columns).sum(axis=-1), n**2),
-        "cohen_kappa_linear": _weighted(tables, rows, columns, far),
-        "cohen_kappa_quadratic": _weighted(tables, rows, columns, far**2),
-        "g_index": divide(n_labels * same - n, (n_labels - 1) * n),
-        "gwet_ac1": _beyond(4 * (n_labels - 1) * same * n, by_chance, 4 * (n_labels - 1) * n**2),
-        "krippendorff_alpha": measure_alpha(tables + np.swapaxes(tables, -1, -2)),
-    }
+    far, errors = np.abs(label_1 - label_2), None
+    gold = data.gold_codes[item]
+    if (known := gold >= 0).any():
+        wrong = (pair * 2 + (label_1 != gold)) * 2 + (label_2 != gold)
+        errors = count(wrong, code.size * 4, n * known)
+    by_first, by_second = (count(each, used.size) for each in np.split(cell, 2))
+    return Pairs(
+        first=code // data.n_annotators,
+        second=code % data.n_annotators,
+        n_items=np.bincount(shared, minlength=code.size),
+        n_labels=data.n_labels,
+        used=used % data.n_labels,
+        begin=np.searchsorted(used, np.arange(code.size + 1) * data.n_labels),
+        by_first=by_first,
+        by_second=by_second,
+        same=count(pair, code.size, n * (far == 0)),
+        apart=count(pair, code.size, n * far),
+        squares=count(pair, code.size, n * far**2),
+        errors=errors,
+    )
 
 
 def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
@@ -174,10 +205,9 @@ def _beyond(observed: np.ndarray, expected: np.ndarray, most: np.ndarray) -> np.
     return divide(observed - expected, most - expected)
 
 
-def _weighted(tables: np.ndarray, rows: np.ndarray, columns: np.ndarray, far: np.ndarray) -> np.ndarray:
-    n = tables.sum(axis=(-2, -1))
-    expected = np.einsum("...i,ij,...j->...", rows, far, columns)
-    return np.where(expected > 0, 1 - divide((tables * far).sum(axis=(-2, -1)) * n, expected), np.nan)
+def _weighted(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return agreement beyond chance, of sums of distances."""
+    return np.where(expected > 0, 1 - divide(observed, expected), np.nan)
 
 
 def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -> np.ndarray:

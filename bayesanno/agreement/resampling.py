@@ -27,10 +27,15 @@ def check_resampling(confidence: float, resamples: int, random_seed: int | None)
         raise DataError(f"resamples is {resamples}: it must be 0 or more")
 
 
-def resample_items(n_items: int, resamples: int, random_seed: int | None) -> Iterator[np.ndarray]:
-    """Draw items with replacement; yield how often each was drawn, (item, resample), in parts."""
+def resample_items(
+    n_items: int, resamples: int, random_seed: int | None, cells: int | None = None
+) -> Iterator[np.ndarray]:
+    """Draw items with replacement; yield how often each was drawn, (item, resample), in parts.
+
+    `cells` is how many numbers a resample takes at a time, if that is more than one for each item.
+    """
     rng = np.random.default_rng(random_seed)
-    for part in split_rows(resamples, n_items):
+    for part in split_rows(resamples, max(n_items, cells or 0)):
         each = range(part.start, part.stop)
         drawn = [np.bincount(rng.integers(n_items, size=n_items), minlength=n_items) for _ in each]
         yield np.stack(drawn, axis=1).astype(float)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from bayesanno.agreement.alpha import count_coincidences, measure_alpha
+from bayesanno.agreement.alpha import nominal_alpha
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 
@@ -40,13 +40,16 @@ class LabelCounts:
         The sum, over items with annotations, of the share that each label has of the answers.
     n_items : float
         How many these are.
-    together : array, shape (label, label)
-        Their coincidences, of items with two annotations or more.
+    given : array, shape (label,)
+        How often each label was given to items with two annotations or more.
+    apart : array, shape (label,)
+        Its coincidences with other labels there.
     """
 
     shares: np.ndarray
     n_items: float
-    together: np.ndarray
+    given: np.ndarray
+    apart: np.ndarray
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -60,18 +63,17 @@ class LabelCounts:
     @property
     def alphas(self) -> np.ndarray:
         """Krippendorff's alpha of each label against all others, nan where it is not defined; shape (label,)."""
-        own, given = np.diagonal(self.together), self.together.sum(axis=1)  # (label,)
-        rest = given - own  # coincidences of the label with another
-        two = np.array([[own, rest], [rest, given.sum() - given - rest]])  # of two values: the label, and all others
-        return measure_alpha(np.moveaxis(two, -1, 0))
+        rest = self.given.sum() - self.given  # (label,): how often all others were
+        return nominal_alpha(2 * self.apart, np.stack([self.given, rest]), axis=0)
 
 
 def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
     """Count labels of patterns of answers, (pattern, label), each of so many items, (pattern,)."""
     total = votes.sum(axis=1)  # (pattern,)
-    answered = weight * (total > 0)
+    answered, several = weight * (total > 0), weight * (total >= 2)
     shares = votes / np.maximum(total, 1)[:, None]
-    return LabelCounts(answered @ shares, float(answered.sum()), count_coincidences(votes, weight))
+    apart = (several / np.maximum(total - 1, 1)) @ (votes * (total[:, None] - votes))
+    return LabelCounts(answered @ shares, float(answered.sum()), several @ votes, apart)
 
 
 def measure_skew(data: AnnotationData | AnnotationTotals) -> Skew:

@@ -5,15 +5,17 @@ An answer that is unsure is missing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from itertools import combinations, compress
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, compress
+from typing import Any
 
 import numpy as np
 
-from bayesanno.agreement.alpha import alpha_of_votes
+from bayesanno.agreement.alpha import alpha_of_votes, find_disagreement, nominal_alpha
 from bayesanno.agreement.behaviour import usage_table
-from bayesanno.agreement.resampling import MAX_CELLS, split_rows
+from bayesanno.agreement.resampling import split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
@@ -21,6 +23,8 @@ from bayesanno.ground.lazy import pd
 
 MAX_EXHAUSTIVE = 15  # annotators up to which all subsets are searched
 BEAM_WIDTH = 50  # subsets of each size that the search goes on with
+ARRAYS = 4  # over answers, that are held at a time
+MOST_SEARCHED = 400_000_000  # annotators times labels that items got
 LARGEST_OF_SEARCH = 10  # annotators of a subset that the search ends with
 
 
@@ -63,57 +67,97 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
         raise DataError(f"least_items is {least_items}: it must be 1 or more")
     if largest is not None and not 2 <= largest <= n:
         raise DataError(f"largest is {largest}: it must be 2 to {n}, the number of annotators")
-    counts = _count_answers(data)
+    answers = _count_answers(data)
+    if math.prod(answers.counts.shape) > MOST_SEARCHED:
+        raise DataError(
+            f"subsets of {n:,} annotators of {answers.begin.size:,} items are too many to search: leave out annotators "
+            "with few annotations"
+        )
     if n <= MAX_EXHAUSTIVE:
         sizes = range(2, (largest or n) + 1)
-        table = _measure(counts, [subset for size in sizes for subset in combinations(range(n), size)], least_items)
+        table = _measure(answers, [subset for size in sizes for subset in combinations(range(n), size)], least_items)
     else:
-        table = _search(counts, largest or min(LARGEST_OF_SEARCH, n), least_items)
+        table = _search(answers, largest or min(LARGEST_OF_SEARCH, n), least_items)
     names = ["; ".join(data.annotators[who] for who in subset) for subset in table["annotators"]]
     table = table.assign(annotators=pd.Series(names, dtype="str"), search="all" if n <= MAX_EXHAUSTIVE else "beam")
     return table.sort_values(["size", "alpha"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
-def _count_answers(data: AnnotationData) -> np.ndarray:
-    """Return how often each annotator gave each label to each item that has two answers, (annotator, item, label)."""
-    shared = np.flatnonzero(np.bincount(data.item, minlength=data.n_items) >= 2)
-    place = np.full(data.n_items, -1)
-    place[shared] = np.arange(shared.size)
-    kept = place[data.item] >= 0
-    if data.n_annotators * shared.size * data.n_labels > 20 * MAX_CELLS:
-        raise DataError(
-            f"subsets of {data.n_annotators:,} annotators of {shared.size:,} items are too many to search: leave out "
-            "annotators with few annotations"
-        )
-    counts = np.zeros((data.n_annotators, shared.size, data.n_labels), dtype=np.float32)
-    np.add.at(counts, (data.annotator[kept], place[data.item[kept]], data.label[kept]), 1)
-    return counts
+@dataclass(frozen=True)
+class _Answers:
+    """The answers to items that have two or more, by cells: the labels that were given to an item, item after item.
+
+    Attributes
+    ----------
+    counts : sparse array, shape (annotator, cell)
+        How often each annotator gave each of them.
+    answered : sparse array, shape (annotator, item)
+        1 where an annotator answered.
+    begin : array of int, shape (item,)
+        The first cell of each item.
+    item : array of int, shape (cell,)
+    label : sparse array, shape (cell, label)
+        1 for the cell's label.
+    """
+
+    counts: Any
+    answered: Any
+    begin: np.ndarray
+    item: np.ndarray
+    label: Any
+
+    def alpha(self, said: np.ndarray) -> np.ndarray:
+        """Return nominal alpha, nan where it is not defined, of how often each cell was said, (subset, cell)."""
+        n, squares = (np.add.reduceat(each, self.begin, axis=1) for each in (said, said**2))  # (subset, item)
+        given = (said * (n >= 2)[:, self.item]) @ self.label  # (subset, label)
+        return nominal_alpha(find_disagreement(n, squares).sum(axis=1), given)
 
 
-def _measure(counts: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: int) -> pd.DataFrame:
+def _count_answers(data: AnnotationData) -> _Answers:
+    from scipy.sparse import csr_array
+
+    kept = np.bincount(data.item, minlength=data.n_items)[data.item] >= 2  # (annotation,)
+    codes, cell = np.unique(data.item[kept] * data.n_labels + data.label[kept], return_inverse=True)
+    item, n_cells = codes // data.n_labels, codes.size
+    _, begin, item = np.unique(item, return_index=True, return_inverse=True)
+    counts = csr_array((np.ones(cell.size), (data.annotator[kept], cell)), shape=(data.n_annotators, n_cells))
+    of_cell = np.arange(n_cells)
+    of_item, of_label = (
+        csr_array((np.ones(n_cells), (of_cell, code)), shape=(n_cells, n))
+        for code, n in ((item, begin.size), (codes % data.n_labels, data.n_labels))
+    )
+    return _Answers(counts, (counts @ of_item > 0).astype(float), begin, item, of_label)
+
+
+def _measure(answers: _Answers, subsets: Sequence[tuple[int, ...]], least_items: int) -> pd.DataFrame:
     """Return the subsets each of whose members shares items enough with the others, with their alpha."""
-    answered = (counts.sum(axis=-1) > 0).astype(np.float32)  # (annotator, item)
-    member = np.zeros((len(subsets), len(counts)), dtype=np.float32)
-    for row, subset in enumerate(subsets):
-        member[row, list(subset)] = 1
-    enough, n_items, alpha = (np.zeros(len(subsets), dtype=kind) for kind in (bool, int, float))
-    for rows in split_rows(len(subsets), counts[0].size):
-        shared = (member[rows] @ answered >= 2).astype(np.float32)  # (subset, item)
-        fewest = np.where(member[rows] > 0, shared @ answered.T, np.inf).min(axis=1)
+    from scipy.sparse import csr_array
+
+    size = np.array([len(subset) for subset in subsets], dtype=int)
+    members, n = np.fromiter(chain.from_iterable(subsets), dtype=int, count=size.sum()), len(subsets)
+    member = csr_array((np.ones(members.size), (np.repeat(np.arange(n), size), members)), (n, answers.counts.shape[0]))
+    enough, n_items, alpha = (np.zeros(n, dtype=kind) for kind in (bool, int, float))
+    for rows in split_rows(n, ARRAYS * sum(answers.counts.shape)):
+        own = member[rows]
+        shared = (own @ answers.answered).toarray() >= 2  # (subset, item)
+        fewest = np.where(own.toarray() > 0, shared @ answers.answered.T, np.inf).min(axis=1)
         enough[rows], n_items[rows] = fewest >= least_items, shared.sum(axis=1)
         kept = np.flatnonzero(enough[rows]) + rows.start
-        alpha[kept] = alpha_of_votes(np.tensordot(member[kept], counts, axes=1).astype(float))
-    size = member.sum(axis=1).astype(int)
+        alpha[kept] = answers.alpha((member[kept] @ answers.counts).toarray())
     table = pd.DataFrame({"size": size, "annotators": list(subsets), "n_items": n_items})
     return table.assign(alpha=alpha)[enough].reset_index(drop=True)
 
 
-def _search(counts: np.ndarray, largest: int, least_items: int) -> pd.DataFrame:
-    """Return the best subsets of each size that a beam search finds, from all pairs on."""
-    everyone = range(len(counts))
-    found, subsets = [], list(combinations(everyone, 2))
+def _search(answers: _Answers, largest: int, least_items: int) -> pd.DataFrame:
+    """Return the best subsets of each size that a beam search finds, from all pairs on that share items enough."""
+    from scipy.sparse import triu
+
+    everyone, found = range(answers.counts.shape[0]), []
+    together = triu(answers.answered @ answers.answered.T, 1)  # (annotator, annotator): items that both answered
+    one, other = (together >= least_items).nonzero()
+    subsets = sorted(zip(one.tolist(), other.tolist(), strict=True))
     for _ in range(2, largest + 1):
-        best = _measure(counts, subsets, least_items).nlargest(BEAM_WIDTH, "alpha")
+        best = _measure(answers, subsets, least_items).nlargest(BEAM_WIDTH, "alpha")
         found.append(best.dropna(subset="alpha"))
         grown = ((*subset, who) for subset in found[-1]["annotators"] for who in everyone if who not in subset)
         subsets = sorted({tuple(sorted(subset)) for subset in grown})
@@ -122,12 +166,10 @@ def _search(counts: np.ndarray, largest: int, least_items: int) -> pd.DataFrame:
 
 def alpha_without_each(data: AnnotationData) -> np.ndarray:
     """Return nominal alpha of all annotators but one, (annotator,); nan where it is not defined."""
-    data = data.without_unsure()
-    found = np.full(data.n_annotators, alpha_of_votes(data.votes))
-    for who in np.unique(data.annotator).tolist():
-        own, others = data.annotator == who, data.votes.copy()
-        np.subtract.at(others, (data.item[own], data.label[own]), 1)
-        found[who] = alpha_of_votes(others)
+    answers = _count_answers(data.without_unsure())
+    everything, found = answers.counts.sum(axis=0), np.empty(data.n_annotators)
+    for who in split_rows(data.n_annotators, ARRAYS * max(1, everything.size)):
+        found[who] = answers.alpha(everything - answers.counts[who].toarray())
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 import bayesanno as ba
-from bayesanno.agreement.behaviour import find_distance, usage_shares, usage_table
+from bayesanno.agreement.behaviour import pair_distances, usage_shares, usage_table
 from bayesanno.agreement.coefficients import agreement_table, find_label_scale
 from bayesanno.agreement.groups import MOST_GROUPED, confusable_labels, group_annotators
 from bayesanno.agreement.pairs import annotator_agreement, pair_table
@@ -127,8 +127,8 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
         every = pd.DataFrame({"annotator_1": names[first], "annotator_2": names[second]}, dtype="str")
         table = every.merge(table, how="left").fillna({"n": 0}).astype({"n": int})
     code = {name: code for code, name in enumerate(data.annotators)}
-    one, other = (usage_shares(data)[table[f"annotator_{which}"].map(code)] for which in (1, 2))  # (pair, label)
-    table.insert(3, "jsd", find_distance(one, other))
+    one, other = (table[f"annotator_{which}"].map(code).to_numpy(dtype=int) for which in (1, 2))
+    table.insert(3, "jsd", pair_distances(usage_shares(data), one, other))
     order = ["annotator_1", "annotator_2", "n", "jsd", "agreement", "kappa", "alpha"]
     return table[[*order, *(name for name in table.columns if name not in order)]]
 

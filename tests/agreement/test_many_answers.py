@@ -3,21 +3,22 @@
 import numpy as np
 
 import bayesanno as ba
-from bayesanno.agreement.pairs import find_pairs
 from bayesanno.ground.errors import DataError
+from tests.agreement.directly import tables_of
 
 
 def test_an_answer_given_many_times_counts_as_many_in_little_memory():
     few = [("i", "a", "x"), ("i", "a", "y"), ("i", "b", "x"), ("j", "a", "y"), ("j", "b", "y")]
     times = [3, 1, 2, 1, 1]
     many = [record for record, n in zip(few, times, strict=True) for _ in range(n)]
-    tables = find_pairs(ba.AnnotationData.from_records(many)).tables
-    assert tables.tolist() == [[[6, 0], [2, 1]]]  # by hand: of i 3 x 2 pairs say x and x, 1 x 2 y and x; of j 1 y and y
+    # by hand: of i 3 x 2 pairs say x and x, 1 x 2 y and x; of j 1 y and y
+    assert tables_of(ba.AnnotationData.from_records(many)) == {("a", "b"): [[6, 0], [2, 1]]}
     data = ba.AnnotationData(
         item=np.zeros(200_000, dtype=int), annotator=np.arange(200_000) % 2, label=np.arange(200_000) // 2 % 2,
         items=("i",), annotators=("a", "b"), labels=("x", "y"),
     )  # fmt: skip
-    assert find_pairs(data).tables.tolist() == [[[2.5e9, 2.5e9], [2.5e9, 2.5e9]]]
+    assert tables_of(data) == {("a", "b"): [[2.5e9, 2.5e9], [2.5e9, 2.5e9]]}
+    assert ba.pair_table(data)["agreement"].tolist() == [0.5]
 
 
 def test_more_pairs_of_answers_than_memory_holds_are_refused(refuses, monkeypatch):

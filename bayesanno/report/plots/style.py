@@ -21,6 +21,7 @@ DARK = 0.6  # of a matrix's range of colours: numbers in darker cells are white
 ROW = 0.2  # inches of a row with a name
 MOST_HEIGHT = 14.0
 MOST_NAMES = 60  # rows that are all named
+MOST_PARTS = 40  # of a bar: a legend has room for so many
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
 
@@ -75,7 +76,12 @@ def cut_name(name: str, most: int = MOST_LETTERS) -> str:
 
 
 def draw_shares(axes: Axes, shares: np.ndarray, names: Sequence[str]) -> None:
-    """Draw a bar for each row of shares, (row, name), with a part for each name."""
+    """Draw a bar for each row of shares, (row, name), with a part for each name; of many, for the largest ones."""
+    if len(names) > MOST_PARTS:
+        largest = np.sort(np.argsort(-shares.sum(axis=0), kind="stable")[: MOST_PARTS - 1])
+        rest = np.delete(shares, largest, axis=1).sum(axis=1)
+        names = [*(names[code] for code in largest), f"{len(names) - largest.size:,} others"]
+        shares = np.column_stack([shares[:, largest], rest])
     left = np.zeros(len(shares))
     for width, name, colour in zip(shares.T, names, shades(len(names)), strict=True):
         axes.barh(range(len(shares)), width, left=left, color=[colour], edgecolor="white", linewidth=0.4, label=name)

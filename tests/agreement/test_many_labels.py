@@ -1,0 +1,82 @@
+"""Agreement of very many labels: sums over items, which are those of tables of every two labels, and fit in memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayesanno as ba
+from bayesanno.agreement.coefficients import count_sums, measure_all
+from bayesanno.agreement.pairs import find_pairs
+from bayesanno.cli.agreement import tabulate
+from tests.agreement import directly
+from tests.agreement.test_coefficients import from_matrix, tables
+
+
+@settings(max_examples=60)
+@given(tables(), st.lists(st.integers(0, 3), min_size=13, max_size=13))
+def test_sums_over_items_give_what_tables_of_every_two_labels_give(answers, times):
+    """Of items drawn again, some never and some three times."""
+    data = from_matrix(answers)
+    numbers = np.array([2000.1, 2000.3, 2000.3, 1e6])[: data.n_labels]  # far from 0, and two of them equal
+    weights = np.array(times[: data.n_items], dtype=float)
+    pairs = find_pairs(data)
+    found, expected = pairs.coefficients(weights), directly.weighted_tables(data, weights)
+    for at, table in enumerate(expected):
+        for name, value in directly.coefficients_of(table).items() if table.any() else ():
+            assert found[name][at] == pytest.approx(value, abs=1e-9, nan_ok=True), name
+    drawn = measure_all(count_sums(data), pairs, numbers, weights[:, None])
+    coincidences = directly.coincidences_of(data.votes, weights)
+    given = coincidences.sum(axis=1)
+    rank = np.cumsum(given) - given / 2
+    distances = {
+        "nominal": 1 - np.eye(data.n_labels),
+        "ordinal": (rank[:, None] - rank) ** 2,
+        "interval": (numbers[:, None] - numbers) ** 2,
+    }
+    for level, distance in distances.items():
+        value = directly.alpha_of(coincidences, distance)
+        assert drawn[f"krippendorff_alpha_{level}"][0] == pytest.approx(value, abs=1e-9, nan_ok=True), level
+
+
+def scatter_answers(n_items, n_labels, n_annotators=20, each=4):
+    """Answers to items whose true labels are spread over very many."""
+    rng = np.random.default_rng(5)
+    truth = rng.integers(n_labels, size=(n_items, 1))
+    said = np.where(rng.random((n_items, each)) < 0.6, truth, rng.integers(n_labels, size=(n_items, each)))
+    who = np.argsort(rng.random((n_items, n_annotators)), axis=1)[:, :each]
+    return ba.AnnotationData(
+        item=np.repeat(np.arange(n_items), each),
+        annotator=who.ravel(),
+        label=said.ravel(),
+        items=tuple(f"s{n}" for n in range(n_items)),
+        annotators=tuple(f"a{n}" for n in range(n_annotators)),
+        labels=tuple(str(code) for code in range(n_labels)),
+    )
+
+
+def test_memory_is_flat_in_items_times_labels_squared():
+    """Ten times the labels add a table of items x labels and one of labels x labels; not 2,000 of the latter."""
+    peak = {}
+    for n_labels in (100, 996):
+        data = scatter_answers(2_000, n_labels)
+        tracemalloc.start()
+        tabulate(data, ordered=None, resamples=100, random_seed=1)
+        peak[n_labels] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    by_item, by_label = 2_000 * 996 * 8, 996**2 * 8  # bytes
+    assert peak[996] < 1.5 * peak[100] + by_item + by_label, peak
+
+
+def test_a_figure_of_many_labels_shows_the_commonest_and_takes_the_others_together():
+    data = scatter_answers(200, 300)
+    axes = ba.plot_usage(data).axes[0]
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert len(names) == 40
+    assert names[-1] == "261 others"
+    shares = (data.usage / data.usage.sum(axis=1, keepdims=True)).sum(axis=0)
+    shown = np.isin(data.labels, names)
+    assert shares[shown].min() >= shares[~shown].max()
+    np.testing.assert_allclose([bar.get_x() + bar.get_width() for bar in axes.containers[-1]], 1)
