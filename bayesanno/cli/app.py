@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import logging
 import re
 import sys
 import warnings
@@ -63,6 +64,8 @@ NEW_OBJECTS = 50_000  # between two searches for garbage, of which imports and c
 def main() -> None:
     """Run the command line; turn errors of ours into one line and an exit code."""
     warnings.showwarning = _show_warning
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("bayesanno").setLevel(logging.INFO)  # says how data were read
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a code page of Windows may lack characters of a name
             stream.reconfigure(errors="backslashreplace")

@@ -7,8 +7,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import NamesWarning, warn
 from bayesanno.ground.wording import counted, listed
+
+_MOST_CLASSES = 20  # labels that are numbers, up to which they are hardly points of a scale
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]*)?")
 
@@ -44,6 +47,17 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
         warn(
             f"{table}: no true label, of {strange}, is among the labels {listed(labels)}, so none counts as right: "
             "name the column of the labels with label=..., or that of the true ones with gold=...",
+            NamesWarning,
+        )
+
+
+def warn_of_scale(table: str, labels: Sequence[str]) -> None:
+    """Warn of labels that are many numbers, as those of a scale are: a model takes each as a class of its own."""
+    if len(labels) > _MOST_CLASSES and read_numbers(labels) is not None:
+        warn(
+            f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points of a "
+            "scale, put them into a dozen grades or fewer, for ordinal_dawid_skene (ratings on a continuous scale are "
+            "not modelled); if they are classes, declare them with labels=...",
             NamesWarning,
         )
 

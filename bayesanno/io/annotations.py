@@ -6,18 +6,23 @@ and gold labels, for all formats.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
-from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
+from bayesanno.io.alike import warn_of_alike, warn_of_scale, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations, read_known
 from bayesanno.io.formats.format import Format
+from bayesanno.io.missing import warn_of_missing_codes
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import Source, open_source
-from bayesanno.io.text_table import TextTable
+from bayesanno.io.text_table import TextTable, transpose
+
+log = logging.getLogger(__name__)  # says which columns were read, for a terminal to show
 
 
 def read_annotations(
@@ -102,7 +107,7 @@ def read_annotations(
     split : str, optional
         What separates several labels in one cell, or several annotators, as `"|"`.
     missing : str or sequence of str, optional
-        Answers and true labels that stand for a missing one, such as "NA" or "-1".
+        Answers and true labels that stand for a missing one, such as "NA" or "-1"; of a text, "NA,-1", each code in it.
     columns : sequence of str, optional
         Of a wide table: the annotators' columns; all others, but those of item and gold, are left out.
     no_header : bool, default False
@@ -165,7 +170,7 @@ def read_annotations(
         multi_label=multi_label,
         drop_rejected=drop_rejected,
         split=split,
-        missing=name_unsure(missing),
+        missing=missing,
         columns=tuple(columns),
         no_header=no_header,
         transpose=transpose,
@@ -183,21 +188,33 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         As for `read_annotations`.
     """
     formats: dict[str, Format] = load_all(FORMATS)
+    if options.transpose:
+        table, options = transpose(table, options.annotator), replace(options, annotator=None)
     if options.format == "auto":
         fitting = next(each for each in formats.values() if each.looks_like(table, options))
     else:
         fitting = formats[options.format]
     answers = fitting.read(table, options)
-    labels = order_responses(answers.label, options.unsure, options.labels)
+    if answers.read_as:
+        log.info("%s: %s", table.name, answers.read_as)
+    in_order = options.labels or tuple(name for name in answers.categories if name not in options.missing) or None
+    labels = order_responses(answers.label, options.unsure, in_order)
     gold, controls = answers.gold, options.controls or {}
     if options.gold_file is not None:
-        gold = read_known(options.gold_file, ("gold", "label"), answers.items, None, encoding=options.encoding)
+        gold = read_known(
+            options.gold_file, ("gold", "label"), answers.items, None, options.missing, encoding=options.encoding
+        )
     if not isinstance(controls, Mapping):
-        controls = read_known(controls, ("label", "gold"), answers.items, labels, encoding=options.encoding)
-    declared = options.labels is not None
+        controls = read_known(
+            controls, ("label", "gold"), answers.items, labels, options.missing, encoding=options.encoding
+        )
+    declared = in_order is not None
     data = make_annotations(
         answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls
     )
+    if not declared:
+        warn_of_missing_codes(table.name, answers.label, gold)
+        warn_of_scale(table.name, data.classes)
     of_labels = () if declared else (*labels, *gold.values())
     if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators):
         warn_of_strange_gold(table.name, gold, labels)

@@ -7,7 +7,7 @@ named annotator, with the row it came from; no answer is dropped, merged or rena
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.wording import counted, listed, nearest
+from bayesanno.io.missing import explain_code
 from bayesanno.io.sources import open_table
 from bayesanno.io.text_table import ALIASES, TextTable
 
@@ -35,6 +36,8 @@ class NamedAnswers:
     items: tuple[str, ...]
     annotators: tuple[str, ...]
     gold: dict[str, str]
+    read_as: str = ""  # in words, the columns that were read
+    categories: tuple[str, ...] = ()  # labels in an order that the table has
 
 
 def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:
@@ -158,7 +161,7 @@ def make_annotations(
         label, item = answers.label[first], answers.items[answers.item[first]]
         raise DataError(
             f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} "
-            f"is not among those declared, {listed(labels)}{nearest(label, labels)}"
+            f"is not among those declared, {listed(labels)}{nearest(label, labels)}{explain_code(label)}"
         )
     try:
         return AnnotationData(
@@ -202,14 +205,23 @@ def read_known(
     roles: Sequence[str],
     items: tuple[str, ...],
     labels: tuple[str, ...] | None,
+    missing: Collection[str] = (),
+    *,
     encoding: str | None = None,
 ) -> dict[str, str]:
     """Read the true labels of some items from a file with a column for the item and one for the first role it has.
 
+    Labels that are `missing` are none, and rows of items that the data do not have are left out.
+
     Raises
     ------
     DataError
-        If an item is unknown or has two labels, or a label is not among `labels`, where these are given.
+        If no item is among the data's or one has two labels, or a label is not among `labels`, where these are given.
+
+    Warns
+    -----
+    NamesWarning
+        If some items are not among the data's.
     """
     table = open_table(path, encoding)
     item_column = table.need("item")
@@ -221,20 +233,32 @@ def read_known(
             f"{listed(ALIASES[roles[0]] + ALIASES[roles[1]], most=20)} among {listed(table.header)}: rename the "
             f"column to {roles[0]!r}"
         )
-    annotated = set(items)
-    names, known = table.columns[item_column], table.columns[label_column]
+    annotated, strange = set(items), dict[str, int]()
+    names = table.columns[item_column]
+    known = ["" if label in missing else label for label in table.columns[label_column]]
     for row in np.flatnonzero(filled(known)).tolist():
         item, label = names[row], known[row]
         if not item:
             raise DataError(f"{table.where(row)}: label {label!r} has no item: name it or remove the row")
         if item not in annotated:
-            raise DataError(
-                f"{table.where(row)}: item {item!r} is not among the items of the data: correct or remove it"
-                f"{nearest(item, items)}"
-            )
-        if labels is not None and label not in labels:
+            strange.setdefault(item, row)
+            known[row] = ""
+        elif labels is not None and label not in labels:
             raise DataError(
                 f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
                 f"{nearest(label, labels)}; declare one that nobody used where annotations are read, with labels=..."
             )
-    return collect_gold(table, names, known, what="labels")
+    found = collect_gold(table, names, known, what="labels")
+    if strange:
+        item, row = next(iter(strange.items()))
+        if not found:
+            raise DataError(
+                f"{table.where(row)}: item {item!r} is not among the items of the data, and none of the others is: "
+                f"correct them or choose another column of items{nearest(item, items)}"
+            )
+        warn(
+            f"{table.name}: known labels of {len(strange):,} of {counted(len(strange) + len(found), 'item')} are left "
+            f"out, as these items are not in the data, the first in {table.unit} {table.lines[row]}: {item!r}",
+            NamesWarning,
+        )
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from bayesanno.data.names import name_unsure
@@ -42,7 +42,7 @@ class ReadOptions:
         by itself; and answers that were rejected are left out.
     split : str, optional
         What separates labels, or annotators, in one cell.
-    missing : tuple of str
+    missing : str or tuple of str
         Answers and true labels that stand for a missing one.
     columns : tuple of str
         The annotators' columns of a wide table.
@@ -81,7 +81,7 @@ class ReadOptions:
     multi_label: bool = False
     drop_rejected: bool = False
     split: str | None = None
-    missing: tuple[str, ...] = ()
+    missing: str | Sequence[str] = ()
     columns: tuple[str, ...] = ()
     no_header: bool = False
     transpose: bool = False
@@ -90,6 +90,12 @@ class ReadOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
         object.__setattr__(self, "unsure", name_unsure(self.unsure))
+        codes = self.missing.split(",") if isinstance(self.missing, str) else self.missing
+        object.__setattr__(self, "missing", tuple(str(code).strip() for code in codes))
+        if self.columns and self.format not in ("auto", "wide", "grouped", "votes"):
+            raise DataError(
+                f"columns=... names columns of a wide table, and format={self.format!r} is another: drop one"
+            )
         if self.format not in FORMAT_NAMES:
             raise DataError(
                 f"there is no format {self.format!r}: there are {listed(FORMAT_NAMES, most=20)}"

@@ -13,6 +13,7 @@ FORMATS = {
     "snow": "bayesanno.io.formats.long:SNOW",
     "long": "bayesanno.io.formats.long:LONG",
     "grouped": "bayesanno.io.formats.wide:GROUPED",
+    "votes": "bayesanno.io.formats.wide:VOTES",
     "wide": "bayesanno.io.formats.wide:WIDE",
 }
 EXPORTS = {

@@ -30,6 +30,7 @@ from bayesanno.io.text_table import TextTable, table_from_rows, table_from_text
 type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
 STANDARD_INPUT = "-"
+_OF_TABLES = {"columns": (), "no_header": False, "transpose": False}
 _OF_EXPORTS = {"predictions": False, "multi_label": False, "drop_rejected": False}
 _OF_MANY = {**_OF_EXPORTS, "item": None, "annotator": None, "gold": None}
 PARQUET_MAGIC = b"PAR1"
@@ -256,7 +257,7 @@ def _instead(document: Document, found: Export | None) -> str:
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:
     """Raise a DataError if an option is given that the export, or a plain table, has no use for."""
-    for option, unset in (_OF_EXPORTS if export is None else _OF_MANY).items():
+    for option, unset in (_OF_EXPORTS if export is None else {**_OF_MANY, **_OF_TABLES}).items():
         if getattr(options, option) != unset and not (export and option in export.uses):
             users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"

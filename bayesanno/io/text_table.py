@@ -9,8 +9,9 @@ pandas is imported for DataFrames and Parquet only, because its import takes lon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bayesanno.ground.errors import DataError
@@ -22,13 +23,14 @@ _OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in them, a
 
 ALIASES = {
     "item": ("item", "task", "question", "unit", "instance_id", "doc", "example"),
-    "annotator": ("annotator", "worker", "rater", "coder", "judge", "user", "performer"),
+    "annotator": ("annotator", "worker", "rater", "coder", "judge", "user", "performer", "participant", "respondent"),
     "label": ("label", "rating", "answer", "response", "annotation", "category"),
     "gold": ("gold", "true_label", "truth"),
     "successes": ("successes", "positive", "positives", "x"),
     "trials": ("trials", "n", "total"),
     "count": ("count",),
 }
+_NAMED_BY_ID = ("item", "annotator")  # roles whose column may be named task_id, _worker_id or WorkerId
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,8 +48,12 @@ class TextTable:
     lines : sequence of int or str, shape (row,)
         Where each row begins: a line of the file, or for a table without lines the row's number from 1; of an export
         its whole place in words.
-    unit : {"line", "row"}
+    unit : {"line", "row", "column"}
         What the numbers are.
+    index : int, optional
+        The column that was the index of a DataFrame: it names the items of a wide table.
+    categories : mapping of column name to tuple of str
+        The categories of columns whose categories are in order, the lowest first.
     """
 
     name: str
@@ -55,6 +61,8 @@ class TextTable:
     columns: tuple[list[str], ...]
     lines: Sequence[int | str]
     unit: str
+    index: int | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def where(self, row: int) -> str:
         """Return the place of a row, to begin a message with."""
@@ -67,8 +75,11 @@ class TextTable:
         return len(self.lines)
 
     def matching(self, role: str) -> list[int]:
-        """Return the columns whose name is an alias of a role, ignoring case."""
-        return [column for column, name in enumerate(self.header) if name.casefold() in ALIASES[role]]
+        """Return the columns whose name is an alias of a role, else those of its ids, as `worker_id`."""
+        exact = [column for column, name in enumerate(self.header) if name.casefold() in ALIASES[role]]
+        if exact or role not in _NAMED_BY_ID:
+            return exact
+        return [column for column, name in enumerate(self.header) if strip_id(name) in ALIASES[role]]
 
     def find(self, role: str, option: str | None = None) -> int | None:
         """Return the column that plays a role: the one the option names, else the one with the role's name or an alias.
@@ -110,6 +121,38 @@ class TextTable:
                 + (f"; name it with {role}=..." if may_be_named and role != "count" else "")
             )
         return column
+
+
+def strip_id(name: str) -> str:
+    """Return what a column of ids is of, in lower case.
+
+    Examples
+    --------
+    >>> from bayesanno.io.text_table import strip_id
+    >>> [strip_id(name) for name in ("_unit_id", "WorkerId", "rater", "id")]
+    ['unit', 'worker', 'rater', '']
+    """
+    return re.sub(r"[\s_-]?ids?$", "", name.casefold()).strip("_ ")
+
+
+def transpose(table: TextTable, annotator: str | None = None) -> TextTable:
+    """Return a table with a row for each annotator as one with a row for each item.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or an annotator has no name or that of another.
+    """
+    named = table.matching("annotator")
+    column = table.find("annotator", annotator) if annotator is not None or named else 0
+    assert column is not None
+    names, others = table.columns[column], [at for at in range(len(table.header)) if at != column]
+    rows = list(zip(*(table.columns[at] for at in others), strict=True))
+    items = [table.header[at] for at in others]
+    blank = next((row for row, name in enumerate(names) if not name), None)
+    if blank is not None:
+        raise DataError(f"{table.where(blank)}: this row has no annotator: fill in the column {table.header[column]!r}")
+    return _checked(table.name, ["item", *names], [items, *map(list, rows)], [at + 1 for at in others], "column")
 
 
 def header_only(name: str, header: Iterable[Any]) -> TextTable:
@@ -164,7 +207,8 @@ def _width_error(record: list[str], width: int, separator: str, line: int) -> st
 def table_from_frame(frame: pd.DataFrame, name: str) -> TextTable:
     """Return a DataFrame as a table of text.
 
-    The index levels that have names are columns too. Numbers are written as Python does, except that a column of floats
+    The index levels that have names are columns too, and so is an index that is not 0, 1, ...: it names the items of a
+    wide table. Numbers are written as Python does, except that a column of floats
     that are all whole is written without decimals: pandas makes such a column from whole numbers among which one is
     missing.
 
@@ -173,11 +217,20 @@ def table_from_frame(frame: pd.DataFrame, name: str) -> TextTable:
     DataError
         If there is no row, or two columns have one name.
     """
-    levels = [level for level, level_name in enumerate(frame.index.names) if level_name is not None]
-    header = [str(frame.index.names[level]) for level in levels] + [str(column) for column in frame.columns]
-    columns = [as_text(frame.index.get_level_values(level).to_series()) for level in levels]
-    columns += [as_text(frame.iloc[:, column]) for column in range(frame.shape[1])]
-    return _checked(name, header, columns, range(1, len(frame) + 1), "row")
+    index = frame.index
+    levels = [level for level, level_name in enumerate(index.names) if level_name is not None]
+    if not levels and not index.equals(pd.RangeIndex(len(index))) and index.nlevels == 1:
+        levels = [0]
+    series = [index.get_level_values(level).to_series() for level in levels]
+    series += [frame.iloc[:, column] for column in range(frame.shape[1])]
+    header = [str(index.names[level] or "") for level in levels] + [str(column) for column in frame.columns]
+    table = _checked(name, header, list(map(as_text, series)), range(1, len(frame) + 1), "row")
+    ordered = {
+        column: tuple(as_text(each.cat.categories.to_series()))
+        for column, each in zip(table.header, series, strict=True)
+        if isinstance(each.dtype, pd.CategoricalDtype) and each.cat.ordered
+    }
+    return replace(table, index=0 if len(levels) == 1 else None, categories=ordered)
 
 
 def is_whole(series: pd.Series[Any]) -> bool:
@@ -206,7 +259,7 @@ def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: 
         if column and column in seen:
             raise DataError(
                 f"{name}: two columns, {seen[column] + 1} and {position + 1}, are named {column!r}: give each its own "
-                "name, or add the header line if it is missing"
+                "name, or, if the file has no header line, say no_header=True"
             )
         seen[column] = position
     if not lines:

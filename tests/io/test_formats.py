@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts
 from bayesanno.io.dimensions import read_multi_annotations
@@ -112,7 +112,8 @@ def test_grouped_expands_each_row_to_its_count(tmp_path):
 
 def test_only_the_empty_cell_is_missing(tmp_path):
     text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n7,None,null\n"
-    data = read_text(text, tmp_path)
+    with pytest.warns(NamesWarning, match="'NA', 'nan', 'null' may stand for missing answers, and count as labels"):
+        data = read_text(text, tmp_path)
     assert triples(data) == [("007", "NULL", "NA"), ("7", "None", "null"), ("NA", "None", "nan")]
 
 
@@ -199,13 +200,13 @@ def test_a_frame_reads_as_its_file_would(tmp_path):
         (pd.array([1.0, 2.0, None], dtype="Float64"), ["1", "2", ""]),
         (pd.Series([1.0, None, 2.0], dtype=object), ["1", "", "2"]),
         ([True, False, None], ["True", "False", ""]),
-        (["NA", " a ", None], ["NA", "a", ""]),
+        (["N", " a ", None], ["N", "a", ""]),
         ([np.inf, 1.0, 2.0], ["inf", "1.0", "2.0"]),
     ],
 )
 def test_values_of_a_frame_become_text(column, texts):
     frame = pd.DataFrame({"item": ["a", "b", "c"], "ada": column, "bo": ["x", "y", "z"]})
-    assert triples(read_annotations(frame)) == sorted(
+    assert triples(read_annotations(frame, format="wide")) == sorted(
         [("a", "bo", "x"), ("b", "bo", "y"), ("c", "bo", "z")]
         + [(item, "ada", text) for item, text in zip("abc", texts, strict=True) if text]
     )

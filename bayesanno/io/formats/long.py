@@ -5,7 +5,7 @@ The files of Snow et al. (2008) are such tables, with the names of columns of Am
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.formats.format import Format
+from bayesanno.io.formats.layout import find_flags
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -30,13 +31,24 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
         If there is one of an annotator or of a label, and not of the others.
     """
     lacking = [role for role in ROLES if options.roles[role] is None and not table.matching(role)]
-    if "annotator" in lacking and "label" in lacking:
+    if options.columns or ("annotator" in lacking and "label" in lacking):
         return False
+    if lacking == ["item", "label"] and table.matching("annotator") == [0]:
+        return False  # a row for each annotator, perhaps
+    others = [column for role in ROLES for column in table.matching(role)]
+    flags = find_flags(table, others) if "label" in lacking and "annotator" not in lacking else []
+    if flags:
+        raise DataError(
+            f"{table.name}: the columns {listed(flags)} look like labels of which an answer has some, 0 or 1 each: say "
+            f"multi_label=True for a yes or no to each, or name one of them, as in label={flags[0]!r}"
+            + ("; and name the column of the item with item=..." if "item" in lacking else "")
+        )
     if lacking:
         raise DataError(
             f"{table.name}: it looks like a long table, but has no column for the {' and the '.join(lacking)} among "
-            f"{listed(table.header)}: name it with {lacking[0]}=..., or say format='wide' "
-            "if each column is an annotator"
+            f"{listed(table.header)}: name {'it' if len(lacking) == 1 else 'them'} with "
+            f"{' and '.join(f'{role}=...' for role in lacking)}, or, if each column is an annotator, name these with "
+            "columns=..."
         )
     return True
 
@@ -63,11 +75,17 @@ def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
     DataError
         As for `find_long_columns` and `read_rows`.
     """
-    return read_rows(table, find_long_columns(table, options.roles, with_gold=options.gold_file is None))
+    columns = find_long_columns(table, options.roles, with_gold=options.gold_file is None)
+    names = {role: table.header[column] for role, column in columns.items()}
+    read_as = "; ".join(f"{role} {name!r}" for role, name in names.items() if role != name)
+    answers = read_rows(table, columns, options.missing)
+    return replace(answers, read_as=read_as, categories=table.categories.get(names["label"], ()))
 
 
-def read_rows(table: TextTable, columns: Mapping[str, int]) -> NamedAnswers:
+def read_rows(table: TextTable, columns: Mapping[str, int], missing: Collection[str] = ()) -> NamedAnswers:
     """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
+
+    Labels and true labels that are `missing` are no answers.
 
     Raises
     ------
@@ -75,6 +93,9 @@ def read_rows(table: TextTable, columns: Mapping[str, int]) -> NamedAnswers:
         If an answer lacks its item or annotator, or an item has two gold labels.
     """
     cells = {role: table.columns[column] for role, column in columns.items()}
+    for role in ("label", "gold") if missing else ():
+        if role in cells:
+            cells[role] = ["" if cell in missing else cell for cell in cells[role]]
     answered = check_rows(cells, {role: table.header[column] for role, column in columns.items()}, table.where)
     items, annotators = (tuple(dict.fromkeys(filter(None, cells[role]))) for role in ("item", "annotator"))
     row = np.flatnonzero(answered)  # (annotation,)

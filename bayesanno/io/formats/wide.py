@@ -1,57 +1,27 @@
 """Wide tables: one row is one item, and one column is one annotator.
 
 Grouped tables are wide, with a column `count`: a row stands for so many items, which were answered in the same way.
+Tables of votes have a column for each label: the number of answers that it got. Who gave them is not known, so that
+they count as answers of one annotator, `anyone`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.columns import NamedAnswers, check_distinct, expand_rows, filled
+from bayesanno.io.columns import NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.formats.format import Format
+from bayesanno.io.formats.layout import find_layout, is_distinct
 from bayesanno.io.formats.long import ROLES, read_rows
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
-# From so many rows on, a table whose columns look nothing like answers is not taken for a wide one unasked.
-_ROWS_TO_JUDGE = 10
-
-
-def looks_wide(table: TextTable, options: ReadOptions) -> bool:
-    """Return that a table is wide, as no other format is left.
-
-    Raises
-    ------
-    DataError
-        If it is more likely a long one with unknown names of columns.
-    """
-    if options.item is not None or 0 in table.matching("item"):
-        return True
-    looked_for = (
-        "a long table has columns for item, annotator, label (name them with item=..., annotator=..., label=...), "
-        "a wide one has a column per annotator (say format='wide')"
-    )
-    gold = table.find("gold", options.gold)
-    answers = [column for column in range(len(table.header)) if column != gold]
-    if len(answers) < 2:
-        raise DataError(
-            f"{table.name}: no annotations can be found in the columns {listed(table.header)}: {looked_for}"
-        )
-    used = [set(filter(None, table.columns[column])) for column in answers]
-    if len(used[0]) >= _ROWS_TO_JUDGE and len(used[0]) == len(list(filter(None, table.columns[answers[0]]))):
-        raise DataError(
-            f"{table.name}: no value of column {table.header[answers[0]]!r} occurs twice in it: if it names the "
-            f"items, say item={table.header[answers[0]]!r}; if it is an annotator, say format='wide'"
-        )
-    several = sum(map(bool, used)) > 1
-    if several and table.n_rows >= _ROWS_TO_JUDGE and sum(map(len, used)) == len(set().union(*used)):
-        raise DataError(
-            f"{table.name}: no two of the columns {listed(table.header)} have a value in common, so they are no "
-            f"annotators of the same items: {looked_for}"
-        )
-    return True
+ANYONE = "anyone"  # who gave the answers of a table of votes
 
 
 def read_wide(table: TextTable, options: ReadOptions, count_column: int | None = None) -> NamedAnswers:
@@ -69,16 +39,27 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
                 f"{table.name}: {role}={options.roles[role]!r} names a column of a long table, but this one is read "
                 "as wide: drop the option or say format='long'"
             )
-    first_is_item = options.item is None and 0 in table.matching("item")
-    item_column = 0 if first_is_item else None if options.item is None else table.need("item", options.item)
+    item_column = _find_item(table, options)
     if count_column is not None and item_column is not None:
         raise DataError(
             f"{table.name}: a row with a count stands for many items, but column {table.header[item_column]!r} names "
-            "one: drop one of the two, or say format='wide' if 'count' is an annotator"
+            "one: drop one of the two, or, if 'count' is an annotator, name all annotators with columns=..."
         )
     gold_column = table.find("gold", options.gold)
     check_distinct(table, {"item": item_column, "gold": gold_column, "count": count_column})
-    answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column))
+    if options.columns:
+        answer_columns = [table.need("annotator", name) for name in options.columns]
+    else:
+        answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column))
+    if options.format == "auto" and not options.columns and count_column is None:
+        item_column, answer_columns = find_layout(
+            table,
+            item_column,
+            answer_columns,
+            gold=gold_column,
+            no_class=(*options.missing, *options.unsure),
+            labels=options.labels or (),
+        )
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
     answered = np.stack([filled(table.columns[column]) for column in answer_columns], axis=1)  # (row, annotator)
     said = answered.any(axis=1)  # (row,)
@@ -115,12 +96,46 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         lines=[table.lines[kept[at]] for at, _ in cells],
         unit=table.unit,
     )
-    return read_rows(long, {role: column for column, role in enumerate(long.header)})
+    answers = read_rows(long, {role: column for column, role in enumerate(long.header)}, options.missing)
+    used = {*answer_columns, item_column, gold_column, count_column}
+    rest = [name for column, name in enumerate(table.header) if column not in used and name]
+    read_as = (
+        f"item {'by row' if item_column is None else repr(table.header[item_column])}; "
+        f"annotators {listed([table.header[column] for column in answer_columns])}"
+        + (f"; left out {listed(rest)}" if rest else "")
+    )
+    return replace(answers, read_as=read_as, categories=_common_categories(table, answer_columns))
+
+
+def _find_item(table: TextTable, options: ReadOptions) -> int | None:
+    """Return the column that names the items, as far as names say which it is."""
+    if options.item is not None:
+        return table.need("item", options.item)
+    named = table.matching("item")
+    if 0 in named:
+        return 0
+    first = table.columns[0]
+    if table.index is not None or not table.header[0]:
+        if len(set(first)) == len(first):
+            return 0
+        if table.index is not None:
+            raise DataError(
+                f"{table.name}: the index has the same name twice, so that it does not say which rows are of one item: "
+                "name the column that does with item=..., or reset the index"
+            )
+    others = [at for at in named if options.format == "auto" and is_distinct(table.columns[at])]
+    return others[0] if len(others) == 1 else None
+
+
+def _common_categories(table: TextTable, columns: Sequence[int]) -> tuple[str, ...]:
+    """Return the categories in order that all annotators' columns have."""
+    found = {table.categories.get(table.header[column], ()) for column in columns}
+    return found.pop() if len(found) == 1 else ()
 
 
 def _find_answer_columns(table: TextTable, others: tuple[int | None, ...]) -> list[int]:
     """Return the columns of annotators: those that have a name, and are none of the others."""
-    columns = [column for column in range(len(table.header)) if column not in others]
+    columns = [column for column in range(len(table.header)) if column not in (*others, table.index)]
     for column in columns:
         if not table.header[column] and any(table.columns[column]):
             raise DataError(
@@ -149,5 +164,45 @@ def read_grouped(table: TextTable, options: ReadOptions) -> NamedAnswers:
     return read_wide(table, options, table.need("count"))
 
 
+def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
+    """Read one row as one item, and each number in it as so many answers with the label that its column is named.
+
+    Raises
+    ------
+    DataError
+        If a number of answers is no whole number of 0 or more, or as for `read_wide`.
+    """
+    item_column, gold_column = _find_item(table, options), table.find("gold", options.gold)
+    labels = [table.need("label", name) for name in options.columns]
+    labels = labels or _find_answer_columns(table, (item_column, gold_column))
+    if item_column is None and is_distinct(table.columns[labels[0]]) and not options.columns:
+        item_column, labels = labels[0], labels[1:]
+    blank = np.zeros(table.n_rows, dtype=bool)
+    votes = np.stack([whole_numbers(table, column, blank) for column in labels], axis=1)  # (row, label)
+    row, label = np.nonzero(votes)
+    times = votes[row, label]  # (row and label,)
+    rows: list[int] = np.repeat(row, times).tolist()
+    items = list(map(str, range(1, table.n_rows + 1))) if item_column is None else table.columns[item_column]
+    gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
+    long = TextTable(
+        name=table.name,
+        header=(*ROLES, "gold"),
+        columns=(
+            [items[at] for at in rows],
+            [ANYONE] * len(rows),
+            [table.header[labels[at]] for at in np.repeat(label, times).tolist()],
+            [gold[at] for at in rows],
+        ),
+        lines=[table.lines[at] for at in rows],
+        unit=table.unit,
+    )
+    answers = read_rows(long, {role: column for column, role in enumerate(long.header)})
+    names = [table.header[column] for column in labels]
+    item_name = "by row" if item_column is None else repr(table.header[item_column])
+    read_as = f"item {item_name}; numbers of answers {listed(names)}, by nobody who is named"
+    return replace(answers, read_as=read_as, categories=tuple(names))
+
+
 GROUPED = Format("grouped", looks_grouped, read_grouped)
-WIDE = Format("wide", looks_wide, read_wide)
+VOTES = Format("votes", lambda *_: False, read_votes)
+WIDE = Format("wide", lambda *_: True, read_wide)

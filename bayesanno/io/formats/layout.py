@@ -1,0 +1,252 @@
+"""Which columns of a wide table are annotators', judged by the values that they share; or what a table is without any.
+
+The invariant: a column is an annotator only if most of its answers are answers of the other annotators too, or if the
+options name it; a table without two such columns is refused, with what it looks like and the option that reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.wording import listed
+from bayesanno.io.columns import filled
+from bayesanno.io.missing import MISSING_CODES
+from bayesanno.io.text_table import ALIASES, TextTable, strip_id
+
+_ENOUGH = 20  # answers from which it shows whether they are ever repeated
+_OF_ITEMS = re.compile(
+    r"(.*[\W_])?(id|uid|idx|index|key|nr|number|row)|#|"
+    r"text|sentence|word|phrase|tweet|document|image|file|filename|url|name|title|subject|sample|segment"
+)
+_QUESTION = re.compile(r"(q|question|item|task|stimulus)[\W_]*\d+[a-z]?")
+_AGREED = re.compile(
+    r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold)"
+    r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
+)
+LOOKED_FOR = (
+    "a long table has columns for item, annotator and label (name them with item=..., annotator=..., label=...), a "
+    "wide one has a column for each annotator (name these with columns=...)"
+)
+
+
+def find_layout(
+    table: TextTable,
+    item: int | None,
+    candidates: Sequence[int],
+    *,
+    gold: int | None = None,
+    no_class: Collection[str] = (),
+    labels: Collection[str] = (),
+) -> tuple[int | None, list[int]]:
+    """Return the column of the item, where there is one, and those of annotators, judged by the values of columns.
+
+    Parameters
+    ----------
+    table : TextTable
+    item : int, optional
+        The column that names the items, where it is known.
+    candidates : sequence of int
+        The columns that may be annotators.
+    gold : int, optional
+        The column of known labels, which annotators' columns share values with.
+    no_class : collection of str
+        Answers that stand for a missing one, or are no class: they do not count.
+    labels : collection of str
+        The labels that are declared, if any are: an annotator's column has these.
+
+    Raises
+    ------
+    DataError
+        If the table looks like one of another kind, or no two columns share most of their values.
+
+    Warns
+    -----
+    NamesWarning
+        If a column is left out whose values are repeated, as an annotator's are.
+    """
+    agreed = [column for column in candidates if _AGREED.fullmatch(table.header[column].casefold())]
+    rest = [column for column in candidates if column not in agreed]
+    problem = _explain_other(table, item, rest)
+    if problem is not None:
+        raise DataError(f"{table.name}: {problem}")
+    ids = [column for column in rest if _names_items(table, column)] if item is None or not labels else []
+    rest = [column for column in rest if column not in ids]
+    item = ids[0] if item is None and ids else item
+    if item is not None and len(candidates) == 1 and not _is_of_text(table.columns[candidates[0]]):
+        return item, list(candidates)  # one annotator, who has nobody to share values with
+    empty = [column for column in rest if not any(table.columns[column])]
+    rest = [column for column in rest if column not in empty]
+    if labels:
+        known = {*labels, *no_class}
+        annotators = [column for column in rest if _count_known(table.columns[column], known) >= 0.5]
+        if not annotators:
+            raise DataError(
+                f"{table.name}: no column of {listed(table.header)} has mostly the labels {listed(list(labels))} that "
+                f"are declared: {LOOKED_FOR}"
+            )
+    else:
+        annotators = _find_group(table, rest, gold, {*MISSING_CODES, *no_class})
+    if len(annotators) == len(rest):  # an annotator without answers, not a column that nobody filled in
+        annotators = sorted([*annotators, *empty])
+    others = [column for column in rest if column not in annotators]
+    if item is None and others and others[0] == rest[0]:
+        if not is_distinct(table.columns[others[0]]):
+            name = table.header[others[0]]
+            raise DataError(
+                f"{table.name}: the values of the first column, {name!r}, are not those of annotators, and are "
+                f"repeated: if it names the items, say item={name!r}; if not, name the annotators with columns=..."
+            )
+        item, others = others[0], others[1:]
+    _warn_of_left_out(table, agreed, others)
+    return item, annotators
+
+
+def _warn_of_left_out(table: TextTable, agreed: Sequence[int], others: Sequence[int]) -> None:
+    if agreed:
+        name = table.header[agreed[0]]
+        warn(
+            f"{table.name}: column {name!r} is left out, as it is named like an agreed label: read it as known labels "
+            f"with gold={name!r}, or name the annotators, it among them, with columns=...",
+            NamesWarning,
+        )
+    odd = [table.header[column] for column in others if not _is_of_text(table.columns[column])]
+    if odd:
+        warn(
+            f"{table.name}: columns whose values are not those of annotators are left out, {listed(odd)}: name the "
+            "annotators with columns=... to be sure",
+            NamesWarning,
+        )
+
+
+def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_class: Collection[str]) -> list[int]:
+    """Return the columns that share most of their values with one another, and with known labels if there are any."""
+    from scipy.sparse import csgraph, csr_array
+
+    names = [table.header[column] for column in given]
+    if len(given) < 2:
+        raise DataError(
+            f"{table.name}: no annotations can be found in the columns {listed(table.header)}: {LOOKED_FOR}"
+        )
+    columns = [*given, *([] if gold is None else [gold])]
+    counts = [Counter(filter(None, table.columns[column])) for column in columns]
+    for each in counts:
+        for code in no_class:
+            each.pop(code, None)
+    code_of = {value: code for code, value in enumerate(dict.fromkeys(value for each in counts for value in each))}
+    pointers = np.cumsum([0, *map(len, counts)])
+    stored = np.fromiter((n for each in counts for n in each.values()), dtype=float, count=pointers[-1])
+    codes = np.fromiter((code_of[value] for each in counts for value in each), dtype=int, count=pointers[-1])
+    answers = csr_array((stored, codes, pointers), shape=(len(columns), max(len(code_of), 1)))  # (column, value)
+    n = np.maximum(answers.sum(axis=1), 1)  # (column,)
+    shared = (answers @ (answers > 0).astype(float).T).toarray() / n[:, None] >= 0.5  # (column, of another column)
+    _, group = csgraph.connected_components(csr_array(shared & shared.T), directed=False)
+    sizes = np.bincount(group)
+    chosen = group == sizes.argmax()  # (column,)
+    known = answers[chosen].sum(axis=0) > 0  # (value,)
+    chosen |= (answers @ known.astype(float)) / n >= 0.5
+    n_answers, n_values = answers[chosen].sum(), answers[chosen].nnz
+    chosen, group = chosen[: len(given)], group[: len(given)]
+    repeated = n_answers < _ENOUGH or n_values <= n_answers / 2
+    if chosen.sum() < 2 or not repeated:
+        why = "have most of their values in common, as annotators of the same items have"
+        if not repeated:
+            why = "have values that occur again and again, as labels do"
+        raise DataError(
+            f"{table.name}: no two of the columns {listed(names)} {why}: {LOOKED_FOR}; of a file without a header say "
+            "no_header=True"
+        )
+    others = np.bincount(group[~chosen], minlength=sizes.size)
+    if others.max() > 1 and 2 * others.max() >= chosen.sum():
+        first, second = (
+            listed([name for name, there in zip(names, which, strict=True) if there])
+            for which in (chosen, group == others.argmax())
+        )
+        raise DataError(
+            f"{table.name}: there are two kinds of columns that share values, {first}, and {second}: name the "
+            "annotators with columns=..."
+        )
+    return [column for column, there in zip(given, chosen, strict=True) if there]
+
+
+def _count_known(cells: Sequence[str], labels: Collection[str]) -> float:
+    """Return the share of answers that are among the labels."""
+    return sum(cell in labels for cell in cells) / len(list(filter(None, cells)))
+
+
+def _names_items(table: TextTable, column: int) -> bool:
+    """Return whether a column names the items by its own name."""
+    name = table.header[column].casefold()
+    named = _OF_ITEMS.fullmatch(name) or strip_id(name) in ALIASES["item"]
+    return bool(named) and is_distinct(table.columns[column])
+
+
+def is_distinct(cells: Sequence[str]) -> bool:
+    """Return whether no cell is missing or there twice."""
+    return all(cells) and len(set(cells)) == len(cells)
+
+
+def _is_of_text(cells: Sequence[str]) -> bool:
+    """Return whether most cells are there once, as texts and ids are."""
+    there = list(filter(None, cells))
+    return len(there) > 2 and len(set(there)) > 0.75 * len(there)
+
+
+def _explain_other(table: TextTable, item: int | None, candidates: Sequence[int]) -> str | None:
+    """Return what a table that is not long looks like, if it is not wide either, and how it is read."""
+    header = table.header
+    if {"annotations", "subject_data"} <= set(header):
+        return (
+            "a raw export of Zooniverse, whose answers are JSON: extract them first, by panoptes_aggregation, and name "
+            "the columns with item='subject_id', annotator='user_name', label=..."
+        )
+    if len(header) > 1 and re.fullmatch(r"[TERAN]\d+", header[0]) and re.match(r"\S+ \d+ \d+", header[1]):
+        return "marks of brat, which are spans: a table with a row for each token, annotator and tag can be read"
+    counts = _count_labels(table, candidates if item is not None else candidates[1:])
+    if counts:
+        return (
+            f"the columns {listed(counts)} look like numbers of answers, one column for each label: if so, say "
+            "format='votes'; if they are annotators, name them with columns=..."
+        )
+    if item is None and any(name and name in set(table.columns[at]) for at, name in enumerate(header)):
+        return (
+            f"the first line, {listed(header)}, looks like data, not like names of columns: if it is, say "
+            "no_header=True and which of the columns 1, 2, ... are item=..., annotator=... and label=..."
+        )
+    first = header[0]
+    people = strip_id(first) in ALIASES["annotator"] and is_distinct(table.columns[0])
+    asked = [name for name in header[1:] if _QUESTION.fullmatch(name.casefold())]
+    if people or (len(asked) > 1 and len(asked) >= (len(header) - 1) / 2):
+        return (
+            f"it looks like a row for each annotator, {first!r}, and a column for each item, {listed(header[1:])}: if "
+            "so, say transpose=True; if columns are annotators, name them with columns=..."
+        )
+    return None
+
+
+def _count_labels(table: TextTable, columns: Sequence[int]) -> list[str]:
+    """Return the labels of a table that looks like counts of labels: whole numbers, of one sum in each row."""
+    if len(columns) < 2 or table.n_rows < 2:
+        return []
+    cells = [table.columns[column] for column in columns]
+    if not all(cell.isascii() and cell.isdecimal() and len(cell) < 10 for column in cells for cell in column):
+        return []
+    numbers = np.array(cells, dtype=np.int64)  # (column, row)
+    sums = numbers.sum(axis=0)
+    least = 2 if len(columns) > 2 and table.n_rows > 2 else 3
+    one_sum = sums.min() == sums.max() and sums[0] + 1 >= least and numbers.min() == 0
+    return [table.header[column] for column in columns] if one_sum else []
+
+
+def find_flags(table: TextTable, others: Collection[int]) -> list[str]:
+    """Return the columns of 0 and 1, at least two, that may be labels of which an answer has some."""
+    flags = [
+        table.header[column]
+        for column in range(len(table.header))
+        if column not in others and filled(table.columns[column]).all() and set(table.columns[column]) <= {"0", "1"}
+    ]
+    return flags if len(flags) > 1 else []
