@@ -114,6 +114,9 @@ def _find_item(table: TextTable, options: ReadOptions) -> int | None:
     named = table.matching("item")
     if 0 in named:
         return 0
+    others = [at for at in named if options.format == "auto" and is_distinct(table.columns[at])]
+    if len(others) == 1:
+        return others[0]
     first = table.columns[0]
     if table.index is not None or not table.header[0]:
         if len(set(first)) == len(first):
@@ -123,8 +126,7 @@ def _find_item(table: TextTable, options: ReadOptions) -> int | None:
                 f"{table.name}: the index has the same name twice, so that it does not say which rows are of one item: "
                 "name the column that does with item=..., or reset the index"
             )
-    others = [at for at in named if options.format == "auto" and is_distinct(table.columns[at])]
-    return others[0] if len(others) == 1 else None
+    return None
 
 
 def _common_categories(table: TextTable, columns: Sequence[int]) -> tuple[str, ...]:
