@@ -68,12 +68,23 @@ def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tup
     positive = given.positive
     table, options = open_source(source, require_one_column(model, given))
     of_counts = any(option is not None for option in (options.successes, options.trials))
-    of_annotations = any((options.annotator, options.label, options.labels, options.unsure, options.format != "auto"))
+    of_annotations = any(
+        (
+            options.annotator,
+            options.label,
+            options.labels,
+            options.unsure,
+            options.format != "auto",
+            options.columns,
+            options.transpose,
+            options.missing,
+        )
+    )
     if of_counts or (not of_annotations and holds_counts(table)):
         if of_annotations:
             raise DataError(
-                "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure and "
-                "--format are for annotations: give those of one kind"
+                "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure, "
+                "--format, --columns, --transpose and --missing are for annotations: give those of one kind"
             )
         if positive is not None:
             raise DataError(f"{table.name} has columns of successes and trials, counted already: leave out --positive")
@@ -198,6 +209,7 @@ _KINDS: Mapping[type, _Kind] = {
             **dict.fromkeys(_KNOWN, "{option} is for one label column: {model} reads several, so leave it out"),
             **_EVERY_LABEL,
             **_ADDED,
+            **dict.fromkeys(("--columns", "--transpose"), _LONG_ALONE),
             "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
             "empty those cells, which are then no answers",
         },

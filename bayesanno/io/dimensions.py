@@ -12,6 +12,7 @@ from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
+from bayesanno.io.missing import warn_of_missing_codes
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.sources import Source, open_source
 from bayesanno.io.text_table import TextTable
@@ -100,18 +101,19 @@ def multi_annotations_from(table: TextTable, options: ReadOptions) -> MultiAnnot
     parts = {}
     for name in options.label:
         try:
-            parts[name] = _read_dimension(table, shared, name, options.labels_by_dimension.get(name))
+            parts[name] = _read_dimension(table, shared, name, options)
         except DataError as error:
             raise DataError(f"dimension {name!r}: {error}") from None
     return MultiAnnotationData(by_dimension=parts)
 
 
-def _read_dimension(
-    table: TextTable, shared: Mapping[str, str], name: str, declared: tuple[str, ...] | None
-) -> AnnotationData:
+def _read_dimension(table: TextTable, shared: Mapping[str, str], name: str, options: ReadOptions) -> AnnotationData:
+    declared = options.labels_by_dimension.get(name)
     named = {**shared, "label": name, "gold": f"gold_{name}"}
     # A column that is just called gold does not name its dimension.
-    answers = read_rows(table, find_long_columns(table, named, with_gold=named["gold"] in table.header))
+    answers = read_rows(
+        table, find_long_columns(table, named, with_gold=named["gold"] in table.header), options.missing
+    )
     labels = sort_labels(answers.label) if declared is None else declared
     if len(labels) == 1:
         raise DataError(
@@ -119,6 +121,8 @@ def _read_dimension(
             f"never used, declare them with labels={{{name!r}: [...]}}"
         )
     data = make_annotations(answers, labels, gold=answers.gold, order_declared=declared is not None)
+    if declared is None:
+        warn_of_missing_codes(table.name, answers.label, answers.gold)
     if not warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values())):
         warn_of_strange_gold(table.name, answers.gold, labels)
     return data
