@@ -23,6 +23,7 @@ EXPORTS = {
     "doccano": "bayesanno.io.exports.doccano:DOCCANO",
     "mturk": "bayesanno.io.exports.mturk:MTURK",
     "toloka": "bayesanno.io.exports.toloka:TOLOKA",
+    "zooniverse": "bayesanno.io.exports.zooniverse:ZOONIVERSE",
     "records": "bayesanno.io.exports.answer_records:RECORDS",
 }
 TOOLS = {

@@ -61,11 +61,6 @@ class TestWhatIsNotWide:
             pytest.param("nr,q1,q2\n1,a,b\n2,a,a\n3,b,b\n", "a column for each item, 'q1', 'q2'", id="questions"),
             pytest.param("T1\tPER 0 5\tAda\nT2\tLOC 9 15\tRome\n", "marks of brat, which are spans", id="brat"),
             pytest.param(
-                "classification_id,user_name,annotations,subject_data\n1,ada,[],{}\n2,bo,[],{}\n",
-                "raw export of Zooniverse",
-                id="Zooniverse",
-            ),
-            pytest.param(
                 "id,text,date\n1,good,May\n2,bad,June\n3,fine,July\n",
                 "no annotations can be found in the columns",
                 id="no answers",

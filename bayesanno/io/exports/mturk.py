@@ -7,9 +7,7 @@ Format: https://docs.aws.amazon.com/AWSMechTurk/latest/AWSMechanicalTurkRequeste
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.io.exports.answers import Answer, mention_item, name_as_asked
@@ -65,7 +63,8 @@ def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]
     for name, cell in row.fields():
         question = name.removeprefix(_ANSWER)
         if name == _TASK_ANSWERS:
-            for given in _read_json(cell):
+            answers = cell.decode()  # a list of one
+            for given in answers.as_list() if isinstance(answers.given, list) else [answers.given or {}]:
                 Value(row.place, given).as_object()  # null is refused
                 yield from Value(row.place, given).fields()
         elif name in boxes:
@@ -75,16 +74,6 @@ def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]
             yield question, cell._replace(name=question)
     for group, labels in checked.items():
         yield group, Value(row.place, labels, group)
-
-
-def _read_json(cell: Value) -> list[Any]:
-    """Return the objects in `Answer.taskAnswers`: a list of one."""
-    text = cell.as_text()
-    try:
-        answers = json.loads(text or "[]")
-    except (ValueError, RecursionError):
-        raise DataError(f"{cell.whole_place}: this is not JSON: {text[:60]!r}; download the batch again") from None
-    return answers if isinstance(answers, list) else [answers]
 
 
 def _choices(value: Value) -> Value:

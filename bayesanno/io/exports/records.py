@@ -5,6 +5,7 @@ The invariant: what is not of the kind that is expected is refused with its plac
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -77,6 +78,20 @@ class Value(NamedTuple):
         """Yield the elements of a list; none where it is missing."""
         for number, each in enumerate(self.as_list()):
             yield Value(f"{self.whole_place}[{number}]", each)
+
+    def decode(self) -> Value:
+        """Return what a text of JSON says; None where it is missing.
+
+        Raises
+        ------
+        DataError
+            If it is no JSON.
+        """
+        text = self.as_text()
+        try:
+            return self._replace(given=json.loads(text) if text else None)
+        except (ValueError, RecursionError):
+            raise DataError(f"{self.whole_place}: this is not JSON: {text[:60]!r}; download the file again") from None
 
     def as_flag(self) -> bool:
         """Return true or false; what is missing is false."""

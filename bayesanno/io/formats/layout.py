@@ -199,11 +199,6 @@ def _is_of_text(cells: Sequence[str]) -> bool:
 def _explain_other(table: TextTable, item: int | None, candidates: Sequence[int]) -> str | None:
     """Return what a table that is not long looks like, if it is not wide either, and how it is read."""
     header = table.header
-    if {"annotations", "subject_data"} <= set(header):
-        return (
-            "a raw export of Zooniverse, whose answers are JSON: extract them first, by panoptes_aggregation, and name "
-            "the columns with item='subject_id', annotator='user_name', label=..."
-        )
     if len(header) > 1 and re.fullmatch(r"[TERAN]\d+", header[0]) and re.match(r"\S+ \d+ \d+", header[1]):
         return "marks of brat, which are spans: a table with a row for each token, annotator and tag can be read"
     counts = _count_labels(table, candidates if item is not None else candidates[1:])
