@@ -74,8 +74,8 @@ LABEL_NAMES = ("--label", "--question")  # the second is the word of tools
 # By the name of the option, in the order of the help. An option that is not given is None unless DEFAULTS has it.
 DATA_OPTIONS: dict[str, Any] = {
     "format": Annotated[str, typer.Option(help=f"{name_one_of(FORMAT_NAMES)}.")],
-    "item": _column("The item column, or field of an export."),
-    "annotator": _column('The annotator column; of records also a template, "{model}/{prompt}".'),
+    "item": _column('The item column, or field of an export; also a template, "{system}/{segment}".'),
+    "annotator": _column('The annotator column, or field; also a template, "{model}/{prompt}".'),
     "label": Annotated[
         list[str] | None,
         typer.Option(
@@ -96,10 +96,11 @@ DATA_OPTIONS: dict[str, Any] = {
     "controls": _file("Known true labels (item,label) for the model to use."),
     "add": _file("Further answers (item,annotator,label), as those asked for by `bayesanno next`."),
     "predictions": _flag("predictions", "Of an export: answers of models are answers too, each model an annotator."),
-    "multi_label": _flag("multi-label", "Of an export: a yes or no to each label, where an answer may have several."),
+    "multi_label": _flag("multi-label", "A yes or no to each label, where an answer may have several."),
     "drop_rejected": _flag("drop-rejected", "Of an export: leave out the answers that were rejected."),
     "split": Annotated[
-        str | None, typer.Option(metavar="TEXT", help='What separates several labels in one cell, as "|".')
+        str | None,
+        typer.Option(metavar="TEXT", help='What separates several labels, or annotators, in one cell, as "|".'),
     ],
     "missing": Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Answers that stand for a missing one, as NA,-1.")

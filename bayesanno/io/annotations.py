@@ -76,14 +76,15 @@ def read_annotations(
         * doccano: the zip with a file for each member of the project.
         * mturk: the CSV of a batch of Mechanical Turk.
         * toloka: the TSV of a pool of Toloka; known labels of control tasks are `controls`, unless `gold` names them.
-        * records: JSON or JSONL, an object for each answer, as programs that ask models write them.
+        * records: JSON or JSONL, an object for each answer, as programs that ask models write them, or for each item,
+          with lists of annotators and labels, or an object with a label for each annotator; tables with such cells.
         * auto: whichever of these the content fits.
     item, annotator, label, gold : str, optional
         The columns' names. Without them columns are found by name, in any case: item, task, question, unit,
         instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer; label, rating, answer,
         response, annotation, category; gold, true_label, truth. Of an export: `label` is the question where there are
-        several; `item` and `gold` are fields, as in `data.id`; and `annotator`, of tables and records, is a field, or a
-        template over fields, as in `"{model}/{prompt}"`.
+        several; `item` and `gold` are fields, as in `data.id`. `item` and `annotator`, of tables and records, may be a
+        template over columns or fields, as in `"{system}/{segment}"` and `"{model}/{prompt}"`.
     labels : sequence of str, optional
         All possible labels, in order: grades from the lowest to the highest. May name some that nobody used. By
         default those found, sorted: as numbers if all are numbers, else by the alphabet, which is no order of grades.
@@ -100,12 +101,15 @@ def read_annotations(
     predictions : bool, default False
         Of Label Studio and Argilla: whether predictions (suggestions) are answers too, each model an annotator.
     multi_label : bool, default False
-        Of exports in which an answer may have several labels: whether to make each item and label one item, named
-        `item / label`, with the answers yes and no.
+        Where an answer may have several labels: whether to make each item and label one item, named `item / label`,
+        with the answers yes and no. The labels are a list, also as text such as `['joy', 'anger']` in a cell; or what
+        `split` separates; or, in a table without a column of labels, the columns of 0 and 1 that hold 1. An empty list
+        is a no to every label.
     drop_rejected : bool, default False
         Of Mechanical Turk and Toloka: whether to leave out what the requester has rejected.
     split : str, optional
-        What separates several labels in one cell, or several annotators, as `"|"`.
+        What separates several labels in one cell, as `"|"`; or several annotators and, in another cell, their labels,
+        as in `"Ann1,Ann2"` and `"0,1"`.
     missing : str or sequence of str, optional
         Answers and true labels that stand for a missing one, such as "NA" or "-1"; of a text, "NA,-1", each code in it.
     columns : sequence of str, optional

@@ -17,6 +17,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import counted, listed, nearest
+from bayesanno.io.cells import find_several
 from bayesanno.io.missing import explain_code
 from bayesanno.io.sources import open_table
 from bayesanno.io.text_table import ALIASES, TextTable
@@ -153,8 +154,12 @@ def make_annotations(
     Raises
     ------
     DataError
-        If an answer is not among the labels, or what is said does not fit together.
+        If an answer is not among the labels, or is several labels in one cell, or what is said does not fit together.
     """
+    given = {} if order_declared else dict(zip(answers.label, answers.annotator.tolist(), strict=True))
+    several = find_several({label: answers.annotators[annotator] for label, annotator in given.items()})
+    if several is not None:
+        raise DataError(_explain_several(answers, *several))
     undeclared = set(answers.label) - set(labels)
     if undeclared:
         first = next(position for position, label in enumerate(answers.label) if label in undeclared)
@@ -178,6 +183,20 @@ def make_annotations(
         )
     except DataError as error:
         raise DataError(f"{answers.table.name}: {error}") from None
+
+
+def _explain_several(answers: NamedAnswers, label: str, separator: str) -> str:
+    first = answers.label.index(label)
+    annotator, item = answers.annotators[answers.annotator[first]], answers.items[answers.item[first]]
+    apart = f"split={separator!r}" if separator else ""
+    if separator and annotator.count(separator) == label.count(separator):
+        remedy = f"if they are the labels of so many annotators, say {apart}"
+    else:
+        remedy = f"ask for a yes or no to each with multi_label=True{', ' * bool(apart)}{apart}"
+    return (
+        f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} looks like several in one "
+        f"cell: {remedy}; if it is one label, declare it with labels=..."
+    )
 
 
 def collect_gold(

@@ -257,7 +257,8 @@ def _instead(document: Document, found: Export | None) -> str:
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:
     """Raise a DataError if an option is given that the export, or a plain table, has no use for."""
-    for option, unset in (_OF_EXPORTS if export is None else {**_OF_MANY, **_OF_TABLES}).items():
+    asked = {**_OF_EXPORTS, "split": None} if export is None else {**_OF_MANY, **_OF_TABLES}
+    for option, unset in asked.items():
         if getattr(options, option) != unset and not (export and option in export.uses):
             users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"

@@ -262,6 +262,8 @@ def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: 
                 "name, or, if the file has no header line, say no_header=True"
             )
         seen[column] = position
+    if not names:
+        raise DataError(f"{name} has no columns")
     if not lines:
         raise DataError(f"{name} has a header but no rows: its columns are {listed(names)}")
     return TextTable(name=name, header=names, columns=tuple(columns), lines=lines, unit=unit)

@@ -1,72 +1,205 @@
 """Records of answers, as programs write them: an object for each answer, such as those of judges that are models.
 
-The item and the label are fields by the names that columns of a table have; `id` and `score` do too. The annotator is a
-field, or a template over fields: `{model}/{prompt}`. A table is read so where the annotator is a template.
+Item, annotator and label are fields by the names that columns of a table have; `id`, `score` and plurals do too. Item
+and annotator may also be a template over fields: `{model}/{prompt}`. A record may hold the answers of several
+annotators: lists side by side, or an object with a label for each of them.
+
+A table is read so where a template, several labels in a cell or what separates them is asked for, and where its cells
+hold lists. Labels may then be columns of 0 and 1, and annotators columns of lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno.ground.wording import counted, listed
+from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
+from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.text_table import header_only
+from bayesanno.io.text_table import TextTable, header_only
 
-_ALSO = {"item": "id", "label": "score"}
+_ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labels", "annotations"), "gold": ()}
+_FLAGS = (("0", "1"), ("false", "true"))  # in columns of labels, chosen or not
+
+
+class _Fields(NamedTuple):
+    """The fields of a record; of a table also the columns that are annotators, or labels that are chosen or not."""
+
+    item: str
+    annotator: str | None
+    label: str
+    gold: str | None
+    annotators: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
 
 def looks_like_records(document: Document, options: ReadOptions) -> bool:
-    """Return whether the first record has an item and a label; of a table, whether the annotator is a template."""
-    if document.kind == "table":
-        return options.annotator is not None and "{" in options.annotator
-    named = {"item": options.item, "label": options.label}
+    """Return whether the first record has an item and a label; of a table, whether it is to be read so."""
     header = header_only(document.name, document.first)
-    return document.kind != "zip" and all(
-        named[role] or header.matching(role) or also in document.first for role, also in _ALSO.items()
+    if document.kind != "table":
+        named = {"item": options.item, "label": options.label}
+        return document.kind != "zip" and all(named[role] or _matching(header, role) for role in named)
+    several = options.multi_label or options.split is not None or options.format == RECORDS.name
+    if several or any("{" in (named or "") for named in (options.item, options.annotator)):
+        return True
+    annotator, label = (
+        named or next(iter(_matching(header, role)), None)
+        for role, named in (("annotator", options.annotator), ("label", "".join(options.label[:1])))
     )
+    who, said = (unpack(document.first.get(name or "")) for name in (annotator, label))
+    by_name = isinstance(said, Mapping) and _is_by_name(annotator, options)
+    return by_name or (isinstance(who, list) and isinstance(said, list))
+
+
+def _is_by_name(annotator: str | None, options: ReadOptions) -> bool:
+    """Return whether an object may hold the labels of annotators by their names: no other field names one."""
+    return options.annotator is None and annotator in (None, *_ALSO["annotator"])
 
 
 def read_records(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the answer of each record, or with several label fields an answer for each."""
-    fields: dict[str, str] = {}
+    """Yield the answers of each record, or with several label fields those to each."""
+    fields: _Fields | None = None
     for record in document.records():
-        fields = fields or _find_fields(document.name, record.as_object(), options)
-        item = record.fill_in(fields["item"], "item")
-        for question in options.label or (fields["label"],):
-            labels = record.look_up(question).as_labels()
-            annotator = record.fill_in(fields["annotator"], "annotator") if labels is not None else ""
-            yield Answer(record.place, item, annotator, question, labels)
-        gold = fields.get("gold")
-        yield from mention_item(record, item, gold if options.gold is not None or gold in record.as_object() else None)
+        there = record.as_object()
+        fields = fields or _find_fields(document, there, options)
+        item = record.fill_in(fields.item, "item")
+        for question in options.label or (fields.label,):
+            yield from _read_answers(record, item, question, fields, options)
+        is_known = options.gold is not None or fields.gold in there
+        yield from mention_item(record, item, fields.gold if is_known else None)
 
 
-def _find_fields(name: str, first: Mapping[str, Any], options: ReadOptions) -> dict[str, str]:
-    """Return the fields of item, annotator, label and, where there is one, gold: as named, or known by their names."""
+def _read_answers(record: Value, item: str, question: str, fields: _Fields, options: ReadOptions) -> Iterator[Answer]:
+    """Yield what one annotator, or each of several, says to a question."""
+    said = _find_said(record, question, fields, options)
+    if isinstance(said.given, Mapping) and _is_by_name(fields.annotator, options):
+        for name, each in said.fields():
+            yield Answer(record.place, item, name.strip(), question, each.as_labels())
+        return
+    if fields.annotator is None:
+        raise DataError(_explain_nobody(record, fields, options))
+    template = "{" in fields.annotator
+    annotators = None if template else _list_of(record.look_up(fields.annotator), options)
+    if annotators is None:
+        labels = said.as_labels()
+        annotator = record.fill_in(fields.annotator, "annotator") if labels is not None else ""
+        yield Answer(record.place, item, annotator, question, labels)
+        return
+    answers = _list_of(said, options)
+    if answers is None:
+        answers = [said._replace(given=None if said.given == "" else said.given)]
+    if len(answers) != len(annotators):
+        raise DataError(
+            f"{record.place}: {counted(len(annotators), 'annotator')} in {fields.annotator!r}, but "
+            f"{counted(len(answers), 'label')} in {question!r}: give a label for each, or leave it empty"
+        )
+    for who, answer in zip(annotators, answers, strict=True):
+        yield Answer(record.place, item, who.as_text("annotator"), question, answer.as_labels())
+
+
+def _find_said(record: Value, question: str, fields: _Fields, options: ReadOptions) -> Value:
+    """Return what a record says to a question."""
+    if fields.annotators:
+        return Value(record.place, {name: record.as_object()[name] for name in fields.annotators})
+    if fields.choices:
+        cells = {name: _as_flag(record.get(name).as_text()) for name in fields.choices}
+        chosen = [name for name, cell in cells.items() if any(cell == yes for _, yes in _FLAGS)]
+        return Value(record.place, chosen if any(cells.values()) else None)
+    said = record.look_up(question)
+    given = unpack(said.given)
+    if options.multi_label and isinstance(given, str) and given[:1] == "[" and given[-1:] == "]":
+        raise DataError(
+            f"{said.whole_place}: {given[:60]!r} looks like a list, and cannot be read as one: write it as JSON, "
+            '["a", "b"]'
+        )
+    return said._replace(given=given)
+
+
+def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
+    """Return the elements of a list, or what stands between separators; None of anything else."""
+    given = unpack(value.given)
+    if isinstance(given, str) and options.split and options.split in given:
+        given = split_cell(given, options.split)
+    return list(value._replace(given=given).elements()) if isinstance(given, list) else None
+
+
+def _find_fields(document: Document, first: Mapping[str, Any], options: ReadOptions) -> _Fields:
+    """Return the fields of a document, or the columns: as named, or known by their names, or by what they hold."""
     found = {"item": options.item, "annotator": options.annotator, "gold": options.gold}
     found["label"] = options.label[0] if options.label else None
-    table = header_only(name, first)
-    for role, also in (*_ALSO.items(), ("gold", None), ("annotator", None)):
-        if found[role] is None:
-            column = table.find(role)
-            found[role] = table.header[column] if column is not None else also if also in first else None
+    header = header_only(document.name, first)
+    for role, named in found.items():
+        if named is None:
+            column = header.find(role)
+            found[role] = header.header[column] if column is not None else next(iter(_matching(header, role)), None)
     if options.gold is None and found["gold"] in options.label:
         found["gold"] = None
-    if found["annotator"] is None:
-        others = [field for field in table.header if field not in found.values()]
-        example = "{" + "}/{".join(others[:2]) + "}"
+    annotators, choices = _find_columns(document, header, found, options)
+    is_table = document.kind == "table"
+    item, label = found["item"], "label" if annotators or choices else found["label"]
+    if item is None or label is None:
+        missing = "item" if item is None else "label"
         raise DataError(
-            f"{name}: no field says who gave an answer: name it, or a template over fields, with annotator=..."
-            + (f", as in annotator={example!r}; the fields are {listed(table.header)}" if others else "")
+            f"{document.name}: no field for the {missing} among {listed(header.header)}: name it with {missing}=..."
+            + (", or the columns of annotators with columns=[...]" if missing == "label" and is_table else "")
         )
-    missing = next((role for role in ("item", "label") if found[role] is None), None)
-    if missing is not None:
-        raise DataError(f"{name}: no field for the {missing} among {listed(table.header)}: name it with {missing}=...")
-    return {role: field for role, field in found.items() if field is not None}
+    return _Fields(item, found["annotator"], label, found["gold"], annotators, choices)
+
+
+def _matching(header: TextTable, role: str) -> list[str]:
+    """Return the fields whose name is one of a role."""
+    return [header.header[column] for column in header.matching(role)] + [
+        name for name in _ALSO[role] if name in header.header
+    ]
+
+
+def _find_columns(
+    document: Document, header: TextTable, found: Mapping[str, str | None], options: ReadOptions
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of a table that are annotators, and those that are labels, where no column has the labels."""
+    others = [name for name in header.header if name and name not in found.values()]
+    if document.kind != "table" or found["label"] is not None:
+        return (), ()
+    if found["annotator"] is not None:
+        kinds = (_columns_of(document, others, lambda cell: _as_flag(cell) in kind) for kind in _FLAGS)  # noqa: B023
+        return (), next(filter(None, kinds), ()) if options.multi_label else ()
+    named = [header.header[header.need("annotator", name)] for name in options.columns]
+    return tuple(named) or _columns_of(document, others, lambda cell: isinstance(cell, list)), ()
+
+
+def _columns_of(document: Document, names: Iterable[str], are: Callable[[Any], bool]) -> tuple[str, ...]:
+    """Return the columns whose cells, where they are not empty, are all of a kind."""
+    seen = dict.fromkeys(names, False)
+    for record in document.records():
+        for name in list(seen):
+            cell = unpack(record.as_object()[name])
+            if cell is None or cell == "":
+                continue
+            if are(cell):
+                seen[name] = True
+            else:
+                del seen[name]
+    return tuple(name for name, is_used in seen.items() if is_used)
+
+
+def _as_flag(cell: Any) -> str:
+    return str(cell).casefold().removesuffix(".0")
+
+
+def _explain_nobody(record: Value, fields: _Fields, options: ReadOptions) -> str:
+    names = [str(name) for name in record.as_object()]
+    used = {fields.item, fields.label, fields.gold, *options.label}
+    others = [name for name in names if name not in used]
+    example = "{" + "}/{".join(others[:2]) + "}"
+    return (
+        f"{record.place}: no field says who gave an answer: name it, or a template over fields, with annotator=..."
+        + (f", as in annotator={example!r}; the fields are {listed(names)}" if others else "")
+    )
 
 
 RECORDS = Export(
@@ -74,5 +207,5 @@ RECORDS = Export(
     form="JSON or JSONL, an object with item, annotator and label for each answer",
     looks_like=looks_like_records,
     read=read_records,
-    uses=frozenset({"item", "annotator", "gold", "multi_label"}),
+    uses=frozenset({"item", "annotator", "gold", "multi_label", "columns", "no_header"}),
 )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.cells import split_cell
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
@@ -52,9 +53,9 @@ def name_as_asked(question: str, prefix: str, options: ReadOptions) -> str:
 def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tuple[TextTable, ReadOptions]:
     """Return the long table of some answers, and how it is to be read.
 
-    It has the columns item, annotator, label and gold; of several questions, which `options.label` names, one column
-    for each label and `gold_<question>`. With `options.multi_label` each item is one of the export with one of its
-    labels, and the answers are no and yes.
+    What `options.split` separates in a label are several. The table has the columns item, annotator, label and gold; of
+    several questions, which `options.label` names, one column for each label and `gold_<question>`. With
+    `options.multi_label` each item is one of the export with one of its labels, and the answers are no and yes.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
         If the question is not chosen among several, there is no such question, an answer has several labels and these
         are not asked for, or it lacks its item or annotator.
     """
-    given = list(answers)
+    given = [_separate(each, options) for each in answers]
     for each in given:
         _require_item_and_annotator(each)
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
@@ -78,7 +79,19 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
             used["labels"] = (NO, YES)
         if options.controls is None:
             used["controls"] = _find_controls(given) or None
-    return _lay_out(name, given, questions), replace(options, format="long", multi_label=False, **used)
+    used |= {"multi_label": False, "split": None, "columns": (), "no_header": False}
+    return _lay_out(name, given, questions), replace(options, format="long", **used)
+
+
+def _separate(answer: Answer, options: ReadOptions) -> Answer:
+    """Return an answer whose labels stand by themselves, without those that stand for a missing one."""
+    labels = answer.labels
+    if labels and options.split:
+        parts = (part for label in labels for part in split_cell(label, options.split))
+        labels = tuple(dict.fromkeys(filter(None, parts)))
+    if labels and options.missing:
+        labels = tuple(label for label in labels if label not in options.missing) or None
+    return answer._replace(labels=labels)
 
 
 def _find_controls(answers: Iterable[Answer]) -> dict[str, str]:

@@ -126,10 +126,12 @@ class Document:
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str) -> Self:
         """Return the document of a DataFrame, whose cells may be nested."""
-        names = [str(column) for column in frame.columns]
+        levels = [level for level in frame.index.names if level is not None and level not in frame.columns]
+        whole = frame.reset_index(levels)
+        names = [str(column) for column in whole.columns]
 
         def records() -> Iterator[Value]:
-            for row, cells in enumerate(frame.itertuples(index=False, name=None), 1):
+            for row, cells in enumerate(whole.itertuples(index=False, name=None), 1):
                 yield Value(f"{name}, row {row}", {each: plain(cell) for each, cell in zip(names, cells, strict=True)})
 
         return cls(name=name, kind="table", records=records, table=lambda: table_from_frame(frame, name))

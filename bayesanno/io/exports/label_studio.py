@@ -7,13 +7,13 @@ are asked for. Formats: https://labelstud.io/guide/task_format and https://label
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
+from bayesanno.io.cells import unpack
 from bayesanno.io.exports.answers import GOLD, Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
@@ -186,20 +186,10 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
             if is_read:
                 cell = row.get(question)
                 labels = cell._replace(
-                    given=_plain_value(_unpack(cell.given) if form == "CSV" else cell.given)
+                    given=_plain_value(unpack(cell.given) if form == "CSV" else cell.given)
                 ).as_labels()
             if labels is not None or options.label:
                 yield Answer(row.place, item, annotator, question, labels)
-
-
-def _unpack(cell: Any) -> Any:
-    """Return what a cell of CSV says: several labels, ratings and taxonomies are JSON in it."""
-    if not isinstance(cell, str) or not cell.startswith(("{", "[")):
-        return cell
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return cell
 
 
 def _plain_value(value: Any) -> Any:

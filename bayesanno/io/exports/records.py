@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.cells import unpack
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _LONGEST = 100_000
@@ -121,10 +122,10 @@ class Value(NamedTuple):
         raise self._replace(name=what).refuse("a text or a number")
 
     def as_labels(self) -> tuple[str, ...] | None:
-        """Return the labels of an answer, one value or several, without blank ones; None where there is none."""
-        here = Value(self.whole_place, self.given)
-        if isinstance(self.given, list):
-            labels = (here._replace(given=each).as_text("a label") for each in self.given)
+        """Return the labels of an answer, one value or a list, without blank ones; None where there is none."""
+        here = Value(self.whole_place, unpack(self.given))
+        if isinstance(here.given, list):
+            labels = (here._replace(given=each).as_text("a label") for each in here.given)
             return tuple(dict.fromkeys(filter(None, labels)))
         label = here.as_text("the label")
         return (label,) if label else None

@@ -4,6 +4,7 @@ import json
 import warnings
 from copy import deepcopy
 
+import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,11 @@ SEEDS = {
         "id": [1, 2], "q": [[{"user_id": "x", "value": 1, "status": None}], []], "q-suggestion": [1, 2]
     },
     "doccano": [{"id": 1, "text": "x", "label": ["a"]}, {"id": 2, "text": "y", "label": []}],
+    "records, several": [
+        {"item": 1, "annotators": ["x", "y"], "labels": [1, 2]}, {"item": 2, "annotators": ["x"], "labels": ["1"]}
+    ],
+    "records, by names": {"1": {"annotators": "x,y", "annotations": {"x": "1", "y": "2"}}},
+    "records, separated": {"1": {"annotators": "x,y", "annotations": "1,2"}},
     "records": [{"item": 1, "judge": "x", "label": 1}, {"item": 2, "judge": "x", "label": 2.5, "gold": True}],
 }  # fmt: skip
 NAMES = sorted(set(json.dumps(SEEDS).replace('"', " ").replace(":", " ").replace(",", " ").split()))[:80]
@@ -58,11 +64,14 @@ options = st.fixed_dictionaries(
     {},
     optional={
         "format": st.sampled_from(["auto", *EXPORTS, "long", "wide"]),
-        "item": st.sampled_from(["id", "data.k", "{id}", "nowhere", "", "{}", "."]),
+        "item": st.sampled_from(["id", "data.k", "{id}", "nowhere", "", "{}", ".", "{item}/{id}"]),
         "annotator": st.sampled_from(["judge", "{judge}/{item}", "{", "{}", ""]),
         "label": st.sampled_from(["q", "L", "label", "nowhere", ""]),
         "gold": st.sampled_from(["data.k", "gold", "q"]),
         "labels": st.just(["a", "b"]),
+        "split": st.sampled_from([",", "|", ""]),
+        "missing": st.just(["1"]),
+        "columns": st.just(["annotators", "q"]),
     } | dict.fromkeys(("predictions", "multi_label", "drop_rejected"), st.booleans()),
 )  # fmt: skip
 
@@ -108,6 +117,7 @@ def ends_well(source, given):
         except DataError as error:
             data, refused = None, str(error)
     assert len(refused.splitlines()) == 1 if refused else data.n_annotations
+    return data
 
 
 @settings(max_examples=300)
@@ -125,19 +135,30 @@ def test_so_does_any_structure_in_memory(value, chosen):
     ends_well(value if isinstance(value, list | dict) else [value], chosen)
 
 
+@settings(max_examples=150)
+@given(value=exports_gone_wrong(), chosen=options)
+def test_so_does_any_table(tmp_path_factory, value, chosen):
+    """Of cells that are lists and objects, in memory and as text."""
+    records = value if isinstance(value, list) else [value]
+    frame = pd.DataFrame([each if isinstance(each, dict) else {"item": each} for each in records])
+    ends_well(frame, chosen)
+    path = tmp_path_factory.mktemp("any") / "x.csv"
+    path.write_text(frame.to_csv(index=False), encoding="utf-8", errors="replace")
+    data = ends_well(path, chosen)
+    if data is not None and "labels" not in chosen:
+        assert not any(each.startswith(("['", '["', "{'")) for each in data.labels)
+
+
 def test_the_structures_that_it_starts_from_are_read():
+    needed = {
+        "JSON_MIN": {"label": "q"},
+        "prodigy": {"label": "choice", "labels": ["a", "b"]},
+        "records, separated": {"split": ","},
+    }
     for name, seed in SEEDS.items():
         if name == "doccano":
             continue  # which is a zip
-        given = (
-            {"label": "q"}
-            if name == "JSON_MIN"
-            else {"label": "choice", "labels": ["a", "b"]}
-            if name == "prodigy"
-            else {}
-        )
+        given = {"labels": ["a", "b", "1", "2", "2.5", "true"], **needed.get(name, {})}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            assert read_annotations(seed, **{"labels": ["a", "b", "1", "2", "2.5", "true"], **given}).n_annotations, (
-                name
-            )
+            assert read_annotations(seed, **given).n_annotations, name

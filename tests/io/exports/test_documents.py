@@ -80,7 +80,7 @@ def test_a_format_that_does_not_fit_is_refused(keep, refuses):
     assert set(EXPORTS) < set(FORMAT_NAMES)
 
 
-@pytest.mark.parametrize("option", ["predictions", "multi_label", "drop_rejected"])
+@pytest.mark.parametrize("option", ["predictions", "drop_rejected"])
 def test_a_plain_table_has_no_use_for_options_of_exports(refuses, option):
     match = rf"the DataFrame is a plain table, which has no use for {option}=\.\.\.: leave"
     with refuses(DataError, match):

@@ -1,0 +1,78 @@
+"""Several values in one cell: lists and objects that a text is, and labels that are several in one."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+_BETWEEN = ",|;"
+_LONGEST = 100_000
+_DECIMAL = re.compile("[0-9]+,[0-9]+")  # as in "2,5"
+_BESIDE = re.compile(r"""['"]\s+['"]""")  # as NumPy writes lists, and Python would make one text of the two
+
+
+def unpack(cell: Any) -> Any:
+    """Return the list or the object that a text is, in JSON or as Python writes it; anything else as it is.
+
+    Examples
+    --------
+    >>> from bayesanno.io.cells import unpack
+    >>> unpack("['joy', 'anger']"), unpack('{"ada": null}'), unpack("[removed]")
+    (['joy', 'anger'], {'ada': None}, '[removed]')
+    """
+    if not isinstance(cell, str) or cell.strip()[:1] not in ("[", "{") or len(cell) > _LONGEST:
+        return cell
+    for read in (json.loads, _read_python):
+        try:
+            value = read(cell.strip())
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # whatever the text makes them raise
+            continue
+        return sorted(value, key=str) if isinstance(value, set) else value
+    return cell
+
+
+def _read_python(text: str) -> Any:
+    if _BESIDE.search(text):
+        raise ValueError(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of a backslash
+        return ast.literal_eval(text)
+
+
+def split_cell(text: str, separator: str) -> list[str]:
+    """Return what stands between separators, without whitespace around it."""
+    return [part.strip() for part in text.split(separator)]
+
+
+def find_several(given: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return a label that seems to be several in one cell, and what separates them: "" where it is a list or an object.
+
+    `given` is by label who gave it. Labels are several if one has a part twice, if each of their parts is there more
+    than once, or if annotators have as many parts.
+
+    Examples
+    --------
+    >>> from bayesanno.io.cells import find_several
+    >>> find_several({"['joy']": "ada"}), find_several({"0,1": "ada,bo"}), find_several({"0|1|0": "ada"})
+    (("['joy']", ''), ('0,1', ','), ('0|1|0', '|'))
+    >>> find_several(dict.fromkeys(("joy", "joy;anger", "anger"), "ada"))
+    ('joy;anger', ';')
+    >>> find_several(dict.fromkeys(("yes, but", "yes", "2,5", "2,2"), "ada"))
+    """
+    as_list = next((name for name in given if name[:1] in ("[", "{") and not isinstance(unpack(name), str)), None)
+    if as_list is not None:
+        return as_list, ""
+    for separator in _BETWEEN:
+        parts = {name: [part for part in split_cell(name, separator) if part] for name in given}
+        several = [name for name in given if len(parts[name]) > 1]
+        times = Counter(part for each in parts.values() for part in each)
+        twice = any(len(set(parts[name])) < len(parts[name]) for name in several if not _DECIMAL.fullmatch(name))
+        side_by_side = all(given[name].count(separator) == name.count(separator) for name in several)
+        if several and (twice or side_by_side or all(times[part] > 1 for name in several for part in parts[name])):
+            return several[0], separator
+    return None

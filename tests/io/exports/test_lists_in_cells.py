@@ -1,0 +1,277 @@
+"""Lists in cells, labels that a separator is between, columns of 0 and 1, and annotators side by side."""
+
+import csv
+import io
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.dimensions import read_multi_annotations
+
+CHOSEN = [("t1", "w1", ["joy", "anger"]), ("t1", "w2", ["joy"]), ("t2", "w1", [])]
+YES_OR_NO = [
+    ("t1 / anger", "w1", "yes"), ("t1 / joy", "w1", "yes"), ("t1 / anger", "w2", "no"), ("t1 / joy", "w2", "yes"),
+    ("t2 / anger", "w1", "no"), ("t2 / joy", "w1", "no"),
+]  # fmt: skip
+HEADER = ("item", "annotator", "label")
+
+
+def as_csv(header, rows):
+    file = io.StringIO()
+    csv.writer(file).writerows([header, *rows])
+    return file.getvalue()
+
+
+FRAME = pd.DataFrame(CHOSEN, columns=HEADER)
+FORMS = {
+    "as Python writes lists": as_csv(HEADER, [(i, w, str(said)) for i, w, said in CHOSEN]),
+    "tuples": as_csv(HEADER, [(i, w, str([*said, None])) for i, w, said in CHOSEN]),
+    "JSON in cells": as_csv(HEADER, [(i, w, json.dumps(said)) for i, w, said in CHOSEN]),
+    "JSON": json.dumps([dict(zip(HEADER, row, strict=True)) for row in CHOSEN]),
+    "JSON of text": json.dumps([{"item": i, "annotator": w, "label": str(said)} for i, w, said in CHOSEN]),
+    "columns of 0 and 1": as_csv(
+        (*HEADER[:2], "text", "joy", "anger", "time"),
+        [(i, w, "x", int("joy" in said), int("anger" in said), 1548381039) for i, w, said in CHOSEN],
+    ),
+    "wide": as_csv(("item", "w1", "w2", "text"), [("t1", "['joy', 'anger']", "['joy']", "hey"), ("t2", [], "", "ho")]),
+    "a DataFrame": FRAME,
+    "of arrays": FRAME.assign(label=[np.array(said, dtype=object) for *_, said in CHOSEN]),
+    "with an index": FRAME.set_index("item"),
+    "of booleans": pd.DataFrame(
+        {
+            "item": FRAME["item"],
+            "annotator": FRAME["annotator"],
+            "joy": [True, True, False],
+            "anger": [True, False, False],
+        }
+    ),
+    "of numbers": pd.DataFrame(
+        {"item": FRAME["item"], "annotator": FRAME["annotator"], "joy": [1.0, 1, 0], "anger": [1, np.nan, 0]}
+    ),
+}
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_several_labels_of_one_answer(keep, said, which):
+    source = FORMS[which]
+    source = keep(source, "answers") if isinstance(source, str) else source
+    assert sorted(said(source, multi_label=True)[1]) == sorted(YES_OR_NO)
+
+
+def test_several_labels_in_parquet(said, tmp_path):
+    FRAME.to_parquet(tmp_path / "answers.parquet")
+    assert said(tmp_path / "answers.parquet", multi_label=True)[1] == YES_OR_NO
+
+
+def test_separated_labels(keep, said):
+    for mark in ("|", ",", ";", " and "):
+        rows = [(i, w, mark.join(said_)) for i, w, said_ in CHOSEN]
+        path = keep(as_csv(HEADER, rows), "answers.csv")
+        # an empty cell may be no answer, or an answer without a label: it is missing, as in every other table
+        assert said(path, multi_label=True, split=mark)[1] == YES_OR_NO[:4]
+    wide = keep(as_csv(("item", "w1", "w2", "text"), [("t1", "joy|anger", "joy", "a|b"), ("t2", "[]", "", "c")]))
+    assert sorted(said(wide, multi_label=True, split="|", columns=["w1", "w2"])[1]) == sorted(YES_OR_NO)
+    batch = keep('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n')
+    assert said(batch, multi_label=True, split="|")[1] == YES_OR_NO[:4]
+    known = keep(as_csv((*HEADER, "gold"), [("t1", "w1", "joy|anger", "anger|joy"), ("t2", "w1", "joy", "['joy']")]))
+    gold = said(known, multi_label=True, split="|")[0].gold
+    assert gold == {"t1 / anger": "yes", "t1 / joy": "yes", "t2 / anger": "no", "t2 / joy": "yes"}
+    missing = keep(as_csv(HEADER, [("t1", "w1", "joy|NA"), ("t1", "w2", "NA"), ("t2", "w2", "anger")]))
+    data, answers = said(missing, multi_label=True, split="|", missing=["NA"])
+    assert data.items == ("t1 / anger", "t1 / joy", "t2 / anger", "t2 / joy")
+    assert answers[:2] == [("t1 / anger", "w1", "no"), ("t1 / joy", "w1", "yes")]
+    assert len(answers) == 4
+
+
+def test_emotions_by_raters(keep, said, refuses):
+    """The issue of columns of 0 and 1, and the shape of GoEmotions' raw files."""
+    path = keep("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n2,r1,1,0\n2,r3,1,1\n")
+    answers = said(path, multi_label=True, annotator="rater_id")[1]
+    assert {(item, who) for item, who, label in answers if label == "yes"} == {
+        ("1 / joy", "r1"), ("1 / anger", "r2"), ("2 / joy", "r1"), ("2 / joy", "r3"), ("2 / anger", "r3")
+    }  # fmt: skip
+    assert len(answers) == 8
+    header = "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear,joy,love,neutral\n"
+    rows = (
+        '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,1,False,0,0,1\n'
+        '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,37,True,0,0,0\n'
+        "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
+    )
+    data, answers = said(keep(header + rows), multi_label=True, annotator="rater_id")
+    emotions = ("joy", "love", "neutral")
+    assert data.items == tuple(f"{item} / {each}" for item in ("eew5j0j", "eemcysk") for each in emotions)
+    assert [label for *_, label in answers] == ["no", "no", "yes", "no", "no", "no", "yes", "yes", "no"]
+    with refuses(DataError, "no field for the label among 'item', 'who', 'a': name it with label=..."):
+        read_annotations(keep("item,who,a\n1,x,2\n"), multi_label=True, annotator="who")
+
+
+LEWIDI = {
+    "1": {
+        "text": "so, no", "annotation task": "hate speech", "number of annotations": 3, "annotations": "0,1,0",
+        "annotators": "Ann1,Ann2,Ann3", "lang": "en", "hard_label": "0", "soft_label": {"0": 0.67, "1": 0.33},
+        "split": "dev", "other_info": {},
+    },
+    "2": {
+        "text": {"user": "hi", "agent": "yes"}, "annotation task": "hate speech", "number of annotations": 2,
+        "annotations": "1,1", "annotators": "Ann1,Ann4", "lang": "en", "hard_label": "1",
+        "soft_label": {"0": 0, "1": 1}, "split": "dev", "other_info": {"priors": "0, 0"},
+    },
+}  # fmt: skip
+SAID = [("1", "Ann1", "0"), ("1", "Ann2", "1"), ("1", "Ann3", "0"), ("2", "Ann1", "1"), ("2", "Ann4", "1")]
+
+
+def test_annotators_and_their_labels_side_by_side(keep, said, refuses):
+    assert said(LEWIDI, split=",")[1] == said(keep(LEWIDI), split=",")[1] == SAID
+    assert said(keep(json.dumps(LEWIDI, indent=4)), split=",", annotator="annotators", label="annotations")[1] == SAID
+    lists = [("1", ["Ann1", "Ann2", "Ann3"], [0, 1, 0]), ("2", ["Ann1", "Ann4"], [1, 1])]
+    frame = pd.DataFrame(lists, columns=["item", "annotators", "labels"])
+    as_text = keep(as_csv(frame.columns, lists), "lists.csv")
+    separated = keep(as_csv(HEADER, [(i, ";".join(who), ";".join(map(str, what))) for i, who, what in lists]), "x.csv")
+    for source in (frame, frame.set_index("item"), frame.to_dict("records"), frame.to_dict("list"), as_text):
+        assert said(source)[1] == SAID
+    assert said(separated, split=";")[1] == said(separated, split=";", format="records")[1] == SAID
+    by_item = pd.DataFrame(SAID, columns=["item", "worker", "label"]).groupby("item").agg(list)
+    assert said(by_item)[1] == SAID
+    both = [{"item": "t", "annotators": ["x", "y"], "labels": [["a", "b"], []]}]
+    assert said(both, multi_label=True)[1] == [
+        ("t / a", "x", "yes"), ("t / b", "x", "yes"), ("t / a", "y", "no"), ("t / b", "y", "no")
+    ]  # fmt: skip
+    for source, where in ((LEWIDI, "the dict, "), (keep(LEWIDI), "export.json, ")):
+        with refuses(DataError, rf"{where}\['1'\]: label '0,1,0' of item '1' looks like several .* say split=','; if"):
+            read_annotations(source)
+    assert said(LEWIDI, labels=["0,1,0", "1,1"])[1][0] == ("1", "Ann1,Ann2,Ann3", "0,1,0")  # declared: one label
+
+
+def test_a_label_for_each_annotator_by_name(keep, said, refuses):
+    by_name = {
+        item: {
+            "text": "x",
+            "annotators": "Ann1,Ann2",
+            "annotations": {who: label for of, who, label in SAID if of == item},
+        }
+        for item in "12"
+    }
+    assert said(by_name)[1] == said(keep(by_name))[1] == SAID
+    rows = [{"item": item, "annotations": each["annotations"]} for item, each in by_name.items()]
+    assert said(pd.DataFrame(rows))[1] == SAID
+    assert said(keep(as_csv(("item", "annotations"), [each.values() for each in rows])))[1] == SAID
+    several = {"1": {"annotations": {"Ann1": "a,b", "Ann2": ["b"], "Ann3": ""}}}
+    assert said(several, multi_label=True, split=",")[1] == [
+        ("1 / a", "Ann1", "yes"), ("1 / b", "Ann1", "yes"), ("1 / a", "Ann2", "no"), ("1 / b", "Ann2", "yes")
+    ]  # fmt: skip
+    with refuses(DataError, r"\['1'\]\.annotations: the label is an object, where a text or a number is expected"):
+        read_annotations(by_name, annotator="annotators")
+
+
+@pytest.mark.parametrize("kind", ["table", "records"])
+def test_the_item_is_a_template(keep, said, refuses, kind):
+    rows = [("A", 1, "r1", "major"), ("B", 1, "r1", "minor"), ("A", 2, "r2", "minor")]
+    header = ("system", "seg_id", "rater", "severity")
+    table = keep(as_csv(header, rows), "wmt.csv")
+    source = table if kind == "table" else [dict(zip(header, row, strict=True)) for row in rows]
+    answers = [("A/1", "r1", "major"), ("B/1", "r1", "minor"), ("A/2", "r2", "minor")]
+    data, found = said(source, item="{system}/{seg_id}", label="severity")
+    assert (data.items, found) == (("A/1", "B/1", "A/2"), answers)
+    named = {"item": "{system}/{seg_id}", "annotator": "{rater}-{seg_id}", "label": "severity"}
+    assert said(source, **named)[0].annotators == ("r1-1", "r2-2")
+    both = read_multi_annotations(source, ["severity", "system"], item="{system}/{seg_id}")
+    assert both.items == ("A/1", "B/1", "A/2")
+    with refuses(DataError, "there is no field 'segment' among 'system', 'seg_id', 'rater', 'severity'"):
+        read_annotations(source, item="{system}/{segment}", label="severity")
+    wide = pd.DataFrame({"system": ["A", "B"], "seg_id": [1, 1], "ann1": ["x", "y"], "ann2": ["x", "x"]})
+    assert said(wide, item="{system}/{seg_id}", columns=["ann1", "ann2"])[1][-1] == ("B/1", "ann2", "x")
+
+
+WRONG = {
+    "Python's lists": (FORMS["as Python writes lists"], {}, r"line 2: label \"\['joy', 'anger'\]\" of item 't1' looks "
+                       "like several in one cell: ask for a yes or no to each with multi_label=True; if it is one"),
+    "one element": ("item,user,label\n1,a,['x']\n1,b,['y']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like"),
+    "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", {"multi_label": True},
+                      r"line 3, label: \"\['x' 'y'\]\" looks like a list, and cannot be read as one: write it as JSON"),
+    "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {},
+                  r"line 2: label 'x\|y' .* with multi_label=True, split='\|'; if it is one label, declare it"),
+    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
+    "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {},
+                     "line 2: label '0,1' .* if they are the labels of so many annotators, say split=','"),
+    "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","},
+                     "line 2: 3 annotators in 'user', but 2 labels in 'label': give a label for each, or leave it"),
+    "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"},
+                    "line 2: 1 annotator in 'users', but 2 labels in 'labels'"),
+    "no labels": ('item,user,label\n1,"a,b",\n', {"split": ","}, "line 2: 2 annotators in 'user', but 1 label in"),
+    "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "line 2: item '1' has 2 labels, 'x', 'y', in one"),
+    "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', {"multi_label": True}, "line 2, label: a label is an object"),
+    "no annotator": ("item,label\n1,x|y\n", {"multi_label": True, "split": "|"},
+                     "line 2: no field says who gave an answer: name it, or a template over fields, with annotator="),
+    "no column": ("item,text,a,b\n1,t,x,y\n", {"multi_label": True, "columns": ["a", "c"]}, "there is no column 'c'"),
+    "no lists": ("item,a,b\n1,x|y,y\n", {"multi_label": True, "split": "|"},
+                 r"no field for the label among 'item', 'a', 'b': name it with label=\.\.\., or the columns of annot"),
+    "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
+    "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, which has no use for multi_lab"),
+    "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, which has no use for split"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
+    content, options, match = WRONG[which]
+    with refuses(DataError, rf"answers\.csv.*{match}"):
+        read_annotations(keep(content, "answers.csv"), **options)
+
+
+def test_a_list_in_a_cell_of_items_is_refused(refuses):
+    with refuses(DataError, "the DataFrame, row 1: item is a list, where a text or a number is expected"):
+        read_annotations(FRAME.assign(item=[["t1"], ["t1"], ["t2"]]), multi_label=True)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("yes", "yes, but", "no"),
+        ("2,5", "2,2", "3,0"),
+        (",", ";", "|", "[", "{}x"),
+        ("[removed]", "[deleted]", "{name}"),
+        ("New York, NY", "Albany, NY"),
+    ],
+)
+def test_labels_with_signs_in_them_are_labels(said, labels):
+    rows = [{"item": number, "annotator": "x", "label": label} for number, label in enumerate(labels)]
+    assert set(said(pd.DataFrame(rows))[0].labels) == set(labels)
+
+
+names = st.sampled_from(["joy", "anger", "very sad", "it's"])
+subsets = st.dictionaries(
+    st.tuples(st.sampled_from("pqr"), st.sampled_from("xyz")), st.sets(names), min_size=1, max_size=6
+).filter(lambda said: any(said.values()))
+
+
+@given(chosen=subsets)
+def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
+    path, used = tmp_path_factory.getbasetemp() / "several.csv", sorted(set().union(*chosen.values()))
+    expected = sorted(
+        (f"{item} / {label}", who, "yes" if label in labels else "no")
+        for ((item, who), labels), label in itertools.product(chosen.items(), used)
+    )
+    rows = [(item, who, sorted(labels)) for (item, who), labels in chosen.items()]
+    in_cells = [as_csv(HEADER, [(i, w, write(labels)) for i, w, labels in rows]) for write in (str, json.dumps)]
+    flags = as_csv((*HEADER[:2], *used), [(i, w, *(int(each in labels) for each in used)) for i, w, labels in rows])
+    by_item = {i: {w: labels for (of, w), labels in chosen.items() if of == i} for i, _ in chosen}
+    sources = [pd.DataFrame(rows, columns=HEADER), *in_cells, flags]
+    sources += [
+        [{"item": i, "label": {w: sorted(labels) for w, labels in said.items()}} for i, said in by_item.items()]
+    ]
+    sources += [
+        [{"item": i, "annotator": list(said), "label": list(map(sorted, said.values()))} for i, said in by_item.items()]
+    ]
+    for source in sources:
+        if isinstance(source, str):
+            path.write_text(source)
+        data = read_annotations(path if isinstance(source, str) else source, multi_label=True)
+        named = zip(data.item, data.annotator, data.label, strict=True)
+        assert sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named) == expected
