@@ -77,6 +77,11 @@ def main() -> None:
     except BayesannoError as error:
         typer.echo(f"error: {name_options(str(error))}", err=True)
         sys.exit(1)
+    except MemoryError as error:
+        what = re.search(r" for an array with shape .*", str(error))
+        less = "join rare labels, of which every two may count, or take fewer items, annotators or draws"
+        typer.echo(f"error: the memory of this machine is too small{what[0] if what else ''}: {less}", err=True)
+        sys.exit(1)
     except OSError as error:
         if error.errno not in OF_DISKS:
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection
 from operator import index
@@ -48,6 +49,27 @@ def check_count(what: str, value: Any) -> None:
     """Raise a DataError unless a value is a whole number of 1 or more."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
         raise DataError(f"{what} is {value!r}: it must be a number, 1 or more")
+
+
+def check_memory(shape: tuple[int, ...], what: str, less: str) -> None:
+    """Raise a FitError unless there can be an array of that shape; the system promises the memory, and none is used.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.validate import check_memory
+    >>> check_memory((10**6, 10**12), "the draws", "take fewer draws")
+    Traceback (most recent call last):
+    bayesanno.ground.errors.FitError: the draws take 7,450,580,597 GiB, more than the memory of this machine: join ...
+    """
+    import numpy as np
+
+    try:
+        np.empty(shape)
+    except (MemoryError, ValueError):  # the latter of more than can be addressed
+        raise FitError(
+            f"{what} take {8 * math.prod(shape) / 2**30:,.0f} GiB, more than the memory of this machine: join rare "
+            f"labels, leave out annotators of few annotations, or {less}"
+        ) from None
 
 
 def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -11,9 +12,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
-from bayesanno.ground.validate import check_seed, is_remote, known_seed
+from bayesanno.ground.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import retry_without_cache
@@ -225,6 +226,19 @@ def _require_answers(model: AnnotationModel, data: Any, method: str, client: Cli
     return data
 
 
+def _require_memory(model: AnnotationModel, graph: pm.Model, settings: Any) -> None:
+    """Raise a FitError unless there is memory for the draws of all parameters, as far as their dimensions are known."""
+    n_draws, sizes = settings.draws * settings.chains, {}
+    for variable in [*graph.free_RVs, *graph.deterministics]:
+        dims = graph.named_vars_to_dims.get(variable.name) or ()
+        sizes[variable.name] = [len(graph.coords[dim] or ()) for dim in dims]
+    largest = max(sizes, key=lambda name: math.prod(sizes[name]))
+    named = (
+        f"{largest} has {' x '.join(f'{n:,}' for n in sizes[largest])} numbers, and {n_draws:,} draws of {model.name}"
+    )
+    check_memory((n_draws, sum(map(math.prod, sizes.values()))), named, "take fewer draws")
+
+
 def _fit_graph(
     model: AnnotationModel,
     data: Data,
@@ -238,6 +252,7 @@ def _fit_graph(
 ) -> Results:
     """Fit a graph: prepare, sample, relabel, compute."""
     graph = model.build(data)
+    _require_memory(model, graph, settings)
     exchangeable = relabel and is_exchangeable(model, data)
     if exchangeable:
         dims = graph.named_vars_to_dims

@@ -7,6 +7,7 @@ may be anywhere: climbing only uses `AddsUp`.
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -106,8 +107,9 @@ class PatternBlock:
     @cached_property
     def votes(self) -> np.ndarray:
         """How often each label was given, (pattern, response)."""
-        votes: np.ndarray = self.answers @ np.tile(np.eye(self.n_labels), (self.n_annotators, 1))
-        return votes
+        said, shape = self.answers.tocoo(), (self.weight.size, self.n_labels)
+        cell = said.row * self.n_labels + said.col % self.n_labels
+        return np.bincount(cell, said.data, math.prod(shape)).reshape(shape)
 
     def weigh_classes(self, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
         """Return log p(class, answers), shape (pattern, true_class).

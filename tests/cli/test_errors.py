@@ -235,6 +235,25 @@ def test_a_full_disk_is_one_line_and_nothing_is_written_by_half(command, old_run
         assert listing(old_run.parent) == before
 
 
+@pytest.mark.parametrize(
+    ("array", "what"),
+    [
+        (lambda: np.empty((10**6, 10**9)), " for an array with shape (1000000, 1000000000) and data type float64"),
+        (lambda: bytearray(2**62), ""),
+    ],
+)
+def test_too_little_memory_is_one_line_that_says_for_what(command, tmp_path, monkeypatch, array, what):
+    (tmp_path / "answers.csv").write_text(LONG)
+    monkeypatch.setattr(ba, "fit", lambda *_, **__: array())
+    code, _, err = command("fit", "model_b", "answers.csv", "--out", "run")
+    assert code == 1
+    assert err.splitlines()[-1] == (
+        f"error: the memory of this machine is too small{what}: join rare labels, of which every two may count, or "
+        "take fewer items, annotators or draws"
+    )
+    assert list(listing(tmp_path)) == ["answers.csv"]
+
+
 # ---------------------------------------------------------------------------------------------------- standard input
 
 

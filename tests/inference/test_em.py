@@ -342,3 +342,12 @@ def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (wrong.returncode, wrong.stderr) == (1, "error: restarts is 0: it must be at least 1\n")
+
+
+@pytest.mark.parametrize("method", ["em", "vb"])
+def test_tables_that_no_memory_holds_are_refused(method, refuses, monkeypatch):
+    monkeypatch.setattr(bayesanno.inference.climbing.climb, "TABLES", 2**55)  # as if so many were held at a time
+    with refuses(
+        FitError, f"with 2 labels, as {method.upper()} has them, take .* more than the memory of this machine"
+    ):
+        ba.fit("model_b", tiny_data(), method=method, progressbar=False)

@@ -346,3 +346,12 @@ def test_a_start_far_from_the_default_leads_to_other_draws(short_fits):
     start = {"prevalence": np.array([0.9, 0.1]), "confusion": np.full((3, 2, 2), 0.5)}
     elsewhere, default = fit_short(1, "pymc", initvals=start), short_fits(1, "pymc")
     assert not np.array_equal(elsewhere["posterior"]["prevalence"].values, default["posterior"]["prevalence"].values)
+
+
+def test_draws_that_no_memory_holds_are_refused_before_anything_is_compiled(refuses):
+    says = (  # 2 shares, 12 probabilities and 3 accuracies
+        "confusion has 3 x 2 x 2 numbers, and 4,000,000,000,000 draws of model_b take 506,639 GiB, more than the "
+        "memory of this machine: join rare labels, leave out annotators of few annotations, or take fewer draws"
+    )
+    with refuses(FitError, says):
+        ba.fit("model_b", tiny_data(), draws=10**12, progressbar=False)

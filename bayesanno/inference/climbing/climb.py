@@ -23,6 +23,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.running import track
+from bayesanno.ground.validate import check_memory
 from bayesanno.inference.settings import ClimbSettings
 from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
 from bayesanno.modeling.independent import ConjugateModel, Probability
@@ -34,6 +35,7 @@ MANY = 100_000  # annotations, from which on starts share the cores: below, a st
 REST = 0.1  # of the way to the end of its range is left to a number that would leave it
 COARSE = 1e-4  # the tolerance to which all starts are followed, where annotations are many
 OUT_OF_REACH = 1.0  # nats below the best of them, of a start that is not followed further
+TABLES, POINTS = 5, 15  # of annotators, responses and true classes, and of parameters, that are held at a time
 SLACK = 1e-12  # of the objective, relative: rounding
 
 Point = Mapping[str, np.ndarray]  # of each parameter, numbers of the shape of its shares
@@ -117,6 +119,10 @@ class Problem(ABC):
     def __init__(self, model: ConjugateModel, data: Labelled, items: AddsUp, settings: ClimbSettings) -> None:
         self.model, self.items, self.settings = model, items, settings
         self.prior = model.concentrations(data)
+        numbers = TABLES * data.n_annotators * data.n_labels * data.n_classes
+        numbers += POINTS * sum(values.size for values in self.prior.values())
+        counted = f"tables of {data.n_annotators:,} annotators with {data.n_labels:,} labels, as {self.name} has them,"
+        check_memory((numbers,), counted, "fit a model of fewer parameters")
         self.records = model.parameters(model, items.names_class.T)
         self.dims = {name: record.dims for name, record in self.records.items()}
 
