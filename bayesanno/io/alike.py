@@ -13,7 +13,7 @@ from bayesanno.ground.wording import counted, listed
 
 _MOST_CLASSES = 20  # labels that are numbers, up to which they are hardly points of a scale
 
-_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]*)?")
+_NUMBER = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)")
 
 
 def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:

@@ -23,6 +23,11 @@ def table(*more, columns=("item", "annotator", "label")):
         ("1", "1.0"),
         ("01", "1"),
         ("+2", "2"),
+        ("0", "00"),
+        ("0", "-0"),
+        ("-0", "0.0"),
+        (".5", "0.50"),
+        ("-.5", "-0.5"),
         ("a  b", "a b"),
         ("caf\u00e9", "cafe\u0301"),
         ("STRASSE", "straße"),
@@ -32,7 +37,10 @@ def test_names_that_are_alike_are_found(first, second):
     assert find_alike(["other", first, "more", second]) == [(first, second)]
 
 
-@pytest.mark.parametrize("names", [["1", "10"], ["a", "b"], ["1.0", "1.5"], ["yes", "yes!"], ["A1", "A-1"], ["x", "x"]])
+@pytest.mark.parametrize(
+    "names",
+    [["1", "10"], ["a", "b"], ["1.0", "1.5"], ["yes", "yes!"], ["0", "-1"], [".", "0"], ["A1", "A-1"], ["x", "x"]],
+)
 def test_names_that_are_not_are_not(names):
     assert find_alike(names) == []
 

@@ -84,6 +84,10 @@ def test_older_exports_have_completions(said):
         (choice([["Animal", "Cat"]], kind="taxonomy"), "Animal/Cat"),
         (choice("left", kind="pairwise", key="selected"), "left"),
         (choice(2.5, kind="number"), "2.5"),
+        (choice(3, kind="number"), "3"),
+        (choice(3.0, kind="number"), "3"),
+        (choice(-0.0, kind="number"), "0"),
+        (choice(-1, kind="number"), "-1"),
     ],
 )
 def test_kinds_of_questions(said, result, label):

@@ -93,7 +93,7 @@ def test_separated_labels(keep, said):
 def test_emotions_by_raters(keep, said, refuses):
     """The issue of columns of 0 and 1, and the shape of GoEmotions' raw files."""
     path = keep("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n2,r1,1,0\n2,r3,1,1\n")
-    answers = said(path, multi_label=True, annotator="rater_id")[1]
+    answers = said(path, multi_label=True)[1]
     assert {(item, who) for item, who, label in answers if label == "yes"} == {
         ("1 / joy", "r1"), ("1 / anger", "r2"), ("2 / joy", "r1"), ("2 / joy", "r3"), ("2 / anger", "r3")
     }  # fmt: skip
@@ -104,7 +104,7 @@ def test_emotions_by_raters(keep, said, refuses):
         '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,37,True,0,0,0\n'
         "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
     )
-    data, answers = said(keep(header + rows), multi_label=True, annotator="rater_id")
+    data, answers = said(keep(header + rows), multi_label=True)
     emotions = ("joy", "love", "neutral")
     assert data.items == tuple(f"{item} / {each}" for item in ("eew5j0j", "eemcysk") for each in emotions)
     assert [label for *_, label in answers] == ["no", "no", "yes", "no", "no", "no", "yes", "yes", "no"]
