@@ -24,7 +24,9 @@ from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable, header_only
 
 _ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labels", "annotations"), "gold": ()}
-_FLAGS = (("0", "1"), ("false", "true"))  # in columns of labels, chosen or not
+_ZERO_OR_ONE = ("0", "1", "0.0", "1.0", 0, 1)
+_TRUE_OR_FALSE = ("false", "true", "False", "True", "FALSE", "TRUE")
+_CHOSEN = {"1", "1.0", "true", "True", "TRUE", 1}  # and so are 1.0 and True
 
 
 class _Fields(NamedTuple):
@@ -107,9 +109,9 @@ def _find_said(record: Value, question: str, fields: _Fields, options: ReadOptio
     if fields.annotators:
         return Value(record.place, {name: record.as_object()[name] for name in fields.annotators})
     if fields.choices:
-        cells = {name: _as_flag(record.get(name).as_text()) for name in fields.choices}
-        chosen = [name for name, cell in cells.items() if any(cell == yes for _, yes in _FLAGS)]
-        return Value(record.place, chosen if any(cells.values()) else None)
+        cells = [(name, record.as_object()[name]) for name in fields.choices]
+        answered = any(cell not in (None, "") for _, cell in cells)
+        return Value(record.place, [name for name, cell in cells if cell in _CHOSEN] if answered else None)
     said = record.look_up(question)
     given = unpack(said.given)
     if options.multi_label and isinstance(given, str) and given[:1] == "[" and given[-1:] == "]":
@@ -166,10 +168,22 @@ def _find_columns(
     if document.kind != "table" or found["label"] is not None:
         return (), ()
     if found["annotator"] is not None:
-        kinds = (_columns_of(document, others, lambda cell: _as_flag(cell) in kind) for kind in _FLAGS)  # noqa: B023
-        return (), next(filter(None, kinds), ()) if options.multi_label else ()
+        if not options.multi_label:
+            return (), ()
+        kinds = (_columns_of(document, others, is_flag) for is_flag in (_is_number, _is_word))
+        return (), next(filter(None, kinds), ())
     named = [header.header[header.need("annotator", name)] for name in options.columns]
     return tuple(named) or _columns_of(document, others, lambda cell: isinstance(cell, list)), ()
+
+
+def _is_number(cell: Any) -> bool:
+    """Return whether a cell is 0 or 1."""
+    return not isinstance(cell, bool) and cell in _ZERO_OR_ONE
+
+
+def _is_word(cell: Any) -> bool:
+    """Return whether a cell is true or false."""
+    return isinstance(cell, bool) or cell in _TRUE_OR_FALSE
 
 
 def _columns_of(document: Document, names: Iterable[str], are: Callable[[Any], bool]) -> tuple[str, ...]:
@@ -185,10 +199,6 @@ def _columns_of(document: Document, names: Iterable[str], are: Callable[[Any], b
             else:
                 del seen[name]
     return tuple(name for name, is_used in seen.items() if is_used)
-
-
-def _as_flag(cell: Any) -> str:
-    return str(cell).casefold().removesuffix(".0")
 
 
 def _explain_nobody(record: Value, fields: _Fields, options: ReadOptions) -> str:

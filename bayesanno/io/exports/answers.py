@@ -86,10 +86,12 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
 def _separate(answer: Answer, options: ReadOptions) -> Answer:
     """Return an answer whose labels stand by themselves, without those that stand for a missing one."""
     labels = answer.labels
-    if labels and options.split:
+    if not (labels and (options.split or options.missing)):
+        return answer
+    if options.split:
         parts = (part for label in labels for part in split_cell(label, options.split))
         labels = tuple(dict.fromkeys(filter(None, parts)))
-    if labels and options.missing:
+    if labels:
         labels = tuple(label for label in labels if label not in options.missing) or None
     return answer._replace(labels=labels)
 
@@ -124,8 +126,12 @@ def _choose(name: str, questions: Sequence[str], asked: Sequence[str]) -> list[s
 
 def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator[Answer]:
     """Yield of each answer one for every label: whether it is among those chosen."""
-    known = set(labels)
+    known, mentioned = set(labels), set()
     for each in answers:
+        if each.labels is None and not each.annotator:  # which says that there is an item: once is enough
+            if each.item in mentioned:
+                continue
+            mentioned.add(each.item)
         odd = next((label for label in each.labels or () if label not in known), None)
         if odd is not None:
             raise DataError(
@@ -135,7 +141,8 @@ def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator
         chosen = each.labels
         for label in labels:
             said = None if chosen is None else (YES if label in chosen else NO,)
-            yield each._replace(item=f"{each.item} / {label}" if each.item else "", labels=said)
+            item = f"{each.item} / {label}" if each.item else ""
+            yield Answer(each.place, item, each.annotator, each.question, said, each.known)
 
 
 def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> TextTable:

@@ -40,6 +40,14 @@ FORMS = {
         (*HEADER[:2], "text", "joy", "anger", "time"),
         [(i, w, "x", int("joy" in said), int("anger" in said), 1548381039) for i, w, said in CHOSEN],
     ),
+    "columns of words, beside lists": as_csv(
+        (*HEADER[:2], "tags", "joy", "anger"),
+        [(i, w, "['x']", str("joy" in said).upper(), str("anger" in said).upper()) for i, w, said in CHOSEN],
+    ),
+    "columns of decimals": as_csv(
+        (*HEADER[:2], "clear", "joy", "anger"),
+        [(i, w, True, float("joy" in said), "1.0" if "anger" in said else "") for i, w, said in CHOSEN],
+    ),
     "wide": as_csv(("item", "w1", "w2", "text"), [("t1", "['joy', 'anger']", "['joy']", "hey"), ("t2", [], "", "ho")]),
     "a DataFrame": FRAME,
     "of arrays": FRAME.assign(label=[np.array(said, dtype=object) for *_, said in CHOSEN]),
