@@ -37,6 +37,7 @@ from .analysis.population import population_table as population_table
 from .analysis.predict import predict_labels as predict_labels
 from .analysis.recalibrate import recalibrate as recalibrate
 from .analysis.recalibrate import recalibration_table as recalibration_table
+from .analysis.tags import tag_table as tag_table
 from .analysis.write_labels import write_labels as write_labels
 from .criticism.calibration import calibration_scores as calibration_scores
 from .criticism.calibration import calibration_table as calibration_table

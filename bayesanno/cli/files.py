@@ -110,11 +110,13 @@ def write_fit(
     coverage: float | None = None,
     labels: WrittenLabels | None = None,
     grades: bool = False,
+    bio: bool = False,
 ) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds.
 
     Numbers in the tables have six significant digits; posterior.nc has all. A fit that holds no items has its `labels`
-    in the folder already. The table of grades is for models of grades, and for others if `grades` asks for it.
+    in the folder already. The table of grades is for models of grades, and for others if `grades` asks for it; that of
+    BIO tags is written if `bio` asks for it.
     """
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     ba.save(view.tree, folder / "posterior.nc")
@@ -127,6 +129,8 @@ def write_fit(
         tables["difficulty.csv"] = ba.difficulty_table(view)
     if grades or (view.model.has_severity and view.named_data.labels_are_ordered):
         tables["grades.csv"] = ba.grade_table(view)
+    if bio:
+        tables["tags.csv"] = ba.tag_table(view)
     tables["summary.csv"] = ba.summary(view)
     if view.is_recalibrated:
         tables["recalibration.csv"] = ba.recalibration_table(view)

@@ -13,6 +13,7 @@ import bayesanno as ba
 from bayesanno.analysis.grades import check_grades
 from bayesanno.analysis.labels import check_coverage
 from bayesanno.analysis.recalibrate import check_gold
+from bayesanno.analysis.tags import check_tags
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import finish_fit, new_folder, write_fit
 from bayesanno.cli.for_model import read_for
@@ -60,6 +61,10 @@ def fit(
     ] = None,
     grades: Annotated[
         bool, typer.Option("--grades", help="Labels are grades, in order: write grades.csv, of any model of labels.")
+    ] = False,
+    bio: Annotated[
+        bool,
+        typer.Option("--bio", help="Items are tokens, as text/3, and labels BIO tags: write tags.csv."),
     ] = False,
     dask: Annotated[
         str | None,
@@ -112,7 +117,7 @@ def fit(
     with new_folder(out, overwrite=overwrite) as folder:
         sampling |= {"method": method, "random_seed": seed, "initvals": initvals, "adjust": adjust}
         if dask is not None:
-            of_items = {"--coverage": coverage, "--grades": grades, "--recalibrate": recalibrate}
+            of_items = {"--coverage": coverage, "--grades": grades, "--bio": bio, "--recalibrate": recalibrate}
             fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, **sampling)
         else:
             answers, described = read_for(chosen, data, options)
@@ -121,11 +126,13 @@ def fit(
                 check_gold(chosen, answers, recalibrate)
             if grades:
                 check_grades(chosen, answers)
+            if bio:
+                check_tags(chosen, answers)
             fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **sampling), None
             if recalibrate is not None:
                 fitted = ba.recalibrate(fitted, recalibrate)
         view = view_of(fitted)
-        run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, began=begin)
+        run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, bio=bio, began=begin)
     for problem in explain_chains(run["diagnostics"]):
         typer.echo(f"warning: {as_line(problem)}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     finish_fit(view, run, out, report=report)

@@ -24,7 +24,7 @@ from bayesanno.modeling.base import AnnotationModel
 OF_ITEMS = {
     "--coverage": "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column "
     "entropy of the labels",
-    "--grades": "--grades is for data in memory: with --dask leave it out",
+    **{name: f"{name} is for data in memory: with --dask leave it out" for name in ("--grades", "--bio")},
     "--recalibrate": "--recalibrate is for data in memory: a fit on Dask holds no items; leave out one of the two",
 }
 REFUSED = {

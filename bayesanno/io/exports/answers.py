@@ -16,6 +16,7 @@ from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
+OF_SPANS = "spans can be read from a table with a row for each token, annotator and tag (item='{text}/{token}')"
 YES, NO = "yes", "no"
 GOLD, CONTROL = "gold", "control"
 

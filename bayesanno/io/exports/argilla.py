@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
-from bayesanno.io.exports.answers import Answer, mention_item
+from bayesanno.io.exports.answers import OF_SPANS, Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
@@ -55,7 +55,9 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
             yield Answer(response.value.place, item, response.annotator, response.question, labels)
     odd = next((question for question in unread if question in options.label or not answered), None)
     if odd is not None:
-        raise DataError(f"{document.name}: question {odd!r} asks for spans or ranks: only labels and ratings are read")
+        raise DataError(
+            f"{document.name}: question {odd!r} asks for spans or ranks: only labels and ratings are read; {OF_SPANS}"
+        )
     if n_suggestions and not n_answers and not options.predictions:
         raise DataError(
             f"{document.name}: there is no submitted response in it, but {counted(n_suggestions, 'suggestion')}: read "

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, mention_item
+from bayesanno.io.exports.answers import OF_SPANS, Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
@@ -54,7 +54,8 @@ def _read_labels(given: Value) -> tuple[str, ...] | None:
     labels = [given.given] if isinstance(given.given, str) else given.as_list()
     if any(isinstance(each, list | dict) for each in labels):
         raise DataError(
-            f"{given.place}: {given.name} has spans: only labels of whole texts or images are answers about an item"
+            f"{given.place}: {given.name} has spans: only labels of whole texts or images are answers about an item; "
+            f"{OF_SPANS}"
         )
     return given.as_labels()
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import Answer, mention_item
+from bayesanno.io.exports.answers import OF_SPANS, Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
@@ -80,7 +80,8 @@ def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
         return CHOICE, labels
     if label.given is None and record.get("spans").given is not None:
         raise DataError(
-            f"{record.place}: this line marks spans: only choices, and accept or reject, are answers about an item"
+            f"{record.place}: this line marks spans: only choices, and accept or reject, are answers about an item; "
+            f"{OF_SPANS}"
         )
     return label.as_text() or "answer", None if answer == "ignore" else (answer,)
 

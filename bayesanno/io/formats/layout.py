@@ -15,6 +15,7 @@ import numpy as np
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import filled
+from bayesanno.io.exports.answers import OF_SPANS
 from bayesanno.io.missing import MISSING_CODES
 from bayesanno.io.text_table import ALIASES, TextTable, strip_id
 
@@ -42,6 +43,7 @@ def find_layout(
     gold: int | None = None,
     no_class: Collection[str] = (),
     labels: Collection[str] = (),
+    has_header: bool = True,
 ) -> tuple[int | None, list[int]]:
     """Return the column of the item, where there is one, and those of annotators, judged by the values of columns.
 
@@ -58,6 +60,8 @@ def find_layout(
         Answers that stand for a missing one, or are no class: they do not count.
     labels : collection of str
         The labels that are declared, if any are: an annotator's column has these.
+    has_header : bool
+        Whether columns have names; otherwise they have numbers.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def find_layout(
     """
     agreed = [column for column in candidates if _AGREED.fullmatch(table.header[column].casefold())]
     rest = [column for column in candidates if column not in agreed]
-    problem = _explain_other(table, item, rest)
+    problem = _explain_other(table, item, rest) if has_header else None
     if problem is not None:
         raise DataError(f"{table.name}: {problem}")
     ids = [column for column in rest if _names_items(table, column)] if item is None or not labels else []
@@ -200,7 +204,7 @@ def _explain_other(table: TextTable, item: int | None, candidates: Sequence[int]
     """Return what a table that is not long looks like, if it is not wide either, and how it is read."""
     header = table.header
     if len(header) > 1 and re.fullmatch(r"[TERAN]\d+", header[0]) and re.match(r"\S+ \d+ \d+", header[1]):
-        return "marks of brat, which are spans: a table with a row for each token, annotator and tag can be read"
+        return f"it holds marks of brat: {OF_SPANS}"
     counts = _count_labels(table, candidates if item is not None else candidates[1:])
     if counts:
         return (

@@ -81,9 +81,11 @@ def test_several_labels_are_a_yes_or_no_to_each(write, refuses):
         read_annotations(write(rows))
     data = read_annotations(write(rows), multi_label=True)
     assert triples(data) == [
-        ("71 / Lion", "ada", "yes"), ("71 / Lion", "bo", "no"),
-        ("71 / Zebra", "ada", "yes"), ("71 / Zebra", "bo", "no"),
-    ]  # fmt: skip
+        ("71 / Lion", "ada", "yes"),
+        ("71 / Lion", "bo", "no"),
+        ("71 / Zebra", "ada", "yes"),
+        ("71 / Zebra", "bo", "no"),
+    ]
 
 
 @pytest.mark.parametrize(

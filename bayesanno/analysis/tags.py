@@ -1,0 +1,128 @@
+"""BIO tags of tokens: the most probable sequence in which every tag may follow the one before it.
+
+The invariant: in each sequence a tag I-X follows B-X or I-X; no sequence that obeys this is more probable, where tokens
+are independent given their annotations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import parts_of
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import listed
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import latents
+
+_BEGIN, _INSIDE, _OUTSIDE = "B-", "I-", "O"
+_TOKEN = re.compile(r"(.*)/(\d+)", re.DOTALL)
+
+
+def tag_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+    """Return the most probable valid sequence of BIO tags of each text, by the Viterbi algorithm.
+
+    The labels of a fit are of one token each, so that the most probable ones may be `I-LOC` after `O`. Of all sequences
+    in which `I-X` follows `B-X` or `I-X`, this is the one with the greatest product of the tokens' probabilities.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of items that are tokens, named by their text and their position in it, as `text/3` (`read_annotations` makes
+        such names: `item="{text}/{token}"`), with labels O, B-X and I-X.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per item, in the data's order: `item`, `text`, `token` (its position), `tag`, `probability` (of that
+        tag, by itself), and `label`, the most probable tag by itself.
+
+    Raises
+    ------
+    FitError
+        If the model gives no labels of items, or several dimensions of them.
+    DataError
+        If a label is no BIO tag, or an item has no position.
+
+    References
+    ----------
+    L. A. Ramshaw and M. P. Marcus (1995), Text chunking using transformation-based learning, Third Workshop on Very
+    Large Corpora. https://aclanthology.org/W95-0107
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> said = [(f"s1/{i}", who, tag) for who in "abc" for i, tag in enumerate(["B-LOC", "I-LOC", "O"])]
+    >>> fit = ba.fit("model_b", ba.AnnotationData.from_records(said), method="em", random_seed=1, check=False)
+    >>> ba.tag_table(fit)["tag"].tolist()
+    ['B-LOC', 'I-LOC', 'O']
+    """
+    view = view_for_table(fit)
+    texts, tokens = check_tags(view.model, view.named_data)
+    (part,) = parts_of(view)
+    with np.errstate(divide="ignore"):
+        logs = np.log(part.posterior.values)  # (item, label)
+    allowed = _find_allowed(part.states)
+    best = np.empty(len(texts), dtype=np.int64)  # (item,): the position of its tag among the labels
+    table = pd.DataFrame({"item": pd.Series(list(part.data.items), dtype="str"), "text": texts, "token": tokens})
+    for _, rows in table.sort_values("token", kind="stable").groupby("text", sort=False).groups.items():
+        best[rows] = _decode(logs[rows], *allowed)
+    table["tag"] = pd.Series([part.states[tag] for tag in best], dtype="str")
+    table["probability"] = part.posterior.values[np.arange(best.size), best]
+    table["label"] = pd.Series(part.best, dtype="str")
+    return table
+
+
+def check_tags(model: AnnotationModel, data: object) -> tuple[list[str], list[int]]:
+    """Return the text and the position of each item, if a fit of these data has a table of tags.
+
+    Raises
+    ------
+    FitError, DataError
+        As for `tag_table`.
+    """
+    found = latents(model, data)
+    part = found[0].data_of(data) if len(found) == 1 else None
+    if not isinstance(part, AnnotationData) or not set(part.classes) <= set(found[0].states):
+        raise FitError(f"{model.name} gives no labels of items, one each, and so no tags")
+    odd = [label for label in part.classes if label != _OUTSIDE and label[:2] not in (_BEGIN, _INSIDE)]
+    if odd:
+        raise DataError(f"labels are no BIO tags, {listed(odd)}: each is O, or begins with B- or I-")
+    found_names = [_TOKEN.fullmatch(item) for item in part.items]
+    if not all(found_names):
+        wrong = part.items[found_names.index(None)]
+        raise DataError(
+            f"item {wrong!r} has no position in its text: name items so, as 'text/3', with item='{{text}}/{{token}}'"
+        )
+    return [each[1] for each in found_names if each], [int(each[2]) for each in found_names if each]
+
+
+def _find_allowed(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return 0 for what may be, else minus infinity: a label first, (label,), and after another, (before, label)."""
+    first = np.array([0.0 if label[:2] != _INSIDE else -np.inf for label in labels])
+    after = np.tile(first, (len(labels), 1))
+    for row, before in enumerate(labels):
+        for column, label in enumerate(labels):
+            if label[:2] == _INSIDE and before in (label, _BEGIN + label[2:]):
+                after[row, column] = 0.0
+    return first, after
+
+
+def _decode(logs: np.ndarray, first: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return the positions of the labels of the most probable sequence; shape (token,)."""
+    score = logs[0] + first  # (label,)
+    came_from = np.zeros(logs.shape, dtype=np.int64)  # (token, label)
+    for token in range(1, len(logs)):
+        paths = score[:, None] + after  # (label before, label)
+        came_from[token] = paths.argmax(axis=0)
+        score = paths.max(axis=0) + logs[token]
+    path = [int(score.argmax())]
+    for token in range(len(logs) - 1, 0, -1):
+        path.append(int(came_from[token, path[-1]]))
+    return np.array(path[::-1])
