@@ -65,7 +65,11 @@ def read_annotations(
 
         * long: one row per annotation, with columns for item, annotator and label. Other columns are ignored.
         * wide: one row per item, one column per annotator. The first column names the item exactly when its name is an
-          alias of item (or `item` says which column does); else the items are named 1, 2, ... by row.
+          alias of item (or `item` says which column does); else the items are named 1, 2, ... by row. Found by itself
+          ("auto"), a wide table may have other columns: annotators are those that share most of their values, and a
+          first column of other, distinct values, or one named as ids are, names the items.
+        * votes: one row per item, one column per label, with the number of answers that the label got. They count as
+          answers of one annotator, `anyone`.
         * grouped: as wide without an item column, plus a column `count`: the number of items answered in this way. Read
           as that many items, named 1, 2, ...
         * snow: the columns !amt_annotation_ids, !amt_worker_ids, orig_id, response and gold of Snow et al. (2008).
@@ -76,15 +80,16 @@ def read_annotations(
         * doccano: the zip with a file for each member of the project.
         * mturk: the CSV of a batch of Mechanical Turk.
         * toloka: the TSV of a pool of Toloka; known labels of control tasks are `controls`, unless `gold` names them.
+        * zooniverse: the CSV of a project's classifications; a question is a task, by its name or its words.
         * records: JSON or JSONL, an object for each answer, as programs that ask models write them, or for each item,
           with lists of annotators and labels, or an object with a label for each annotator; tables with such cells.
         * auto: whichever of these the content fits.
     item, annotator, label, gold : str, optional
         The columns' names. Without them columns are found by name, in any case: item, task, question, unit,
-        instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer; label, rating, answer,
-        response, annotation, category; gold, true_label, truth. Of an export: `label` is the question where there are
-        several; `item` and `gold` are fields, as in `data.id`. `item` and `annotator`, of tables and records, may be a
-        template over columns or fields, as in `"{system}/{segment}"` and `"{model}/{prompt}"`.
+        instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer, participant, respondent;
+        label, rating, answer, response, annotation, category; gold, true_label, truth; and ids of items and annotators,
+        as task_id and WorkerId. Of an export: `label` is the question where there are several; `item` and `gold` are
+        fields, as in `data.id`. `item` and `annotator` may be templates over columns or fields, `"{model}/{prompt}"`.
     labels : sequence of str, optional
         All possible labels, in order: grades from the lowest to the highest. May name some that nobody used. By
         default those found, sorted: as numbers if all are numbers, else by the alphabet, which is no order of grades.
@@ -141,8 +146,9 @@ def read_annotations(
     ExportWarning
         If an export leaves out, or does not say, what others do: JSON_MIN, and sessions of Prodigy without a name.
     NamesWarning
-        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone; if no
-        gold label is among the labels.
+        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone, may
+        stand for a missing answer, or are more than 20 numbers; if a column is left out of a wide table that may be an
+        annotator; if known labels are of items that are not in the data, or none is among the labels.
 
     References
     ----------

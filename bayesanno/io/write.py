@@ -16,10 +16,10 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd
 from bayesanno.io.text_rows import SEPARATORS
-from bayesanno.io.text_table import ALIASES
+from bayesanno.io.text_table import header_only
 
-# A column of a wide table may not have one of these names: it would be read as something else.
-_RESERVED = frozenset(name for role in ("item", "annotator", "label", "gold", "count") for name in ALIASES[role])
+# A column of a wide table may not have a name of one of these: it would be read as something else.
+_OTHER_ROLES = ("item", "annotator", "label", "gold", "count")
 _SPECIAL = frozenset(SEPARATORS + '"\r\n')
 
 
@@ -272,7 +272,7 @@ def _long_rows(
 
 
 def _wide_rows(data: AnnotationData) -> Iterator[Sequence[str]]:
-    taken = next((name for name in data.annotators if name.casefold() in _RESERVED), None)
+    taken = next((name for name in data.annotators if any(map(header_only("", [name]).matching, _OTHER_ROLES))), None)
     if taken is not None:
         raise DataError(
             f"annotator {taken!r} has the name of a column with another meaning and would be misread in a wide "

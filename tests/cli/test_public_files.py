@@ -94,12 +94,12 @@ def write_lewidi(path):
 
 def write_goemotions(path):
     emotions = ["admiration", "amusement", "anger"]
-    header = "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear".split(",")
+    header = "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear"
     rows = [
         [f"text of {item}", item, "ann", "pics", "t3_x", "t1_y", "1548381039.0", rater, "False", *flags]
         for item, rater, flags in [("e1", 1, (0, 0, 1)), ("e1", 37, (0, 1, 1)), ("e2", 37, (0, 0, 0))]
     ]
-    write_csv(path, [[*header, *emotions], *rows])
+    write_csv(path, [[*header.split(","), *emotions], *rows])
 
 
 def write_popquorn(path):
@@ -139,7 +139,9 @@ TEXTS = {
     "labels.txt": "worker1\thttp://sunny.com\tporn\nworker1\thttp://fun.com\tnotporn\nworker2\thttp://sunny.com\tporn\n",
     "answers.csv": "NOUN,,NOUN\n,VERB,VERB\nNOUN,VERB,\n",
     "lfs.csv": ",lf_link,lf_short,lf_long\n0,1,-1,-1\n1,-1,0,0\n2,1,1,-1\n",
-    "cifar10n.csv": "clean_label,worse_label,aggre_label,random_label1,random_label2,random_label3\n6,6,6,6,4,6\n9,9,9,9,9,9\n",
+    "cifar10n.csv": (
+        "clean_label,worse_label,aggre_label,random_label1,random_label2,random_label3\n6,6,6,6,4,6\n9,9,9,9,9,9\n"
+    ),
     "chaosnli.csv": "uid,e,n,c\n19610n,62,36,2\n64538c,0,10,90\n",
     "reliability.csv": "coder,1,2,3,4\nA,*,1,3,4\nB,1,1,2,4\nC,1,*,3,4\n",
     "survey.csv": "participant,Q1,Q2,Q3\nP0,a,b,a\nP1,a,b,b\nP2,a,a,a\n",

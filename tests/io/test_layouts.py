@@ -59,7 +59,11 @@ class TestWhatIsNotWide:
             pytest.param("id,joy,anger,fear\n1,1,0,0\n2,0,0,1\n3,1,0,0\n", "format='votes'", id="one-hot by item"),
             pytest.param(TRANSPOSED, "a row for each annotator, 'participant', .*transpose=True", id="transposed"),
             pytest.param("nr,q1,q2\n1,a,b\n2,a,a\n3,b,b\n", "a column for each item, 'q1', 'q2'", id="questions"),
-            pytest.param("T1\tPER 0 5\tAda\nT2\tLOC 9 15\tRome\n", "it holds marks of brat: spans can be read from a table with a row for each token", id="brat"),
+            pytest.param(
+                "T1\tPER 0 5\tAda\nT2\tLOC 9 15\tRome\n",
+                "it holds marks of brat: spans can be read from a table with a row for each token",
+                id="brat",
+            ),
             pytest.param(
                 "id,text,date\n1,good,May\n2,bad,June\n3,fine,July\n",
                 "no annotations can be found in the columns",
