@@ -192,7 +192,7 @@ def _explain_several(answers: NamedAnswers, label: str, separator: str) -> str:
     if separator and annotator.count(separator) == label.count(separator):
         remedy = f"if they are the labels of so many annotators, say {apart}"
     else:
-        remedy = f"ask for a yes or no to each with multi_label=True{', ' * bool(apart)}{apart}"
+        remedy = f"ask for a yes or no to each with multi_label=True{' and ' * bool(apart)}{apart}"
     return (
         f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} looks like several in one "
         f"cell: {remedy}; if it is one label, declare it with labels=..."

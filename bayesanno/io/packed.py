@@ -84,8 +84,8 @@ def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
 def explain_size(name: str, size: int) -> str:
     """Return the message for a file of JSON, or one that is packed, that is too large."""
     return (
-        f"{name} has {size / 2**20:,.0f} MiB, more than the {MOST_BYTES // 2**20} that are read of JSON and of what is "
-        "packed: export a part of the project at a time, or give an unpacked table in CSV or Parquet"
+        f"{name} has over {(size - 1) // 2**20:,} MiB, more than the {MOST_BYTES // 2**20} that are read of JSON and "
+        "of what is packed: export a part of the project at a time, or give an unpacked table in CSV or Parquet"
     )
 
 

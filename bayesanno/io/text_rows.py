@@ -49,7 +49,7 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> str:
         text = raw[: zero + 1].decode("latin-1")
     except (LookupError, ValueError):  # such as "hex", which is none of text
         raise DataError(
-            f"there is no encoding {encoding!r} of text: name one that Python has, as encoding='latin-1' or 'cp1252'"
+            f"there is no encoding {encoding!r} of text: name one that Python has, as in encoding='latin-1'"
         ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1

@@ -93,7 +93,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(keep, refuses, mo
     monkeypatch.setattr("bayesanno.io.sources.read_bytes", lambda _: pytest.fail("it was read"))
     with refuses(
         DataError,
-        r"export\.json has 0 MiB, more than the .* that are read of JSON and .*: export a part",
+        r"export\.json has over 0 MiB, more than the .* that are read of JSON and .*: export a part",
     ):
         read_annotations(path)
     monkeypatch.undo()

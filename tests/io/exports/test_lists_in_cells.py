@@ -204,7 +204,7 @@ WRONG = {
     "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", {"multi_label": True},
                       r"line 3, label: \"\['x' 'y'\]\" looks like a list, and cannot be read as one: write it as JSON"),
     "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {},
-                  r"line 2: label 'x\|y' .* with multi_label=True, split='\|'; if it is one label, declare it"),
+                  r"line 2: label 'x\|y' .* with multi_label=True and split='\|'; if it is one label, declare it"),
     "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
     "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {},
                      "line 2: label '0,1' .* if they are the labels of so many annotators, say split=','"),
