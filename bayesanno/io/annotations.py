@@ -9,18 +9,18 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
 from bayesanno.io.alike import warn_of_alike, warn_of_scale, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations, read_known
 from bayesanno.io.formats.format import Format
+from bayesanno.io.formats.transposed import transpose
 from bayesanno.io.missing import warn_of_missing_codes
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import Source, open_source
-from bayesanno.io.text_table import TextTable, transpose
+from bayesanno.io.text_table import TextTable
 
 log = logging.getLogger(__name__)  # says which columns were read, for a terminal to show
 
@@ -118,7 +118,8 @@ def read_annotations(
     missing : str or sequence of str, optional
         Answers and true labels that stand for a missing one, such as "NA" or "-1"; of a text, "NA,-1", each code in it.
     columns : sequence of str, optional
-        Of a wide table: the annotators' columns; all others, but those of item and gold, are left out.
+        Of a wide table: the annotators' columns; of one to transpose the items', and of votes the labels'. All others,
+        but those of item and gold, are left out.
     no_header : bool, default False
         Whether the first line of a table is data; its columns are then named 1, 2, ...
     transpose : bool, default False
@@ -199,7 +200,7 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     """
     formats: dict[str, Format] = load_all(FORMATS)
     if options.transpose:
-        table, options = transpose(table, options.annotator), replace(options, annotator=None)
+        table, options = transpose(table, options)
     if options.format == "auto":
         fitting = next(each for each in formats.values() if each.looks_like(table, options))
     else:

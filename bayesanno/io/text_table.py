@@ -135,26 +135,6 @@ def strip_id(name: str) -> str:
     return re.sub(r"[\s_-]?ids?$", "", name.casefold()).strip("_ ")
 
 
-def transpose(table: TextTable, annotator: str | None = None) -> TextTable:
-    """Return a table with a row for each annotator as one with a row for each item.
-
-    Raises
-    ------
-    DataError
-        If there is no such column, or an annotator has no name or that of another.
-    """
-    named = table.matching("annotator")
-    column = table.find("annotator", annotator) if annotator is not None or named else 0
-    assert column is not None
-    names, others = table.columns[column], [at for at in range(len(table.header)) if at != column]
-    rows = list(zip(*(table.columns[at] for at in others), strict=True))
-    items = [table.header[at] for at in others]
-    blank = next((row for row, name in enumerate(names) if not name), None)
-    if blank is not None:
-        raise DataError(f"{table.where(blank)}: this row has no annotator: fill in the column {table.header[column]!r}")
-    return _checked(table.name, ["item", *names], [items, *map(list, rows)], [at + 1 for at in others], "column")
-
-
 def header_only(name: str, header: Iterable[Any]) -> TextTable:
     """Return a table without rows, in whose header columns are looked for."""
     return TextTable(name=name, header=tuple(map(str, header)), columns=(), lines=(), unit="row")

@@ -143,7 +143,7 @@ TEXTS = {
         "clean_label,worse_label,aggre_label,random_label1,random_label2,random_label3\n6,6,6,6,4,6\n9,9,9,9,9,9\n"
     ),
     "chaosnli.csv": "uid,e,n,c\n19610n,62,36,2\n64538c,0,10,90\n",
-    "reliability.csv": "coder,1,2,3,4\nA,*,1,3,4\nB,1,1,2,4\nC,1,*,3,4\n",
+    "reliability.csv": "coder,1,2,3,4\nA,*,1,3,4\nB,1,1,3,4\nC,3,*,2,4\nD,1,1,3,4\nE,4,*,*,1\n",
     "survey.csv": "participant,Q1,Q2,Q3\nP0,a,b,a\nP1,a,b,b\nP2,a,a,a\n",
     "tokens.csv": "text,token,annotator,label\ns1,0,ada,B-LOC\ns1,1,ada,O\ns1,0,bo,O\ns1,1,bo,O\n",
 }
@@ -173,7 +173,7 @@ EXPECTED = {
     "judgements.jsonl": (("81/alpaca/gpt",), ("author_1", "expert_2"), ("model_a", "tie"), 2),
     "cifar10n.csv": (("1", "2"), ("random_label1", "random_label2", "random_label3"), ("4", "6", "9"), 6),
     "chaosnli.csv": (("19610n", "64538c"), ("anyone",), ("e", "n", "c"), 200),
-    "reliability.csv": (("1", "2", "3", "4"), ("A", "B", "C"), ("1", "2", "3", "4"), 10),
+    "reliability.csv": (("1", "2", "3", "4"), ("A", "B", "C", "D", "E"), ("1", "2", "3", "4"), 16),
     "survey.csv": (("Q1", "Q2", "Q3"), ("P0", "P1", "P2"), ("a", "b"), 9),
     "tokens.csv": (("s1/0", "s1/1"), ("ada", "bo"), ("B-LOC", "O"), 4),
 }  # fmt: skip

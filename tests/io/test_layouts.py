@@ -123,10 +123,38 @@ class TestOptions:
         assert (data.items, data.annotators) == (("Q1", "Q2", "Q3"), ("P0", "P1", "P2"))
         assert triples(data)[:3] == [("Q1", "P0", "a"), ("Q1", "P1", "a"), ("Q1", "P2", "a")]
 
+    def test_what_is_no_answer_of_a_survey_is_left_out(self, read, refuses):
+        text = (
+            "Timestamp,Name,Age,How clear is text 1?,How clear is text 2?\n2024,Ada,31,clear,unclear\n"
+            "2024,Bo,40,clear,clear\n2025,Cy,31,unclear,unclear\n"
+        )
+        with refuses(
+            DataError, r"a row for each annotator, 'Name', and a column for each item, 'How clear is text 1\?'"
+        ):
+            read(text)
+        with pytest.warns(NamesWarning, match="left out, 'Timestamp', 'Age'"):
+            data = read(text, transpose=True)
+        assert (data.items, data.annotators) == (("How clear is text 1?", "How clear is text 2?"), ("Ada", "Bo", "Cy"))
+        data = read(text, transpose=True, columns=["How clear is text 2?"])
+        assert data.items == ("How clear is text 2?",)
+        with refuses(DataError, "line 3: '2024' has a row already: name the column of annotators with annotator="):
+            read(text, transpose=True, annotator="Timestamp")
+
+    def test_columns_of_a_survey_that_may_be_items_or_not_are_asked_for(self, read, refuses):
+        with refuses(DataError, "no value of the columns 'colour' is an answer in another column: .*columns="):
+            read("user,colour,a,b\nada,red,x,y\nbo,red,x,x\ncy,blue,y,y\n", transpose=True)
+        with refuses(DataError, "no value of the columns 'year' is an answer in another column"):
+            read("user,year,a,b\nada,2024,1,2\nbo,2024,2,2\ncy,2024,1,1\n", transpose=True)
+
+    def test_items_that_share_no_label_are_items(self, read):
+        """Krippendorff's units: a value may be that of one unit only; numbers between those of others are labels."""
+        data = read("coder,u1,u2,u3,u4\nA,1,1,3,4\nB,1,1,2,4\nC,1,4,3,4\n", transpose=True)
+        assert (data.items, data.n_annotations) == (("u1", "u2", "u3", "u4"), 12)
+
     def test_a_transposed_table_names_every_annotator_once(self, read, refuses):
         with refuses(DataError, "line 4: this row has no annotator: fill in the column 'participant'"):
             read(TRANSPOSED.replace("P2", ""), transpose=True)
-        with refuses(DataError, "two columns, 2 and 3, are named 'P0'"):
+        with refuses(DataError, "line 3: 'P0' has a row already: name the column of annotators"):
             read(TRANSPOSED.replace("P1", "P0"), transpose=True)
 
     def test_columns_are_the_annotators(self, read):

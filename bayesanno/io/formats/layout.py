@@ -22,9 +22,10 @@ from bayesanno.io.text_table import ALIASES, TextTable, strip_id
 _ENOUGH = 20  # answers from which it shows whether they are ever repeated
 _OF_ITEMS = re.compile(
     r"(.*[\W_])?(id|uid|idx|index|key|nr|number|row)|#|"
-    r"text|sentence|word|phrase|tweet|document|image|file|filename|url|name|title|subject|sample|segment"
+    r"text|sentence|word|phrase|tweet|document|image|file|filename|url|title|subject|sample|segment"
 )
-_QUESTION = re.compile(r"(q|question|item|task|stimulus)[\W_]*\d+[a-z]?")
+_PEOPLE = ("name", "first name", "username", "user name", "user_name", "email", "email address", "e-mail", "student")
+_QUESTION = re.compile(r"(q|question|item|task|stimulus)[\W_]*\d+[a-z]?|.*\?")
 _AGREED = re.compile(
     r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold)"
     r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
@@ -43,7 +44,7 @@ def find_layout(
     gold: int | None = None,
     no_class: Collection[str] = (),
     labels: Collection[str] = (),
-    has_header: bool = True,
+    is_known: bool = False,
 ) -> tuple[int | None, list[int]]:
     """Return the column of the item, where there is one, and those of annotators, judged by the values of columns.
 
@@ -60,8 +61,8 @@ def find_layout(
         Answers that stand for a missing one, or are no class: they do not count.
     labels : collection of str
         The labels that are declared, if any are: an annotator's column has these.
-    has_header : bool
-        Whether columns have names; otherwise they have numbers.
+    is_known : bool
+        Whether it is known that the table has a column for each annotator, or for each item.
 
     Raises
     ------
@@ -75,13 +76,13 @@ def find_layout(
     """
     agreed = [column for column in candidates if _AGREED.fullmatch(table.header[column].casefold())]
     rest = [column for column in candidates if column not in agreed]
-    problem = _explain_other(table, item, rest) if has_header else None
+    problem = None if is_known else _explain_other(table, item, rest)
     if problem is not None:
         raise DataError(f"{table.name}: {problem}")
     ids = [column for column in rest if _names_items(table, column)] if item is None or not labels else []
     rest = [column for column in rest if column not in ids]
     item = ids[0] if item is None and ids else item
-    if item is not None and len(candidates) == 1 and not _is_of_text(table.columns[candidates[0]]):
+    if item is not None and len(candidates) == 1 and not is_of_text(table.columns[candidates[0]]):
         return item, list(candidates)  # one annotator, who has nobody to share values with
     empty = [column for column in rest if not any(table.columns[column])]
     rest = [column for column in rest if column not in empty]
@@ -106,11 +107,6 @@ def find_layout(
                 f"repeated: if it names the items, say item={name!r}; if not, name the annotators with columns=..."
             )
         item, others = others[0], others[1:]
-    _warn_of_left_out(table, agreed, others)
-    return item, annotators
-
-
-def _warn_of_left_out(table: TextTable, agreed: Sequence[int], others: Sequence[int]) -> None:
     if agreed:
         name = table.header[agreed[0]]
         warn(
@@ -118,11 +114,17 @@ def _warn_of_left_out(table: TextTable, agreed: Sequence[int], others: Sequence[
             f"with gold={name!r}, or name the annotators, it among them, with columns=...",
             NamesWarning,
         )
-    odd = [table.header[column] for column in others if not _is_of_text(table.columns[column])]
+    warn_of_others(table, others, "annotators")
+    return item, annotators
+
+
+def warn_of_others(table: TextTable, others: Sequence[int], what: str) -> None:
+    """Warn of columns that are left out, as they are taken to be no annotators or no items, but for those of text."""
+    odd = [table.header[column] for column in others if not is_of_text(table.columns[column])]
     if odd:
         warn(
-            f"{table.name}: columns whose values are not those of annotators are left out, {listed(odd)}: name the "
-            "annotators with columns=... to be sure",
+            f"{table.name}: columns whose values are not those of {what} are left out, {listed(odd)}: name the columns "
+            f"of {what} with columns=... to be sure",
             NamesWarning,
         )
 
@@ -189,12 +191,19 @@ def _names_items(table: TextTable, column: int) -> bool:
     return bool(named) and is_distinct(table.columns[column])
 
 
+def names_people(table: TextTable, column: int) -> bool:
+    """Return whether a column names annotators, one in each row."""
+    name = strip_id(table.header[column])
+    named = name in ALIASES["annotator"] or name in _PEOPLE
+    return named and is_distinct(table.columns[column])
+
+
 def is_distinct(cells: Sequence[str]) -> bool:
     """Return whether no cell is missing or there twice."""
     return all(cells) and len(set(cells)) == len(cells)
 
 
-def _is_of_text(cells: Sequence[str]) -> bool:
+def is_of_text(cells: Sequence[str]) -> bool:
     """Return whether most cells are there once, as texts and ids are."""
     there = list(filter(None, cells))
     return len(there) > 2 and len(set(there)) > 0.75 * len(there)
@@ -216,13 +225,13 @@ def _explain_other(table: TextTable, item: int | None, candidates: Sequence[int]
             f"the first line, {listed(header)}, looks like data, not like names of columns: if it is, say "
             "no_header=True and which of the columns 1, 2, ... are item=..., annotator=... and label=..."
         )
-    first = header[0]
-    people = strip_id(first) in ALIASES["annotator"] and is_distinct(table.columns[0])
+    people = next((name for at, name in enumerate(header) if names_people(table, at)), None)
     asked = [name for name in header[1:] if _QUESTION.fullmatch(name.casefold())]
     if people or (len(asked) > 1 and len(asked) >= (len(header) - 1) / 2):
         return (
-            f"it looks like a row for each annotator, {first!r}, and a column for each item, {listed(header[1:])}: if "
-            "so, say transpose=True; if columns are annotators, name them with columns=..."
+            f"it looks like a row for each annotator, {people or header[0]!r}, and a column for each item, "
+            f"{listed(asked or header[1:])}: if so, say transpose=True; if columns are annotators, name them with "
+            "columns=..."
         )
     return None
 

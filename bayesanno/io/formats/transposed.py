@@ -1,0 +1,88 @@
+"""Tables with a row for each annotator and a column for each item, as surveys have, turned into wide ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from bayesanno.data.names import read_numbers
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
+from bayesanno.io.formats.layout import is_of_text, names_people, warn_of_others
+from bayesanno.io.missing import MISSING_CODES
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.text_table import TextTable
+
+
+def transpose(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
+    """Return a table with a row for each annotator as one with a row for each item, and the options to read it by.
+
+    The items are the columns that the options name, or those whose values are answers to other items too.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, an annotator has no name or that of another, or a column may be an item or not.
+    """
+    people = [column for column in range(len(table.header)) if names_people(table, column)]
+    column = next(iter(people), 0) if options.annotator is None else table.need("annotator", options.annotator)
+    names, first_row = table.columns[column], dict[str, int]()
+    for row, name in enumerate(names):
+        if not name:
+            raise DataError(
+                f"{table.where(row)}: this row has no annotator: fill in the column {table.header[column]!r}"
+            )
+        if first_row.setdefault(name, row) != row:
+            raise DataError(
+                f"{table.where(row)}: {name!r} has a row already: name the column of annotators with annotator=..., "
+                "or keep one row for each"
+            )
+    items = [table.need("item", name) for name in options.columns]
+    if not items:
+        others = [other for other, name in enumerate(table.header) if other != column and name]
+        items = _find_items(table, others, {*MISSING_CODES, *options.missing, *options.unsure}, options.labels or ())
+    rows = zip(*(table.columns[item] for item in items), strict=True)
+    turned = TextTable(
+        name=table.name,
+        header=("item", *names),
+        columns=([table.header[item] for item in items], *map(list, rows)),
+        lines=[item + 1 for item in items],
+        unit="column",
+    )
+    return turned, replace(options, format="wide", item="item", annotator=None, columns=(), transpose=False)
+
+
+def _find_items(
+    table: TextTable, columns: Sequence[int], no_class: Collection[str], labels: Collection[str]
+) -> list[int]:
+    """Return the columns whose values are answers to other items too, or numbers between these, or one word alone."""
+    values = {column: set(table.columns[column]) - {"", *no_class} for column in columns}
+    groups: list[tuple[list[int], set[str]]] = [([], set(labels))] if labels else []  # columns and their values
+    for column in columns:
+        joined = [group for group in groups if group[1] & values[column]]
+        members = [member for group in joined for member in group[0]]
+        groups = [group for group in groups if group not in joined]
+        groups.append(([*members, column], values[column].union(*(group[1] for group in joined))))
+    items, known = max(groups, key=lambda group: len(group[0]))
+    numbers = read_numbers(list(known))
+    odd, left_out = [], []
+    for column in columns:
+        if column in items:
+            continue
+        own = read_numbers(list(values[column]))
+        between = (
+            own is not None and numbers is not None and (numbers.min() <= own).all() and (own <= numbers.max()).all()
+        )
+        if between or (own is None and numbers is None and len(values[column]) == 1):
+            items.append(column)
+        elif (own is None) != (numbers is None) or is_of_text(table.columns[column]):
+            left_out.append(column)
+        elif values[column]:
+            odd.append(column)
+    if odd:
+        raise DataError(
+            f"{table.name}: no value of the columns {listed([table.header[column] for column in odd])} is an answer in "
+            "another column: name the columns of items with columns=..."
+        )
+    warn_of_others(table, left_out, "items")
+    return sorted(items)
