@@ -9,7 +9,7 @@ from bayesanno.cli.compare import compare
 from bayesanno.cli.fit import fit
 from bayesanno.cli.modes import modes
 from bayesanno.cli.noise import noise
-from bayesanno.cli.options import DATA_OPTIONS, OF_MODELS, DataOptions, gather_options, reads_data
+from bayesanno.cli.options import DATA_OPTIONS, DEFAULTS, OF_MODELS, DataOptions, gather_options, reads_data
 from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.ground.errors import DataError
 
@@ -36,9 +36,8 @@ def test_a_command_finds_what_the_options_say():
     def command(data: str, *, options: DataOptions) -> None:
         found.append((data, options))
 
-    command(data="x.csv", label=["a", "b"], labels=["a=1,2"], unsure=None, **dict.fromkeys(("item", "annotator")),
-            format="long", gold=None, gold_file=None,
-            **dict.fromkeys(("drop_unsure", "predictions", "multi_label", "drop_rejected"), False))  # fmt: skip
+    given = {name: DEFAULTS.get(name) for name in DATA_OPTIONS if name not in OF_MODELS}
+    command(data="x.csv", **given | {"label": ["a", "b"], "labels": ["a=1,2"], "format": "long"})
     assert found == [("x.csv", DataOptions(format="long", label=("a", "b"), declared=("a=1,2",)))]
 
 
