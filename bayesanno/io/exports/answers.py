@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.cells import split_cell
 from bayesanno.io.exports.records import Value
+from bayesanno.io.missing import warn_of_missing_codes
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -76,6 +78,9 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
         used["label"] = ()
         if options.multi_label:
             found = sorted({label for each in given for label in each.labels or ()})
+            if options.labels is None:
+                warn_of_missing_codes(name, [label for each in given for label in each.labels or ()], {})
+                warn_of_alike(name, labels=found)
             given = list(_one_item_each(given, found if options.labels is None else options.labels))
             used["labels"] = (NO, YES)
         if options.controls is None:

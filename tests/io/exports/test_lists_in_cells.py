@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
 
@@ -96,6 +96,17 @@ def test_separated_labels(keep, said):
     assert data.items == ("t1 / anger", "t1 / joy", "t2 / anger", "t2 / joy")
     assert answers[:2] == [("t1 / anger", "w1", "no"), ("t1 / joy", "w1", "yes")]
     assert len(answers) == 4
+
+
+def test_labels_that_may_be_none_or_one_are_warned_of(keep):
+    path = keep(as_csv(HEADER, [("1", "a", "['joy', 'anger']"), ("2", "a", "NA"), ("3", "a", "['Joy']")]))
+    with pytest.warns(NamesWarning) as caught:
+        read_annotations(path, multi_label=True)
+    codes, alike = (str(each.message) for each in caught)
+    assert "'NA' may stand for missing answers, and count as labels (1 of 4 answers)" in codes
+    assert "labels 'Joy' and 'joy' count as two" in alike
+    data = read_annotations(path, multi_label=True, missing="NA", labels=["joy", "Joy", "anger"])
+    assert (data.n_items, data.n_annotations) == (9, 6)
 
 
 def test_emotions_by_raters(keep, said, refuses):
