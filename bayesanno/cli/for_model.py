@@ -57,7 +57,7 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
         data = replace(data, controls={})  # those that an export comes with
     added = ""
     if options.add is not None:
-        n_before, data = data.n_annotations, add_annotations(data, options.add)
+        n_before, data = data.n_annotations, add_annotations(data, options.add, encoding=options.encoding)
         added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
     if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)

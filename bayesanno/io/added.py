@@ -15,7 +15,7 @@ from bayesanno.io.columns import find_positions
 from bayesanno.io.sources import Source, open_table
 
 
-def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
+def add_annotations(data: AnnotationData, source: Source, *, encoding: str | None = None) -> AnnotationData:
     """Return the data with further answers, as those that `suggest_annotations` asks for.
 
     Parameters
@@ -24,6 +24,8 @@ def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
     source : path, str or DataFrame
         Columns item, annotator and label; a row without label is left out, other columns are not read. Items and
         annotators may be new.
+    encoding : str, optional
+        As for `read_annotations`.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
     '3 annotations of 2 items by 2 annotators; labels no, yes'
     """
     require_kind(data, AnnotationData, "add_annotations")
-    table = open_table(source)
+    table = open_table(source, encoding)
     items, annotators, labels = (
         table.columns[table.need(role, may_be_named=False)] for role in ("item", "annotator", "label")
     )

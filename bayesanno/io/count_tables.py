@@ -18,6 +18,7 @@ def read_counts(
     item: str | None = None,
     successes: str | None = None,
     trials: str | None = None,
+    encoding: str | None = None,
 ) -> CountData:
     """Read how many answers of each item were positive, from a CSV, TSV or Parquet file or a DataFrame.
 
@@ -32,6 +33,8 @@ def read_counts(
     item, successes, trials : str, optional
         The columns' names. Without them columns are found by name, in any case: the aliases of item in
         `read_annotations`; successes, positive, positives, x; trials, n, total.
+    encoding : str, optional
+        As for `read_annotations`.
 
     Raises
     ------
@@ -50,7 +53,7 @@ def read_counts(
     (('1', '2', '3'), array([0, 0, 7]))
     """
     options = ReadOptions(item=item, successes=successes, trials=trials)
-    return counts_from(open_table(source), options)
+    return counts_from(open_table(source, encoding), options)
 
 
 def holds_counts(table: TextTable) -> bool:

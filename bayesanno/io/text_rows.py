@@ -43,8 +43,8 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> str:
         if zero < 0:
             line = raw[:wrong].count(b"\n") + 1
             raise DataError(
-                f"{name}, line {line}: byte 0x{raw[wrong]:02x} is not {codec.upper()}: say which encoding the file has "
-                "with encoding=..., as in encoding='latin-1', or save it as UTF-8"
+                f"{name}, line {line}: byte 0x{raw[wrong]:02x} is not {codec.upper()}: save the file as UTF-8, or, "
+                "where annotations are read, say its encoding, as in encoding='latin-1'"
             ) from None
         text = raw[: zero + 1].decode("latin-1")
     except (LookupError, ValueError):  # such as "hex", which is none of text

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, ExtraError
+from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import read_annotations
+from bayesanno.io.count_tables import read_counts
 from bayesanno.io.text_rows import split_text
 from bayesanno.io.write import write_annotations
 
@@ -95,16 +97,22 @@ def test_what_cannot_be_unpacked_is_refused(keep, refuses, monkeypatch, which):
 
 def test_an_encoding_that_is_named(keep, said, refuses):
     path, known = keep(TEXT.encode("cp1252"), "answers.csv"), keep(KNOWN.encode("cp1252"), "known.csv")
-    with refuses(DataError, r"answers\.csv, line 2: byte 0xe9 is not UTF-8: say which .* encoding='latin-1'"):
+    with refuses(
+        DataError, r"answers\.csv, line 2: byte 0xe9 is not UTF-8: save the file as UTF-8, or, .* encoding='latin-1'"
+    ):
         read_annotations(path)
     for encoding in ("latin-1", "cp1252", "ISO8859-15"):
         for role in ("gold_file", "controls"):
             data, answers = said(path, encoding=encoding, **{role: known})
             assert (answers, data.gold or data.controls) == (TRIPLES, {"1": "né"})
+    more = keep("item,annotator,label\n3,bo,né\n".encode("latin-1"), "more.csv")
+    assert add_annotations(data, more, encoding="latin-1").items == ("1", "2", "3")
+    counts = keep("item,successes,trials\né,1,2\n".encode("latin-1"), "counts.csv")
+    assert read_counts(counts, encoding="latin-1").items == ("é",)
     for pack in (gzip.compress, lambda raw: zipped(answers__csv=raw)):
         assert said(keep(pack(TEXT.encode("latin-1")), "packed"), encoding="latin-1")[1] == TRIPLES
     assert said(keep(TEXT.encode("utf-16-le")), encoding="utf-16-le")[1] == TRIPLES
-    with refuses(DataError, "line 2: byte 0xe9 is not ASCII: say which encoding the file has"):
+    with refuses(DataError, "line 2: byte 0xe9 is not ASCII: save the file as UTF-8"):
         read_annotations(path, encoding="ascii")
     for wrong in ("latin1000", "hex", "undefined", "a\0b"):
         with refuses(DataError, "there is no encoding '.*' of text: name one that Python has"):
@@ -116,7 +124,7 @@ def test_an_encoding_that_is_named(keep, said, refuses):
 def test_json_in_an_encoding_that_is_named(keep, said, refuses):
     records = [dict(zip(("item", "annotator", "label"), each, strict=True)) for each in TRIPLES]
     raw = json.dumps(records, ensure_ascii=False).encode("latin-1")
-    with refuses(DataError, "line 1: byte 0xe9 is not UTF-8: say which"):
+    with refuses(DataError, "line 1: byte 0xe9 is not UTF-8: save"):
         read_annotations(keep(raw))
     assert said(keep(raw), encoding="latin-1")[1] == TRIPLES
     assert said(keep(json.dumps(records).encode("utf-16")))[1] == TRIPLES
