@@ -98,7 +98,8 @@ def _read_answers(record: Value, item: str, question: str, fields: _Fields, opti
     if len(answers) != len(annotators):
         raise DataError(
             f"{record.place}: {counted(len(annotators), 'annotator')} in {fields.annotator!r}, but "
-            f"{counted(len(answers), 'label')} in {question!r}: give a label for each, or leave it empty"
+            f"{counted(len(answers), 'label')} in {question!r}: give a label for each, or leave it empty; if that is "
+            f"one annotator, say annotator={'{' + fields.annotator + '}'!r}"
         )
     for who, answer in zip(annotators, answers, strict=True):
         yield Answer(record.place, item, who.as_text("annotator"), question, answer.as_labels())

@@ -109,6 +109,11 @@ def test_labels_that_may_be_none_or_one_are_warned_of(keep):
     assert (data.n_items, data.n_annotations) == (9, 6)
 
 
+def test_a_template_keeps_a_name_with_a_separator(keep, said):
+    path = keep(as_csv(HEADER, [("1", "Doe, J", "joy,anger"), ("1", "Roe, R", "joy")]))
+    assert said(path, multi_label=True, split=",", annotator="{annotator}")[0].annotators == ("Doe, J", "Roe, R")
+
+
 def test_emotions_by_raters(keep, said, refuses):
     """The issue of columns of 0 and 1, and the shape of GoEmotions' raw files."""
     path = keep("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n2,r1,1,0\n2,r3,1,1\n")
@@ -223,6 +228,8 @@ WRONG = {
                      "line 2: 3 annotators in 'user', but 2 labels in 'label': give a label for each, or leave it"),
     "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"},
                     "line 2: 1 annotator in 'users', but 2 labels in 'labels'"),
+    "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","},
+                            r"2 annotators in 'user', but 1 label .* if that is one annotator, say annotator='\{user\}'"),
     "no labels": ('item,user,label\n1,"a,b",\n', {"split": ","}, "line 2: 2 annotators in 'user', but 1 label in"),
     "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "line 2: item '1' has 2 labels, 'x', 'y', in one"),
     "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', {"multi_label": True}, "line 2, label: a label is an object"),
