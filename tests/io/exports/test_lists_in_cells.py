@@ -229,7 +229,7 @@ WRONG = {
     "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"},
                     "line 2: 1 annotator in 'users', but 2 labels in 'labels'"),
     "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","},
-                            r"2 annotators in 'user', but 1 label .* if that is one annotator, say annotator='\{user\}'"),
+                            r"2 annotators in 'user', but 1 label .* one annotator, say annotator='\{user\}'"),
     "no labels": ('item,user,label\n1,"a,b",\n', {"split": ","}, "line 2: 2 annotators in 'user', but 1 label in"),
     "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "line 2: item '1' has 2 labels, 'x', 'y', in one"),
     "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', {"multi_label": True}, "line 2, label: a label is an object"),
