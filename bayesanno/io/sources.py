@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bayesanno.io.datasets import load_named
 from bayesanno.io.exports.answers import tabulate
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
+from bayesanno.io.exports.records import FIELD, Value
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
@@ -54,7 +56,18 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     if export is not None:
         return tabulate(document.name, export.read(document, options), options)
     assert document.table is not None  # or it had been refused
-    return document.table(), options
+    return _fill_in_items(document.table(), options.item), options
+
+
+def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
+    """Return a table with a column more, if the item is a template over columns: it is named as the template."""
+    fields = [name.strip() for name in FIELD.findall(template or "")]
+    if template is None or not fields or template in table.header:
+        return table
+    cells = zip(*(table.columns[table.need("item", name)] for name in fields), strict=True)
+    rows = (Value(table.where(row), dict(zip(fields, each, strict=True))) for row, each in enumerate(cells))
+    items = [row.fill_in(template, "item") for row in rows]
+    return replace(table, header=(*table.header, template), columns=(*table.columns, items))
 
 
 def open_table(source: Source, encoding: str | None = None) -> TextTable:

@@ -222,6 +222,16 @@ class TestWideTables:
     def test_an_exact_name_goes_before_one_of_ids(self, read):
         assert read("task_id,task,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("s1", "s2")
 
+    def test_an_item_is_named_by_several_columns(self, read, refuses):
+        text = "text,token,word,ada,bo\ns1,0,The,O,O\ns1,1,Rome,B,O\ns2,0,Paris,B,B\n"
+        data = read(text, item="{text}/{token}")
+        assert (data.items, data.annotators) == (("s1/0", "s1/1", "s2/0"), ("ada", "bo"))
+        assert triples(data)[-1] == ("s2/0", "bo", "B")
+        with refuses(DataError, "line 3: field 'token' of the item .* is missing"):
+            read(text.replace("s1,1", "s1,"), item="{text}/{token}")
+        with refuses(DataError, "no column 'tokn' to take as item; .*did you mean 'token'"):
+            read(text, item="{text}/{tokn}")
+
 
 class TestFrames:
     FRAME = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": ["x", "y", "y", "y"]})

@@ -47,7 +47,8 @@ def looks_like_records(document: Document, options: ReadOptions) -> bool:
         named = {"item": options.item, "label": options.label}
         return document.kind != "zip" and all(named[role] or _matching(header, role) for role in named)
     several = options.multi_label or options.split is not None or options.format == RECORDS.name
-    if several or any("{" in (named or "") for named in (options.item, options.annotator)):
+    by_template = any("{" in (named or "") for named in (options.item, options.annotator))
+    if several or (by_template and (options.label or _matching(header, "label"))):
         return True
     annotator, label = (
         named or next(iter(_matching(header, role)), None)

@@ -15,7 +15,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.cells import unpack
 
-_FIELD = re.compile(r"\{([^{}]*)\}")
+FIELD = re.compile(r"\{([^{}]*)\}")
 _LONGEST = 100_000
 
 
@@ -155,14 +155,14 @@ class Value(NamedTuple):
         DataError
             As for `look_up`; if one of several fields is missing.
         """
-        fields = _FIELD.findall(template)
+        fields = FIELD.findall(template)
         if not fields:
             return self.look_up(template).as_text(what)
         values = {name: self.look_up(name.strip()).as_text(what) for name in fields}
         missing = next((name for name, value in values.items() if not value), None)
         if missing is not None:
             raise DataError(f"{self.place}: field {missing!r} of the {what} {template!r} is missing: fill it in")
-        return _FIELD.sub(lambda found: values[found[1]], template)
+        return FIELD.sub(lambda found: values[found[1]], template)
 
     def name_item(self, field: str, seen: dict[str, str] | None = None) -> str:
         """Return the item that a record is about, by a field or a template; with `seen`, each item comes once.

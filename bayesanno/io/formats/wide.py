@@ -15,6 +15,7 @@ import numpy as np
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
+from bayesanno.io.exports.records import FIELD
 from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.layout import find_layout, is_distinct
 from bayesanno.io.formats.long import ROLES, read_rows
@@ -50,7 +51,8 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     if options.columns:
         answer_columns = [table.need("annotator", name) for name in options.columns]
     else:
-        answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column))
+        parts = [at for at, name in enumerate(table.header) if name in FIELD.findall(options.item or "")]
+        answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column, *parts))
     if options.format == "auto" and not options.columns and count_column is None:
         item_column, answer_columns = find_layout(
             table,
