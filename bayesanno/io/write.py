@@ -51,7 +51,7 @@ def write_annotations(
 
     What a file does not keep: labels that nobody used (`read_annotations(..., labels=...)` brings them back), which
     labels are no class (`unsure=...`), controls, and in long form the order of items and annotators without
-    annotations.
+    annotations. A wide table whose annotators share few labels is read where `columns=...` names them.
 
     Parameters
     ----------
@@ -76,11 +76,12 @@ def write_annotations(
     >>> from bayesanno import AnnotationData
     >>> from bayesanno.io.annotations import read_annotations
     >>> from bayesanno.io.write import write_annotations
-    >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no")], items=["s1", "s2"])
+    >>> answers = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "yes")]
+    >>> data = AnnotationData.from_records(answers, items=["s1", "s2", "s3"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_annotations(data, f"{folder}/answers.csv", format="wide")
     ...     read_annotations(f"{folder}/answers.csv").items
-    ('s1', 's2')
+    ('s1', 's2', 's3')
     """
     require_kind(data, AnnotationData, "write_annotations")
     if format not in ("long", "wide"):
