@@ -52,8 +52,8 @@ def split_cell(text: str, separator: str) -> list[str]:
 def find_several(given: Mapping[str, str]) -> tuple[str, str] | None:
     """Return a label that seems to be several in one cell, and what separates them: "" where it is a list or an object.
 
-    `given` is by label who gave it. Labels are several if one has a part twice, if each of their parts is there more
-    than once, or if annotators have as many parts.
+    `given` is by label who gave it. Labels are several if one has a part twice, if all parts of one
+    are parts of others too, or if annotators have as many parts.
 
     Examples
     --------
@@ -70,9 +70,11 @@ def find_several(given: Mapping[str, str]) -> tuple[str, str] | None:
     for separator in _BETWEEN:
         parts = {name: [part for part in split_cell(name, separator) if part] for name in given}
         several = [name for name in given if len(parts[name]) > 1]
+        plain = [name for name in several if not _DECIMAL.fullmatch(name)]
         times = Counter(part for each in parts.values() for part in each)
-        twice = any(len(set(parts[name])) < len(parts[name]) for name in several if not _DECIMAL.fullmatch(name))
+        twice = any(len(set(parts[name])) < len(parts[name]) for name in plain)
+        elsewhere = any(all(times[part] > 1 for part in parts[name]) for name in plain)
         side_by_side = all(given[name].count(separator) == name.count(separator) for name in several)
-        if several and (twice or side_by_side or all(times[part] > 1 for name in several for part in parts[name])):
+        if several and (twice or side_by_side or elsewhere):
             return several[0], separator
     return None

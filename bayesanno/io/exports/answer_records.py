@@ -80,6 +80,11 @@ def read_records(document: Document, options: ReadOptions) -> Iterator[Answer]:
 def _read_answers(record: Value, item: str, question: str, fields: _Fields, options: ReadOptions) -> Iterator[Answer]:
     """Yield what one annotator, or each of several, says to a question."""
     said = _find_said(record, question, fields, options)
+    if isinstance(said.given, Mapping) and "count" in question.casefold():
+        raise DataError(
+            f"{said.whole_place}: these are numbers of answers, and nobody is named: write a table with a column for "
+            "each label, and say format='votes'"
+        )
     if isinstance(said.given, Mapping) and _is_by_name(fields.annotator, options):
         for name, each in said.fields():
             yield Answer(record.place, item, name.strip(), question, each.as_labels())
@@ -150,7 +155,7 @@ def _find_fields(document: Document, first: Mapping[str, Any], options: ReadOpti
         missing = "item" if item is None else "label"
         raise DataError(
             f"{document.name}: no field for the {missing} among {listed(header.header)}: name it with {missing}=..."
-            + (", or the columns of annotators with columns=[...]" if missing == "label" and is_table else "")
+            + (", or the columns of annotators with columns=..." if missing == "label" and is_table else "")
         )
     return _Fields(item, found["annotator"], label, found["gold"], annotators, choices)
 

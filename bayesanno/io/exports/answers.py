@@ -78,6 +78,11 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
         used["label"] = ()
         if options.multi_label:
             found = sorted({label for each in given for label in each.labels or ()})
+            if options.split and options.labels is None and found == ["0", "1"]:
+                raise DataError(
+                    f"{name}: the answers are 0 and 1 for each of several labels, which are not named: write a column "
+                    "of 0 and 1 for each label; if 0 and 1 are labels, declare them with labels=..."
+                )
             if options.labels is None:
                 warn_of_missing_codes(name, [label for each in given for label in each.labels or ()], {})
                 warn_of_alike(name, labels=found)

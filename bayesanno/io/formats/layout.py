@@ -51,7 +51,7 @@ def find_layout(
     Parameters
     ----------
     table : TextTable
-    item : int, optional
+    item : int or None
         The column that names the items, where it is known.
     candidates : sequence of int
         The columns that may be annotators.

@@ -301,3 +301,17 @@ def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
         data = read_annotations(path if isinstance(source, str) else source, multi_label=True)
         named = zip(data.item, data.annotator, data.label, strict=True)
         assert sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named) == expected
+
+
+def test_what_is_no_list_of_labels_is_refused(tmp_path, refuses):
+    """Zeros and ones for labels that are not named, numbers of answers, and cells of a wide table."""
+    path = tmp_path / "answers.csv"
+    path.write_text('item,annotator,label\nt1,w1,"0,0,1,0"\nt1,w2,"0,1,1,0"\nt2,w1,"0,0,0,0"\n')
+    with refuses(DataError, "the answers are 0 and 1 for each of several labels, which are not named"):
+        read_annotations(path, multi_label=True, split=",")
+    counts = [{"uid": "1", "label_counter": {"e": 62, "n": 36}}, {"uid": "2", "label_counter": {"e": 2, "n": 96}}]
+    with refuses(DataError, "label_counter: these are numbers of answers, and nobody is named"):
+        read_annotations(counts, item="uid", label="label_counter")
+    path.write_text("id,a,b\n1,joy|anger,joy\n2,anger,anger\n3,joy,joy|fear\n")
+    with refuses(DataError, r"'joy\|anger' of item '1' looks like several in one cell: .*split='\|'"):
+        read_annotations(path)
