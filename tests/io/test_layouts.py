@@ -194,6 +194,27 @@ class TestWideTables:
         assert data.annotators == ("ada", "bo", "cy", "di")
         assert (data.n_items, data.n_annotations) == (4, 7)
 
+    def test_annotators_may_have_the_names_of_labels(self, read, refuses):
+        text = "id,A,B\n1,A,A\n2,B,A\n3,B,B\n"
+        assert read(text).annotators == ("A", "B")
+        with refuses(DataError, "looks like data, .*if it has the names of annotators, say columns="):
+            read(text.replace("id,", "x,"))
+        assert read(text.replace("id,", "x,"), columns=["A", "B"], item="x").items == ("1", "2", "3")
+
+    def test_a_product_has_a_name_too(self, read):
+        assert read("id,name,ann1,ann2\n1,tea,x,y\n2,jam,x,x\n3,nut,y,y\n").annotators == ("ann1", "ann2")
+
+    def test_a_function_that_always_abstains_is_an_annotator(self, read):
+        data = read("id,lf1,lf2,lf3\n1,1,0,-1\n2,1,1,-1\n3,-1,0,-1\n", missing="-1")
+        assert (data.annotators, data.by_annotator.tolist()) == (("lf1", "lf2", "lf3"), [2, 3, 0])
+        data = read("id,ada,bo,cy\n1,1,1,-1\n2,-1,1,-1\n3,1,-1,-1\n")
+        assert (data.annotators, data.labels) == (("ada", "bo", "cy"), ("-1", "1"))
+
+    def test_functions_that_give_one_label_each_and_else_abstain(self, read):
+        rows = "".join(f"{n},{1 if n % 3 == 0 else -1},{0 if n % 4 == 0 else -1},{n % 2}\n" for n in range(12))
+        data = read("id,lf_one,lf_zero,lf_both\n" + rows, missing="-1")
+        assert data.by_annotator.tolist() == [4, 3, 12]
+
     def test_a_rare_label_that_one_annotator_gives_is_read(self, read):
         data = read("id,ada,bo\n1,a,a\n2,b,b\n3,rare,b\n")
         assert (data.items, data.annotators, data.labels) == (("1", "2", "3"), ("ada", "bo"), ("a", "b", "rare"))

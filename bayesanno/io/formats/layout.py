@@ -12,14 +12,16 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import filled
 from bayesanno.io.exports.answers import OF_SPANS
-from bayesanno.io.missing import MISSING_CODES
+from bayesanno.io.missing import find_missing_codes
 from bayesanno.io.text_table import ALIASES, TextTable, strip_id
 
 _ENOUGH = 20  # answers from which it shows whether they are ever repeated
+_MOST, _SOME = 0.5, 0.25  # shares of answers that one column has in common with another, and that one with it
 _OF_ITEMS = re.compile(
     r"(.*[\W_])?(id|uid|idx|index|key|nr|number|row)|#|"
     r"text|sentence|word|phrase|tweet|document|image|file|filename|url|title|subject|sample|segment"
@@ -84,18 +86,21 @@ def find_layout(
     item = ids[0] if item is None and ids else item
     if item is not None and len(candidates) == 1 and not is_of_text(table.columns[candidates[0]]):
         return item, list(candidates)  # one annotator, who has nobody to share values with
-    empty = [column for column in rest if not any(table.columns[column])]
+    values = {column: set(table.columns[column]) - {""} for column in rest}
+    no_class = {*no_class, *find_missing_codes(set().union(*values.values()))}.difference(labels)
+    empty = [column for column in rest if values[column] <= no_class]
     rest = [column for column in rest if column not in empty]
     if labels:
         known = {*labels, *no_class}
-        annotators = [column for column in rest if _count_known(table.columns[column], known) >= 0.5]
+        annotators = [column for column in rest if _count_known(table.columns[column], known) >= _MOST]
         if not annotators:
             raise DataError(
                 f"{table.name}: no column of {listed(table.header)} has mostly the labels {listed(list(labels))} that "
                 f"are declared: {LOOKED_FOR}"
             )
     else:
-        annotators = _find_group(table, rest, gold, {*MISSING_CODES, *no_class})
+        words = {name for name in no_class if read_numbers([name]) is None}  # which columns of all kinds have
+        annotators = _find_group(table, rest, gold, words)
     if len(annotators) == len(rest):  # an annotator without answers, not a column that nobody filled in
         annotators = sorted([*annotators, *empty])
     others = [column for column in rest if column not in annotators]
@@ -149,12 +154,13 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
     codes = np.fromiter((code_of[value] for each in counts for value in each), dtype=int, count=pointers[-1])
     answers = csr_array((stored, codes, pointers), shape=(len(columns), max(len(code_of), 1)))  # (column, value)
     n = np.maximum(answers.sum(axis=1), 1)  # (column,)
-    shared = (answers @ (answers > 0).astype(float).T).toarray() / n[:, None] >= 0.5  # (column, of another column)
-    _, group = csgraph.connected_components(csr_array(shared & shared.T), directed=False)
+    share = (answers @ (answers > 0).astype(float).T).toarray() / n[:, None]  # (column, of another column)
+    alike = (np.maximum(share, share.T) >= _MOST) & (np.minimum(share, share.T) >= _SOME)
+    _, group = csgraph.connected_components(csr_array(alike), directed=False)
     sizes = np.bincount(group)
     chosen = group == sizes.argmax()  # (column,)
     known = answers[chosen].sum(axis=0) > 0  # (value,)
-    chosen |= (answers @ known.astype(float)) / n >= 0.5
+    chosen |= (answers @ known.astype(float)) / n >= _MOST
     n_answers, n_values = answers[chosen].sum(), answers[chosen].nnz
     chosen, group = chosen[: len(given)], group[: len(given)]
     repeated = n_answers < _ENOUGH or n_values <= n_answers / 2
@@ -191,10 +197,10 @@ def _names_items(table: TextTable, column: int) -> bool:
     return bool(named) and is_distinct(table.columns[column])
 
 
-def names_people(table: TextTable, column: int) -> bool:
-    """Return whether a column names annotators, one in each row."""
+def names_people(table: TextTable, column: int, *, surely: bool = False) -> bool:
+    """Return whether a column names annotators, one in each row; `surely`, not items, as `name` may do."""
     name = strip_id(table.header[column])
-    named = name in ALIASES["annotator"] or name in _PEOPLE
+    named = name in ALIASES["annotator"] or (name in _PEOPLE and not surely)
     return named and is_distinct(table.columns[column])
 
 
@@ -220,12 +226,15 @@ def _explain_other(table: TextTable, item: int | None, candidates: Sequence[int]
             f"the columns {listed(counts)} look like numbers of answers, one column for each label: if so, say "
             "format='votes'; if they are annotators, name them with columns=..."
         )
-    if item is None and any(name and name in set(table.columns[at]) for at, name in enumerate(header)):
+    named = item is not None or any(_names_items(table, column) for column in candidates)
+    if not named and any(name and name in set(table.columns[at]) for at, name in enumerate(header)):
         return (
             f"the first line, {listed(header)}, looks like data, not like names of columns: if it is, say "
-            "no_header=True and which of the columns 1, 2, ... are item=..., annotator=... and label=..."
+            "no_header=True and which of the columns 1, 2, ... are item=..., annotator=... and label=...; if it has "
+            "the names of annotators, say columns=..."
         )
-    people = next((name for at, name in enumerate(header) if names_people(table, at)), None)
+    by_name = (at for at in range(len(header)) if names_people(table, at, surely=named))
+    people = next((header[at] for at in by_name), None)
     asked = [name for name in header[1:] if _QUESTION.fullmatch(name.casefold())]
     if people or (len(asked) > 1 and len(asked) >= (len(header) - 1) / 2):
         return (

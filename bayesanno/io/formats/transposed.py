@@ -9,7 +9,7 @@ from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.formats.layout import is_of_text, names_people, warn_of_others
-from bayesanno.io.missing import MISSING_CODES
+from bayesanno.io.missing import find_missing_codes
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -40,7 +40,7 @@ def transpose(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOp
     items = [table.need("item", name) for name in options.columns]
     if not items:
         others = [other for other, name in enumerate(table.header) if other != column and name]
-        items = _find_items(table, others, {*MISSING_CODES, *options.missing, *options.unsure}, options.labels or ())
+        items = _find_items(table, others, {*options.missing, *options.unsure}, options.labels or ())
     rows = zip(*(table.columns[item] for item in items), strict=True)
     turned = TextTable(
         name=table.name,
@@ -57,6 +57,8 @@ def _find_items(
 ) -> list[int]:
     """Return the columns whose values are answers to other items too, or numbers between these, or one word alone."""
     values = {column: set(table.columns[column]) - {"", *no_class} for column in columns}
+    codes = find_missing_codes(set().union(*values.values()))
+    values = {column: own.difference(codes) for column, own in values.items()}
     groups: list[tuple[list[int], set[str]]] = [([], set(labels))] if labels else []  # columns and their values
     for column in columns:
         joined = [group for group in groups if group[1] & values[column]]
