@@ -228,7 +228,8 @@ def _require_answers(model: AnnotationModel, data: Any, method: str, client: Cli
 
 def _require_memory(model: AnnotationModel, graph: pm.Model, settings: Any) -> None:
     """Raise a FitError unless there is memory for the draws of all parameters, as far as their dimensions are known."""
-    n_draws, sizes = settings.draws * settings.chains, {}
+    n_draws = getattr(settings, "draws", 1) * getattr(settings, "chains", 1)  # a method may yield a point
+    sizes: dict[str, list[int]] = {}
     for variable in [*graph.free_RVs, *graph.deterministics]:
         dims = graph.named_vars_to_dims.get(variable.name) or ()
         sizes[variable.name] = [len(graph.coords[dim] or ()) for dim in dims]
@@ -258,11 +259,16 @@ def _fit_graph(
         dims = graph.named_vars_to_dims
         require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
     begin = time.perf_counter()
-    with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
-        most = max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients))
-        starts = choose_starts(
-            graph, model, data, initvals, n_starts=settings.starts, most_gradients=most, random_seed=seed
-        )
+    starts = choose_starts(
+        graph,
+        model,
+        data,
+        initvals,
+        n_starts=settings.starts,
+        most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients)),
+        random_seed=seed,
+        progressbar=progressbar,
+    )
     seconds_compile = time.perf_counter() - begin
 
     drawn = method.run(graph, starts, settings, random_seed=seed, progressbar=progressbar)
@@ -272,8 +278,9 @@ def _fit_graph(
         posterior, permutation = align_classes(posterior)
         stats = stats.assign(permutation=permutation)
 
+    log_density = drawn.sample_stats["lp"]
+    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, show=progressbar)
     with status("computing labels and diagnostics", show=progressbar):
-        searched = place_chains(model, data, graph, starts.modes, drawn.posterior, drawn.sample_stats["lp"])
         attrs = {
             "yields": method.yields,
             "random_seed": seed,

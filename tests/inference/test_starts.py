@@ -9,6 +9,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.inference.diagnosis.explain_modes import explain_modes
 from bayesanno.inference.graph.density import compile_graph
+from bayesanno.inference.modes.chains import follow_draws
 from bayesanno.inference.modes.search import Modes, search
 from bayesanno.inference.modes.tops import Mode, Surface
 from bayesanno.inference.sampling.starts import Starts, choose_places, choose_starts, share_chains, start_near
@@ -288,3 +289,16 @@ class TestExplore:
         found = search(Surface(starts.density, 1000), starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
         assert 1 < found.n_starts < 50
         assert starts.density.n_calls < 400
+
+
+def test_more_draws_of_a_chain_are_followed_while_gradients_are_left(data):
+    """One draw of each chain always; the rest are known, with all gradients, from the same points."""
+    model = ba.models.MACE()
+    settings = {"n_starts": 3, "most_gradients": 30_000, "random_seed": 1}
+    modes = choose_starts(model.build(data), model, data, "auto", **settings).modes
+    points = modes.found[0].point + 0.1 * np.random.default_rng(1).standard_normal((2, 3, modes.found[0].point.size))
+    _, all_looks = follow_draws(modes, points)
+    _, one_look = follow_draws(modes, points, most_gradients=0)
+    assert (all_looks.shape, one_look.shape) == ((2, 3), (2, 1))
+    np.testing.assert_array_equal(one_look, all_looks[:, :1])
+    np.testing.assert_array_equal(all_looks, 0)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import pm, xr
+from bayesanno.ground.running import track
 from bayesanno.inference.graph.draws import add_deterministics, as_chains, unconstrain
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.modes.tops import EQUAL
@@ -124,6 +125,8 @@ def place_chains(
     modes: Modes | None,
     draws: xr.Dataset,
     log_density: xr.DataArray,
+    *,
+    show: bool = False,
 ) -> dict[str, Any] | None:
     """Describe the modes that were looked for before sampling, and find those that the chains are in.
 
@@ -136,6 +139,8 @@ def place_chains(
         The free parameters, dims (chain, draw, ...), before any relabelling.
     log_density : xarray.DataArray, dims (chain, draw)
         Of each draw, on the unconstrained scale.
+    show : bool
+        Whether to show progress.
 
     Returns
     -------
@@ -157,7 +162,7 @@ def place_chains(
         return None
     by_chain = np.full((draws.sizes["chain"], 1), -1)
     if modes.found:
-        modes, by_chain = _follow_chains(model, graph, modes, draws, log_density)
+        modes, by_chain = _follow_chains(model, graph, modes, draws, log_density, show=show)
     homes, crossing = find_homes(by_chain)
     record: dict[str, Any] = {
         "n_items": data.n_items,
@@ -191,7 +196,7 @@ def place_chains(
 
 
 def _follow_chains(
-    model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray
+    model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray, *, show: bool
 ) -> tuple[Modes, np.ndarray]:
     """Return the modes, and which of their groups some draws of each chain are in, (chain, look)."""
     if modes.is_weighed and len(modes.groups) == 1 and modes.n_starts == modes.n_asked > ENOUGH:
@@ -200,7 +205,8 @@ def _follow_chains(
         if len(compared["groups"]) == 1:
             return modes, np.zeros((draws.sizes["chain"], 1), dtype=int)
     looked = choose_draws(draws.sizes["draw"], LOOKS if modes.is_weighed and len(modes.found) > 1 else 1)
-    return follow_draws(modes, unconstrain(graph, draws.isel(draw=looked)))
+    points = unconstrain(graph, draws.isel(draw=looked))
+    return follow_draws(modes, points, most_gradients=modes.most_gradients, show=show)
 
 
 def choose_draws(n_draws: int, n_looks: int = LOOKS) -> np.ndarray:
@@ -208,11 +214,21 @@ def choose_draws(n_draws: int, n_looks: int = LOOKS) -> np.ndarray:
     return np.linspace(n_draws - 1, 0, n_looks).round().astype(int)
 
 
-def follow_draws(modes: Modes, points: np.ndarray) -> tuple[Modes, np.ndarray]:
-    """Climb from draws (chain, look, dimension): return all modes, and the group of each draw, -1 if unknown."""
-    modes, places = modes.follow(points.reshape(-1, points.shape[2]))
+def follow_draws(
+    modes: Modes, points: np.ndarray, *, most_gradients: float = np.inf, show: bool = False
+) -> tuple[Modes, np.ndarray]:
+    """Climb from draws (chain, look, dimension): return all modes, and the group of each draw, -1 if unknown.
+
+    One draw of each chain is followed in any case, and the next ones as long as there are gradients for them.
+    """
+    begun, looks = modes.surface.density.n_calls, []
+    for look in track(range(points.shape[1]), "finding the modes of chains", show=show):
+        if look and modes.surface.density.n_calls - begun > most_gradients:
+            break
+        modes, places = modes.follow(points[:, look])
+        looks.append(places)
     group_of = {-1: -1} | {mode: at for at, group in enumerate(modes.groups) for mode in group}
-    return modes, np.array([group_of[place] for place in places.tolist()]).reshape(points.shape[:2])
+    return modes, np.array([[group_of[place] for place in places.tolist()] for places in looks]).T
 
 
 def find_homes(by_chain: np.ndarray) -> tuple[list[int], list[int]]:

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from bayesanno.ground.lazy import pm
+from bayesanno.ground.running import status, track
 from bayesanno.inference.graph.density import Density, spreads_of
 from bayesanno.inference.modes.tops import EQUAL, NEAR, Mode, Surface
 from bayesanno.modeling.base import AnnotationModel
@@ -59,6 +60,8 @@ class Modes:
         Whether the masses are from the Hessian's diagonal alone.
     most_hessians : int
         Of how many modes that are found later the whole Hessian may be computed; of more, masses are rough.
+    most_gradients : float
+        How many gradients it may take to find the modes of chains, beyond one draw of each.
     """
 
     surface: Surface
@@ -69,6 +72,7 @@ class Modes:
     n_unfinished: int = 0
     rough: bool = False
     most_hessians: int = MOST_MODES
+    most_gradients: float = np.inf
 
     @property
     def is_weighed(self) -> bool:
@@ -152,7 +156,13 @@ def share_out(log_mass: np.ndarray) -> np.ndarray:
 
 
 def search(
-    surface: Surface, start: np.ndarray, *, n_starts: int, most_gradients: int, rng: np.random.Generator
+    surface: Surface,
+    start: np.ndarray,
+    *,
+    n_starts: int,
+    most_gradients: int,
+    rng: np.random.Generator,
+    show: bool = False,
 ) -> Modes:
     """Find the modes of a density and the mass of each.
 
@@ -168,6 +178,8 @@ def search(
         About how many gradients the climbs may take, twice as many what their ends weigh, and three times as many
         further climbs by spreads: then there are fewer starts, and rougher masses.
     rng : numpy.random.Generator
+    show : bool
+        Whether to show progress.
 
     Returns
     -------
@@ -191,7 +203,8 @@ def search(
     begun = density.n_calls
     ends: list[Mode] = []
     n_done = 0
-    for point in [start, *np.where(spreads, start, SPREAD * rng.standard_normal((n_starts, start.size)))]:
+    points = [start, *np.where(spreads, start, SPREAD * rng.standard_normal((n_starts, start.size)))]
+    for point in track(points, "looking for modes", show=show):
         if n_done and density.n_calls - begun > most_gradients / 2:
             break
         n_done += 1
@@ -199,13 +212,14 @@ def search(
         if end is not None:
             _add(ends, replace(end, is_first=n_done == 1))
     if spreads.any():
-        ends = _climb_by_spreads(surface, ends, max(LEAST_BY_SPREADS, BY_SPREADS * most_gradients))
+        ends = _climb_by_spreads(surface, ends, max(LEAST_BY_SPREADS, BY_SPREADS * most_gradients), show=show)
     tops = [end for end in ends if end.is_reached]
     highest = max((end.log_density for end in ends), default=-np.inf)
     rest = [end for end in ends if not end.is_reached and (end.is_first or end.log_density > highest - NEARLY)]
     rest.sort(key=lambda end: (not end.is_first, -end.log_density))
     n_affordable = HESSIANS * most_gradients // (2 * start.size) if start.size <= MOST_DIMENSIONS else 0
-    found, rough = _weigh(surface, _best(tops), n_affordable)
+    with status("weighing modes", show=show):
+        found, rough = _weigh(surface, _best(tops), n_affordable)
     return Modes(
         surface,
         found=tuple(sorted(found, key=lambda mode: -mode.log_mass)),
@@ -215,6 +229,7 @@ def search(
         n_unfinished=sum(end.visits for end in ends if not end.is_reached),
         rough=rough,
         most_hessians=min(MOST_MODES, n_affordable),
+        most_gradients=max(LEAST_BY_SPREADS, most_gradients) if spreads.any() else np.inf,
     )
 
 
@@ -224,14 +239,15 @@ def _best(ends: list[Mode]) -> list[Mode]:
     return ordered[:MOST_MODES] + [end for end in ordered[MOST_MODES:] if end.is_first]
 
 
-def _climb_by_spreads(surface: Surface, ends: list[Mode], most_gradients: int) -> list[Mode]:
+def _climb_by_spreads(surface: Surface, ends: list[Mode], most_gradients: int, *, show: bool) -> list[Mode]:
     """Climb on from ends by the spreads as well; where there are no gradients left for it, they are no tops.
 
     Ends far below the best top, given the spreads there, are left out.
     """
     begun = surface.density.n_calls
     moved: list[Mode] = []
-    for end in sorted(_best(ends), key=lambda end: not end.is_first):
+    ends = sorted(_best(ends), key=lambda end: not end.is_first)
+    for end in track(ends, "looking for the modes of spreads", show=show):
         best = max(moved, key=lambda mode: mode.log_density, default=None)
         if best is not None:
             there = surface.sum_out(np.where(surface.spreads, best.point, end.point))

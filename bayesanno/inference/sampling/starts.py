@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
+from bayesanno.ground.running import status
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph
 from bayesanno.inference.modes.search import DIAGONAL_ERROR, Modes, make_surface, search
@@ -101,6 +102,7 @@ def choose_starts(
     n_starts: int,
     most_gradients: int,
     random_seed: int,
+    progressbar: bool = False,
 ) -> Starts:
     """Compile a graph and choose where its chains start.
 
@@ -115,6 +117,8 @@ def choose_starts(
     n_starts, most_gradients : int
         How many random starts "auto" looks for modes from, and about how many gradients it may compute.
     random_seed : int
+    progressbar : bool
+        Whether to show progress.
 
     Raises
     ------
@@ -127,7 +131,8 @@ def choose_starts(
         from bayesanno.inference.climbing.em import start_at_point
 
         given = start_at_point(model, data, random_seed)
-    density = compile_graph(graph, _check_values({**model.start(data), **given}, graph))
+    with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
+        density = compile_graph(graph, _check_values({**model.start(data), **given}, graph))
     near = start_near(density)
     if initvals == "prior":
         return replace(near, draw_prior=_from_prior(graph))
@@ -139,7 +144,7 @@ def choose_starts(
         return near
     rng = np.random.default_rng(random_seed)
     surface = make_surface(model, data, graph, density, most_gradients)
-    modes = search(surface, density.start, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
+    modes = search(surface, density.start, n_starts=n_starts, most_gradients=most_gradients, rng=rng, show=progressbar)
     chosen, mass = choose_places(modes, density.start)
     if not chosen:
         raise FitError(f"{model.name} has no density at any of {modes.n_starts} starts: its priors exclude the data")
