@@ -16,6 +16,7 @@ from bayesanno.ground.wording import counted, enumerated, listed
 
 type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
+ANYONE = "anyone"  # who gave the answers of a table of votes, in which nobody is named
 NO_ANNOTATION = "there is no annotation: the table has no row with an item, an annotator and a label"
 
 

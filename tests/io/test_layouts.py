@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bayesanno.agreement.coefficients import agreement_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, NamesWarning
+from bayesanno.inference.diagnosis.design import design_problems
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.missing import find_missing_codes
 from bayesanno.io.write import write_annotations
@@ -113,6 +114,9 @@ class TestOptions:
         data = read("item,no,maybe,yes\ns1,2,0,1\ns2,0,0,3\n", format="votes")
         assert data.labels == ("no", "maybe", "yes")
         assert data.annotators == ("anyone",)
+        assert design_problems(data) == [
+            "nobody is named, so that annotators are not compared: all are taken to be alike"
+        ]
 
     def test_a_number_of_votes_is_whole(self, read, refuses):
         with refuses(DataError, r"line 3: yes is '1\.5': it must be a whole number"):

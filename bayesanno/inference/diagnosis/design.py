@@ -12,7 +12,7 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.data.labelled import Labelled
+from bayesanno.data.labelled import ANYONE, Labelled
 from bayesanno.ground.errors import IdentifiabilityWarning, warn
 from bayesanno.modeling.expectation import PatternBlock
 
@@ -82,6 +82,8 @@ def design_problems(data: Any) -> list[str]:
 
 @design_problems.register
 def _(data: AnnotationData) -> list[str]:
+    if data.annotators == (ANYONE,):
+        return ["nobody is named, so that annotators are not compared: all are taken to be alike"]
     return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayesanno.data.labelled import ANYONE
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
@@ -21,8 +22,6 @@ from bayesanno.io.formats.layout import find_layout, is_distinct
 from bayesanno.io.formats.long import ROLES, read_rows
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
-
-ANYONE = "anyone"  # who gave the answers of a table of votes
 
 
 def read_wide(table: TextTable, options: ReadOptions, count_column: int | None = None) -> NamedAnswers:
@@ -103,11 +102,16 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     used = {*answer_columns, item_column, gold_column, count_column}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
     read_as = (
-        f"item {'by row' if item_column is None else repr(table.header[item_column])}; "
+        f"item {_name(table, item_column)}; "
         f"annotators {listed([table.header[column] for column in answer_columns])}"
         + (f"; left out {listed(rest)}" if rest else "")
     )
     return replace(answers, read_as=read_as, categories=_common_categories(table, answer_columns))
+
+
+def _name(table: TextTable, item: int | None) -> str:
+    """Return what names the items, in words."""
+    return "by row" if item is None else repr(table.header[item]) if table.header[item] else "by the first column"
 
 
 def _find_item(table: TextTable, options: ReadOptions) -> int | None:
@@ -203,8 +207,7 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     )
     answers = read_rows(long, {role: column for column, role in enumerate(long.header)})
     names = [table.header[column] for column in labels]
-    item_name = "by row" if item_column is None else repr(table.header[item_column])
-    read_as = f"item {item_name}; numbers of answers {listed(names)}, by nobody who is named"
+    read_as = f"item {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
     return replace(answers, read_as=read_as, categories=tuple(names))
 
 
