@@ -249,12 +249,13 @@ def read_gold(tables: Mapping[str, Any], gold: Any) -> dict[str, dict[str, str]]
     return found
 
 
-def check_gold(model: AnnotationModel, data: Any, gold: Any) -> None:
-    """Raise the error that `recalibrate` would raise of a fit of these data, if any: before the model is fitted."""
+def check_gold(model: AnnotationModel, data: Any, gold: Any) -> Any:
+    """Return the gold that `recalibrate` takes, read, or raise its error, if any: before the model is fitted."""
     kinds = latents(model, data)
     if any(latent.dim == ITEM_TYPE for latent in kinds):
         refuse_types(model)
-    read_gold({latent.name: latent.data_of(data) for latent in kinds}, gold)
+    found = read_gold({latent.name: latent.data_of(data) for latent in kinds}, gold)
+    return found.get("", found)
 
 
 def refuse_types(model: AnnotationModel) -> NoReturn:

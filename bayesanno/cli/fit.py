@@ -122,15 +122,14 @@ def fit(
         else:
             answers, described = read_for(chosen, data, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
-            if recalibrate is not None:
-                check_gold(chosen, answers, recalibrate)
+            known = None if recalibrate is None else check_gold(chosen, answers, recalibrate)
             if grades:
                 check_grades(chosen, answers)
             if bio:
                 check_tags(chosen, answers)
             fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **sampling), None
-            if recalibrate is not None:
-                fitted = ba.recalibrate(fitted, recalibrate)
+            if known is not None:
+                fitted = ba.recalibrate(fitted, known)
         view = view_of(fitted)
         run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, bio=bio, began=begin)
     for problem in explain_chains(run["diagnostics"]):

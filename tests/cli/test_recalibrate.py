@@ -40,6 +40,13 @@ def at(folder):
     return partial(run_in, folder)
 
 
+def test_items_that_are_not_in_the_data_are_warned_of_once(at, folder):
+    (folder / "more.csv").write_text((folder / "gold.csv").read_text() + "nowhere,billing\n")
+    code, _, err = at("fit", "model_b", "@crowd", "--out", "more", *BY_EM, "--recalibrate", "more.csv")
+    assert code == 0
+    assert err.count("known labels of 1 of 41 items are left out") == 1
+
+
 def test_a_fit_is_recalibrated_at_once_or_afterwards(at, folder):
     code, out, _ = at("fit", "model_b", "@crowd", "--out", "at_once", *BY_EM, "--recalibrate", "gold.csv")
     assert code == 0
