@@ -22,7 +22,7 @@ from bayesanno.io.missing import explain_code
 from bayesanno.io.sources import open_table
 from bayesanno.io.text_table import ALIASES, TextTable
 
-_MOST_ITEMS = 10_000_000
+MOST_ROWS = 10_000_000  # that rows with counts may stand for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,9 +50,9 @@ def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:
         If a count is no whole number of 0 or more, or they add up to more items than could be meant.
     """
     counts = whole_numbers(table, column, blank)
-    if int(counts.sum()) > _MOST_ITEMS:
+    if int(counts.sum()) > MOST_ROWS:
         raise DataError(
-            f"{table.name}: column {table.header[column]!r} adds up to {counts.sum()} items, more than {_MOST_ITEMS}: "
+            f"{table.name}: column {table.header[column]!r} adds up to {counts.sum()} items, more than {MOST_ROWS}: "
             "divide the counts or leave rows out"
         )
     return np.repeat(np.arange(table.n_rows), counts)

@@ -118,7 +118,15 @@ class TestOptions:
             "nobody is named, so that annotators are not compared: all are taken to be alike"
         ]
 
+    def test_an_item_without_votes_stays_where_it_is(self, read):
+        data = read("item,no,yes,gold\ns1,2,1,no\ns2,0,0,yes\ns3,0,3,\n", format="votes")
+        assert (data.items, data.n_annotations) == (("s1", "s2", "s3"), 6)
+        np.testing.assert_array_equal(data.votes, [[2, 1], [0, 0], [0, 3]])
+        assert data.gold == {"s1": "no", "s2": "yes"}
+
     def test_a_number_of_votes_is_whole(self, read, refuses):
+        with refuses(DataError, "the numbers add up to 20,000,001 answers, more than 10,000,000"):
+            read("item,no,yes\ns1,20000000,1\ns2,0,0\n", format="votes")
         with refuses(DataError, r"line 3: yes is '1\.5': it must be a whole number"):
             read("item,no,yes\ns1,2,1\ns2,0,1.5\n", format="votes")
 

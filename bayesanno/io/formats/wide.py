@@ -7,7 +7,7 @@ they count as answers of one annotator, `anyone`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from bayesanno.data.labelled import ANYONE
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.columns import NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
+from bayesanno.io.columns import MOST_ROWS, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.exports.records import FIELD
 from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.layout import find_layout, is_distinct
@@ -86,19 +86,15 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     mentioned[~mentioned.any(axis=1), 0] = True
     cells = [(at, answer_columns[number]) for at, number in np.argwhere(mentioned).tolist()]
     item_names = list(names)
-    long = TextTable(
-        name=table.name,
-        header=(*ROLES, "gold"),
-        columns=(
-            [item_names[at] for at, _ in cells],
-            [table.header[column] for _, column in cells],
-            [table.columns[column][kept[at]] for at, column in cells],
-            [gold[kept[at]] for at, _ in cells],
-        ),
-        lines=[table.lines[kept[at]] for at, _ in cells],
-        unit=table.unit,
+    answers = _read_cells(
+        table,
+        [kept[at] for at, _ in cells],
+        [item_names[at] for at, _ in cells],
+        [table.header[column] for _, column in cells],
+        [table.columns[column][kept[at]] for at, column in cells],
+        gold,
+        options.missing,
     )
-    answers = read_rows(long, {role: column for column, role in enumerate(long.header)}, options.missing)
     used = {*answer_columns, item_column, gold_column, count_column}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
     read_as = (
@@ -107,6 +103,26 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         + (f"; left out {listed(rest)}" if rest else "")
     )
     return replace(answers, read_as=read_as, categories=_common_categories(table, answer_columns))
+
+
+def _read_cells(
+    table: TextTable,
+    rows: Sequence[int],
+    items: list[str],
+    annotators: list[str],
+    labels: list[str],
+    gold: Sequence[str],
+    missing: Collection[str] = (),
+) -> NamedAnswers:
+    """Return what answers say, each of which stands in a row of a table with this gold label."""
+    long = TextTable(
+        name=table.name,
+        header=(*ROLES, "gold"),
+        columns=(items, annotators, labels, [gold[row] for row in rows]),
+        lines=[table.lines[row] for row in rows],
+        unit=table.unit,
+    )
+    return read_rows(long, {role: column for column, role in enumerate(long.header)}, missing)
 
 
 def _name(table: TextTable, item: int | None) -> str:
@@ -188,25 +204,17 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
         item_column, labels = labels[0], labels[1:]
     blank = np.zeros(table.n_rows, dtype=bool)
     votes = np.stack([whole_numbers(table, column, blank) for column in labels], axis=1)  # (row, label)
+    if votes.sum() > MOST_ROWS:
+        raise DataError(f"{table.name}: the numbers add up to {votes.sum():,} answers, more than {MOST_ROWS:,}")
+    votes = np.column_stack([votes, ~votes.any(axis=1)])  # an item without answers is mentioned once
     row, label = np.nonzero(votes)
     times = votes[row, label]  # (row and label,)
     rows: list[int] = np.repeat(row, times).tolist()
     items = list(map(str, range(1, table.n_rows + 1))) if item_column is None else table.columns[item_column]
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
-    long = TextTable(
-        name=table.name,
-        header=(*ROLES, "gold"),
-        columns=(
-            [items[at] for at in rows],
-            [ANYONE] * len(rows),
-            [table.header[labels[at]] for at in np.repeat(label, times).tolist()],
-            [gold[at] for at in rows],
-        ),
-        lines=[table.lines[at] for at in rows],
-        unit=table.unit,
-    )
-    answers = read_rows(long, {role: column for column, role in enumerate(long.header)})
     names = [table.header[column] for column in labels]
+    said = [[*names, ""][at] for at in np.repeat(label, times).tolist()]
+    answers = _read_cells(table, rows, [items[at] for at in rows], [ANYONE] * len(rows), said, gold)
     read_as = f"item {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
     return replace(answers, read_as=read_as, categories=tuple(names))
 
