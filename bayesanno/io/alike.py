@@ -27,9 +27,21 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
     """
     groups = defaultdict(list)
     for name in dict.fromkeys(names):
-        text = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        groups[float(text) if _NUMBER.fullmatch(text) else text].append(name)
+        groups[fold(name)].append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def fold(name: str) -> str | float:
+    """Return what names have in common that differ in their spelling alone: a number, or text in lower case.
+
+    Examples
+    --------
+    >>> from bayesanno.io.alike import fold
+    >>> fold("Yes "), fold("1.0"), fold("01")
+    ('yes', 1.0, 1.0)
+    """
+    text = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return float(text) if _NUMBER.fullmatch(text) else text
 
 
 def warn_of_alike(table: str, **names: Iterable[str]) -> bool:

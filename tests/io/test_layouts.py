@@ -227,6 +227,14 @@ class TestWideTables:
         data = read("id,lf_one,lf_zero,lf_both\n" + rows, missing="-1")
         assert data.by_annotator.tolist() == [4, 3, 12]
 
+    def test_numbers_that_pandas_wrote_with_and_without_decimals_are_shared(self, read):
+        """A column of whole numbers in which one is missing is written as 1.0, one that is complete as 1."""
+        text = "id,ada,bo,cy\n1,1.0,1,0\n2,,0,0\n3,0.0,1,1\n4,1.0,1,1\n"
+        with pytest.warns(NamesWarning, match="labels '0' and '0.0' count as two"):
+            assert read(text).annotators == ("ada", "bo", "cy")
+        with pytest.warns(NamesWarning, match="labels '0' and '0.0' count as two"):
+            assert read("coder,u1,u2,u3\nA,1.0,1,0\nB,,0,0\nC,0.0,1,1\n", transpose=True).items == ("u1", "u2", "u3")
+
     def test_a_rare_label_that_one_annotator_gives_is_read(self, read):
         data = read("id,ada,bo\n1,a,a\n2,b,b\n3,rare,b\n")
         assert (data.items, data.annotators, data.labels) == (("1", "2", "3"), ("ada", "bo"), ("a", "b", "rare"))

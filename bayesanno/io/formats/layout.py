@@ -15,6 +15,7 @@ import numpy as np
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import listed
+from bayesanno.io.alike import fold
 from bayesanno.io.columns import filled
 from bayesanno.io.exports.answers import OF_SPANS
 from bayesanno.io.missing import find_missing_codes
@@ -144,10 +145,11 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
             f"{table.name}: no annotations can be found in the columns {listed(table.header)}: {LOOKED_FOR}"
         )
     columns = [*given, *([] if gold is None else [gold])]
-    counts = [Counter(filter(None, table.columns[column])) for column in columns]
-    for each in counts:
-        for code in no_class:
-            each.pop(code, None)
+    counts: list[Counter[str | float]] = [Counter() for _ in columns]
+    for column, each in zip(columns, counts, strict=True):
+        for value, times in Counter(table.columns[column]).items():
+            if value and value not in no_class:
+                each[fold(value)] += times  # 1 and 1.0 are one value here
     code_of = {value: code for code, value in enumerate(dict.fromkeys(value for each in counts for value in each))}
     pointers = np.cumsum([0, *map(len, counts)])
     stored = np.fromiter((n for each in counts for n in each.values()), dtype=float, count=pointers[-1])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
+from bayesanno.io.alike import fold
 from bayesanno.io.formats.layout import is_of_text, names_people, warn_of_others
 from bayesanno.io.missing import find_missing_codes
 from bayesanno.io.read_options import ReadOptions
@@ -58,8 +59,10 @@ def _find_items(
     """Return the columns whose values are answers to other items too, or numbers between these, or one word alone."""
     values = {column: set(table.columns[column]) - {"", *no_class} for column in columns}
     codes = find_missing_codes(set().union(*values.values()))
-    values = {column: own.difference(codes) for column, own in values.items()}
-    groups: list[tuple[list[int], set[str]]] = [([], set(labels))] if labels else []  # columns and their values
+    values = {column: {str(fold(value)) for value in own.difference(codes)} for column, own in values.items()}
+    groups: list[tuple[list[int], set[str]]] = (
+        [([], {str(fold(label)) for label in labels})] if labels else []
+    )  # columns and their values
     for column in columns:
         joined = [group for group in groups if group[1] & values[column]]
         members = [member for group in joined for member in group[0]]
