@@ -1,4 +1,4 @@
-"""Exports as their tools write them, by hand."""
+"""Exports as their tools write them, by hand, and tables of text."""
 
 import json
 
@@ -33,3 +33,9 @@ def said():
         return data, [(data.items[i], data.annotators[j], data.labels[k]) for i, j, k in names]
 
     return read
+
+
+@pytest.fixture
+def read(keep):
+    """Write a table as it is and read it."""
+    return lambda text, **options: read_annotations(keep(text, "answers.csv"), **options)

@@ -14,11 +14,9 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.inference.diagnosis.design import design_problems
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.missing import find_missing_codes
 from bayesanno.io.write import write_annotations
 
 NO_HEADER = "w1\turl1\tspam\nw2\turl1\tok\nw1\turl2\tok\nw2\turl2\tok\nw3\turl1\tspam\n"
-MISSING = "item,a,b,c\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,no\n4,NA,NA,yes\n"
 AGREED = (
     'item,text,topic,ann1,ann2,final\n1,"good phone",tech,pos,pos,pos\n2,"bad soup",food,neg,pos,neg\n'
     '3,"fine",tech,pos,pos,pos\n'
@@ -26,18 +24,6 @@ AGREED = (
 VOTES = "subject,1,2,3\ns1,0,0,14\ns2,0,2,12\ns3,3,3,8\n"
 ONE_HOT = "id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n2,r1,1,0\n2,r3,1,1\n"
 TRANSPOSED = "participant,Q1,Q2,Q3\nP0,a,b,a\nP1,a,b,b\nP2,a,a,a\n"
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Write a table and read it."""
-
-    def read_text(text, **options):
-        path = tmp_path / "answers.csv"
-        path.write_text(text)
-        return read_annotations(path, **options)
-
-    return read_text
 
 
 def triples(data):
@@ -309,70 +295,6 @@ class TestFrames:
         data = read_annotations(frame)
         assert (data.labels, data.order_declared) == (("poor", "fair", "good", "best"), True)
         assert (data.n_annotations, data.labels_are_ordered) == (5, True)
-
-
-class TestMissingCodes:
-    def test_they_are_labels_and_named_until_they_are_declared_missing(self, read):
-        with pytest.warns(NamesWarning, match=r"'NA' may stand for missing answers.*\(5 of 12 answers\).*missing='NA'"):
-            assert read(MISSING).labels == ("NA", "no", "yes")
-        data = read(MISSING, missing="NA")
-        assert (data.labels, data.n_annotations, data.items) == (("no", "yes"), 7, ("1", "2", "3", "4"))
-
-    def test_alpha_is_that_of_empty_cells(self, read):
-        text = "item,a,b,c\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,yes\n4,NA,NA,yes\n"
-        coefficients = [
-            agreement_table(data, resamples=0).set_index("coefficient")["value"]
-            for data in (read(text, missing=["NA", "?"]), read(text.replace("NA", "")))
-        ]
-        pd.testing.assert_series_equal(*coefficients)
-
-    @pytest.mark.parametrize(
-        ("labels", "found"),
-        [
-            (["-1", "0", "1"], ["-1"]), (["-1", "1", "2", "3"], ["-1"]), (["-1", "yes", "no"], ["-1"]),
-            (["-1", "1"], []), (["-2", "-1", "0", "1", "2"], []), (["none", "some"], []),
-            (["None", "yes", "?"], ["None", "?"]), (["-1"], []),
-        ],
-    )  # fmt: skip
-    def test_which_labels_are_codes(self, labels, found):
-        assert find_missing_codes(labels) == found
-
-    def test_labels_that_are_declared_are_meant(self, read, recwarn):
-        text = "item,a,b\n1,-1,0\n2,1,1\n3,-1,-1\n"
-        assert read(text, labels=["-1", "0", "1"]).n_annotations == 6
-        assert not recwarn.list
-
-    def test_a_label_that_is_not_declared_may_be_a_code(self, read, refuses):
-        with refuses(DataError, "label '-1' of item '1' is not among those declared, '0', '1'.*say missing='-1'"):
-            read("item,a,b\n1,-1,0\n2,1,1\n3,0,0\n", labels=["0", "1"])
-
-    def test_known_labels_have_codes_too(self, read):
-        text = "item,annotator,label,gold\n1,a,x,x\n2,a,y,NA\n2,b,y,NA\n"
-        with pytest.warns(NamesWarning, match="'NA' may stand for missing known labels: if so, say missing='NA'"):
-            read(text)
-        assert read(text, missing="NA").gold == {"1": "x"}
-
-    def test_they_are_left_out_of_files_of_known_labels(self, read, tmp_path):
-        (tmp_path / "known.csv").write_text("item,gold\n1,x\n2,?\n")
-        data = read("item,a,b\n1,x,x\n2,x,y\n3,y,y\n", gold_file=tmp_path / "known.csv", missing="?")
-        assert data.gold == {"1": "x"}
-
-
-class TestKnownLabels:
-    @pytest.mark.parametrize("option", ["gold_file", "controls"])
-    def test_items_that_are_not_in_the_data_are_named_and_left_out(self, read, tmp_path, option):
-        (tmp_path / "known.csv").write_text("item,label\n1,x\n8,x\n9,y\n")
-        with pytest.warns(NamesWarning, match="known labels of 2 of 3 items are left out, .* line 3: '8'"):
-            data = read("item,a,b\n1,x,x\n2,x,y\n3,y,y\n", **{option: tmp_path / "known.csv"})
-        assert (data.gold or data.controls) == {"1": "x"}
-
-
-def test_many_numbers_are_a_scale(read):
-    rows = "".join(f"{n},{n % 41 / 2},{n * 7 % 41 / 2}\n" for n in range(82))
-    with pytest.warns(
-        NamesWarning, match="the 41 labels are numbers, .*dozen grades or fewer, for ordinal_dawid_skene"
-    ):
-        read("id,ann1,ann2\n" + rows)
 
 
 LABELS = st.lists(st.sampled_from(["yes", "no", "maybe"]), min_size=8, max_size=8)

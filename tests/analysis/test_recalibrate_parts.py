@@ -1,0 +1,65 @@
+"""Recalibrated labels of items whose true label nobody named, and of several dimensions."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import DataError, PredictionWarning
+from bayesanno.report.blocks import Heading
+from bayesanno.report.sections.recalibration import show_recalibration
+from tests.inference.draws import make_fit
+from tests.models.contract import as_posterior
+from tests.samples import TINY_RECORDS
+
+
+def test_a_truth_that_nobody_named_keeps_its_state():
+    """Model A: labels are recalibrated, and "none of those said" is what those not said add up to."""
+    data = ba.AnnotationData.from_records(TINY_RECORDS, labels=("maybe", "no", "yes"))
+    entry = ba.get_model("model_a")
+    draws = [{"accuracy": np.random.default_rng(seed).uniform(0.6, 0.9, 3)} for seed in range(8)]
+    fit = make_fit(entry, data, as_posterior(entry.build(data), draws, 2))
+    with pytest.warns(PredictionWarning):
+        done = ba.recalibrate(fit, {"s1": "yes", "s2": "maybe", "s4": "no"})
+    states, labels = done["labels"]["probability"].values, done["labels"]["label_probability"].values
+    said = data.votes > 0
+    np.testing.assert_allclose(states[:, :-1], np.where(said, labels, 0), atol=1e-12)
+    np.testing.assert_allclose(states[:, -1], np.where(said, 0, labels).sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(labels.sum(axis=1), 1)
+    np.testing.assert_allclose(done["labels"]["correct"], labels[data.item, data.label])
+    table = ba.label_table(done)
+    np.testing.assert_allclose(table["p_none_said"], states[:, -1])
+    assert ba.correctness_table(done, ["s1"])["probability"].sum() == pytest.approx(1)
+    drawn = ba.sample_labels(done, random_seed=1)
+    assert int(drawn.max()) <= 2
+    assert np.abs(labels - fit["latent"]["label_probability"].values).max() > 0.01
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+def test_each_dimension_has_a_recalibration_of_its_own(refuses):
+    labels = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
+    designs = {name: ba.make_loop_design(items=60, annotators=4, labels=of) for name, of in labels.items()}
+    data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
+    entry = ba.get_model("model_a_multi", {"correlated": False})
+    values = entry.start(data)["accuracy"][None, None]
+    coords = {"chain": [0], "draw": [0], "annotator": list(data.annotators), "dimension": list(data.dimensions)}
+    fit = make_fit(entry, data, xr.Dataset({"accuracy": (("chain", "draw", "annotator", "dimension"), values)}, coords))
+    done = ba.recalibrate(fit)
+    table = ba.recalibration_table(done)
+    assert table["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 3
+    gold = data.by_dimension["polarity"].gold
+    one = ba.recalibrate(fit, {"polarity": gold})
+    for name in labels:
+        expected = view_of(done if name == "polarity" else fit).labels[name]["probability"]
+        np.testing.assert_allclose(view_of(one).labels[name]["probability"], expected, atol=1e-12)
+        assert done["labels"][name]["log_probability"].dims == ("item", "true_class")
+    assert json.loads(one.attrs["recalibration"]).keys() == {"polarity"}
+    blocks = show_recalibration(view_of(done))
+    assert [block.text for block in blocks if isinstance(block, Heading)] == ["focus", "polarity"]
+    assert ba.sample_labels(one, dimension="polarity", random_seed=1).sizes["item"] == 60
+    assert ba.predict_labels(one, data)["dimension"].unique().tolist() == ["focus", "polarity"]
+    with refuses(DataError, "give gold by dimension, as in {'focus': ...}"):
+        ba.recalibrate(fit, {"f1": "+"})
