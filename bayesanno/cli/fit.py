@@ -94,10 +94,10 @@ def fit(
     """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.
 
     A model of items of unequal difficulty writes difficulty.csv as well, one of grades, or --grades, grades.csv (the
-    order of labels is that of --labels, or of numbers), and --recalibrate recalibration.csv. With --dask, labels are
-    Parquet files in a folder, labels. A model of counts reads a table of successes and trials, or counts a label of
-    annotations (--positive). A model of several dimensions reads a long table with a label column for each (--label A
-    --label B).
+    order of labels is that of --labels, or of numbers), --bio tags.csv, and --recalibrate recalibration.csv. With
+    --dask, labels are Parquet files in a folder, labels. A model of counts reads a table of successes and trials, or
+    counts a label of annotations (--positive). A model of several dimensions reads a long table with a label column for
+    each (--label A --label B).
     """
     begin = time.perf_counter()
     chosen = ba.get_model(model, opt.parse_settings(settings))

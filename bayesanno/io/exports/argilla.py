@@ -42,7 +42,7 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
             n_suggestions += response.is_suggestion
             if response.is_suggestion and not options.predictions:
                 continue
-            if _is_of_parts(response.value.given):
+            if response.value.has_parts:
                 unread.add(response.question)
                 continue
             labels = response.value.as_labels()
@@ -65,11 +65,6 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
         )
     if options.predictions and not n_suggestions:
         raise DataError(f"{document.name}: there are no suggestions in it: leave out predictions=True")
-
-
-def _is_of_parts(value: Any) -> bool:
-    """Return whether an answer marks spans or ranks."""
-    return isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
 
 
 def _is_nested(record: Mapping[str, Any]) -> bool:

@@ -51,8 +51,9 @@ def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
 
 
 def _read_labels(given: Value) -> tuple[str, ...] | None:
-    labels = [given.given] if isinstance(given.given, str) else given.as_list()
-    if any(isinstance(each, list | dict) for each in labels):
+    if not isinstance(given.given, str):
+        given.as_list()  # an object, or a number, is refused
+    if given.has_parts:
         raise DataError(
             f"{given.place}: {given.name} has spans: only labels of whole texts or images are answers about an item; "
             f"{OF_SPANS}"

@@ -80,6 +80,11 @@ class Value(NamedTuple):
         for number, each in enumerate(self.as_list()):
             yield Value(f"{self.whole_place}[{number}]", each)
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether it is a list of lists or objects, as marks of spans and places are, and not of labels."""
+        return isinstance(self.given, list) and any(isinstance(each, list | Mapping) for each in self.given)
+
     def decode(self) -> Value:
         """Return what a text of JSON says; None where it is missing.
 

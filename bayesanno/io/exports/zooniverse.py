@@ -39,7 +39,7 @@ def read_zooniverse(document: Document, options: ReadOptions) -> Iterator[Answer
 
 def _read_value(task: Value) -> tuple[str, ...] | None:
     value = task.get("value")
-    if any(isinstance(each, list | dict) for each in value.given or ()):
+    if value.has_parts:
         raise DataError(
             f"{value.whole_place}: this task marks places or counts things: only questions are read; choose one with "
             "label=..."

@@ -47,7 +47,7 @@ def find_layout(
     gold: int | None = None,
     no_class: Collection[str] = (),
     labels: Collection[str] = (),
-    is_known: bool = False,
+    has_header: bool = True,
 ) -> tuple[int | None, list[int]]:
     """Return the column of the item, where there is one, and those of annotators, judged by the values of columns.
 
@@ -64,8 +64,8 @@ def find_layout(
         Answers that stand for a missing one, or are no class: they do not count.
     labels : collection of str
         The labels that are declared, if any are: an annotator's column has these.
-    is_known : bool
-        Whether it is known that the table has a column for each annotator, or for each item.
+    has_header : bool
+        Whether columns have names; otherwise they have numbers, which say nothing of what the table is.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def find_layout(
     """
     agreed = [column for column in candidates if _AGREED.fullmatch(table.header[column].casefold())]
     rest = [column for column in candidates if column not in agreed]
-    problem = None if is_known else _explain_other(table, item, rest)
+    problem = _explain_other(table, item, rest) if has_header else None
     if problem is not None:
         raise DataError(f"{table.name}: {problem}")
     ids = [column for column in rest if _names_items(table, column)] if item is None or not labels else []

@@ -60,7 +60,7 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
             gold=gold_column,
             no_class=(*options.missing, *options.unsure),
             labels=options.labels or (),
-            is_known=options.no_header,
+            has_header=not options.no_header,
         )
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
     answered = np.stack([filled(table.columns[column]) for column in answer_columns], axis=1)  # (row, annotator)

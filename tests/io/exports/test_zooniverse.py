@@ -62,6 +62,11 @@ def test_answers_are_those_of_volunteers_to_subjects(write):
     assert data.items == ("71", "72")
 
 
+def test_an_answer_may_be_a_number(write):
+    rows = [("ada", "71", [task(0)]), ("bo", "71", [task(3)]), ("cy", "71", [task("3")])]
+    assert triples(read_annotations(write(rows))) == [("71", "ada", "0"), ("71", "bo", "3"), ("71", "cy", "3")]
+
+
 def test_a_question_is_chosen_by_its_task_or_its_words(write, refuses):
     young = {"name": "T1", "label": "Are there young?"}
     rows = [
@@ -94,6 +99,7 @@ def test_several_labels_are_a_yes_or_no_to_each(write, refuses):
         ("[{", r"line 2, annotations: this is not JSON: '\[\{'"),
         ('{"T0": 1}', "annotations is an object, where a list is expected"),
         ([task([{"x": 1.5, "y": 2}])], "this task marks places or counts things"),
+        ([task({"x": 1.5})], "the label is an object, where a text or a number is expected"),
         (["Lion"], r"annotations\[0\]: this is a text, where an object"),
     ],
 )
