@@ -90,3 +90,15 @@ def test_the_report_of_a_single_annotator_shows_no_divergence_from_others(tmp_pa
     page = ba.write_report(fit, tmp_path / "report.html", checks=False).read_text(encoding="utf-8")
     assert "How annotators use the labels." in page
     assert "Divergence of each annotator" not in page
+
+
+def test_a_legend_of_many_labels_stays_within_the_figure(rng):
+    records = [(f"i{item}", who, f"topic {rng.integers(90)}") for item in range(200) for who in ("ada", "bo", "cy")]
+    data = ba.AnnotationData.from_records(records)
+    figure = ba.plot_usage(data)
+    figure.canvas.draw()
+    legend = figure.axes[0].get_legend()
+    assert legend.get_texts()[-1].get_text() == f"{data.n_labels - 19} others"
+    assert legend.get_window_extent().height < figure.bbox.height
+    widths = np.array([[bar.get_width() for bar in container] for container in figure.axes[0].containers])
+    np.testing.assert_allclose(widths.sum(axis=0), 1.0)

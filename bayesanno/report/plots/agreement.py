@@ -48,7 +48,8 @@ def plot_usage(data: AnnotationData) -> Figure:
     shares, table = usage_shares(data), usage_table(data)
     order = table["leverage"].sort_values(na_position="first").index.to_numpy()
     order = order[~np.isnan(shares[order, 0])]
-    figure, axes = style.new_figure(7, style.height_for(order.size))
+    in_legend = min(data.n_labels, style.MOST_PARTS)
+    figure, axes = style.new_figure(7, style.height_for(max(order.size, in_legend)))
     style.draw_shares(axes, shares[order], data.labels)
     style.name_rows(axes, [data.annotators[who] for who in order])
     axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")

@@ -21,7 +21,7 @@ DARK = 0.6  # of a matrix's range of colours: numbers in darker cells are white
 ROW = 0.2  # inches of a row with a name
 MOST_HEIGHT = 14.0
 MOST_NAMES = 60  # rows that are all named
-MOST_PARTS = 40  # of a bar: a legend has room for so many
+MOST_PARTS = 20  # of a bar: shades of more look alike
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
 
