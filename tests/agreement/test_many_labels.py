@@ -11,6 +11,7 @@ import bayesanno as ba
 from bayesanno.agreement.coefficients import count_sums, measure_all
 from bayesanno.agreement.pairs import find_pairs
 from bayesanno.cli.agreement import tabulate
+from bayesanno.report.plots import style
 from tests.agreement import directly
 from tests.agreement.test_coefficients import from_matrix, tables
 
@@ -74,8 +75,8 @@ def test_a_figure_of_many_labels_shows_the_commonest_and_takes_the_others_togeth
     data = scatter_answers(200, 300)
     axes = ba.plot_usage(data).axes[0]
     names = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert len(names) == 40
-    assert names[-1] == "261 others"
+    assert len(names) == style.MOST_PARTS
+    assert names[-1] == f"{300 - style.MOST_PARTS + 1} others"
     shares = (data.usage / data.usage.sum(axis=1, keepdims=True)).sum(axis=0)
     shown = np.isin(data.labels, names)
     assert shares[shown].min() >= shares[~shown].max()

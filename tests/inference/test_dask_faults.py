@@ -61,7 +61,7 @@ class TestWorkers:
             calls.append(len(sums))
             if len(calls) == 5:  # the tasks of this step are on their way
                 holds = {worker for workers in client.who_has(there.on_workers.parts).values() for worker in workers}
-                for worker in sorted(holds)[:n_killed]:
+                for worker in sorted(pids, key=lambda worker: (worker not in holds, worker))[:n_killed]:
                     os.kill(pids[worker], signal.SIGKILL)
             return add_all(client, sums)
 
