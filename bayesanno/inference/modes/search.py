@@ -31,7 +31,7 @@ MOST_DIMENSIONS = 6_000  # whose Hessian is computed: of more it does not fit in
 LEAST_BY_SPREADS = 30_000  # of these: on small data they cost nothing
 HESSIANS = 2  # as many gradients as the climbs may take, times this, go into Hessians
 BY_SPREADS = 3  # the same for climbs by spreads: each takes as many as dozens of others
-DIAGONAL_ERROR = 40.0  # nats: what masses from the Hessian's diagonal alone may err by
+ROUGH_ERROR = 40.0  # nats: what masses without the whole Hessian may err by
 TOO_LOW = 60.0  # nats below the best top, where no climb by spreads is worth its while
 LEAST_CLIMB = 1_000  # gradients that a climb may take in any case; many more where many may be taken
 CLIMBS = 4  # that may take all they are allowed before half of all gradients are spent
@@ -57,7 +57,7 @@ class Modes:
     n_unfinished : int
         How many of them did not end at the top of a mode.
     rough : bool
-        Whether the masses are from the Hessian's diagonal alone.
+        Whether the masses are estimates without the whole Hessian.
     most_hessians : int
         Of how many modes that are found later the whole Hessian may be computed; of more, masses are rough.
     most_gradients : float
@@ -143,7 +143,7 @@ class Modes:
         if not modes or not spreads.any():
             return None
         near = min(range(len(modes)), key=lambda at: float((((point - modes[at].point) / modes[at].sd) ** 2).sum()))
-        end = self.surface.climb_given_spreads(np.where(spreads, modes[near].point, point))
+        end = self.surface.climb_given_spreads(np.where(spreads, modes[near].point, point), modes[near])
         return near if end is not None and np.abs(end.point - modes[near].point).max() < NEAR else None
 
 
@@ -266,13 +266,13 @@ def _climb_by_spreads(surface: Surface, ends: list[Mode], most_gradients: int, *
 def _weigh(surface: Surface, tops: list[Mode], n_affordable: int) -> tuple[list[Mode], bool]:
     """Return tops with their masses, and whether these are rough.
 
-    Where there are not gradients enough for all Hessians, those that may carry mass are chosen by the diagonals.
+    Where there are not gradients enough for all Hessians, those that may carry mass are chosen by estimates.
     """
     if len(tops) <= n_affordable:
         return [surface.weigh(top, rough=False) for top in tops], False
     roughly = [surface.weigh(top, rough=True) for top in tops]
     best = max((top.log_mass for top in roughly), default=np.nan)
-    near = [top.log_mass > best - DIAGONAL_ERROR for top in roughly]
+    near = [top.log_mass > best - ROUGH_ERROR for top in roughly]
     if sum(near) > n_affordable:
         return roughly, True
     return [surface.weigh(top, rough=False) if close else top for top, close in zip(roughly, near, strict=True)], False

@@ -14,7 +14,7 @@ from bayesanno.ground.lazy import pm
 from bayesanno.ground.running import status
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph
-from bayesanno.inference.modes.search import DIAGONAL_ERROR, Modes, make_surface, search
+from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_surface, search
 from bayesanno.inference.modes.tops import Mode
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
@@ -170,7 +170,7 @@ def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarra
     if modes.rough:
         log_mass = np.array([max(modes.found[at].log_mass for at in group) for group in modes.groups])
         order = np.argsort(-log_mass, kind="stable")
-        chosen = [nearest(modes.groups[at]) for at in order if log_mass[at] > log_mass.max() - DIAGONAL_ERROR]
+        chosen = [nearest(modes.groups[at]) for at in order if log_mass[at] > log_mass.max() - ROUGH_ERROR]
     chosen = [*chosen[:1], *sorted([*chosen[1:], *modes.unfinished], key=lambda mode: not mode.is_first)]
     return chosen, np.full(len(chosen), 1 / max(1, len(chosen)))
 
