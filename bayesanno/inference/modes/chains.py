@@ -147,8 +147,8 @@ def place_chains(
     dict or None
         None unless modes were looked for. `n_items`; `n_asked` and `n_starts`, how many starts there were to be, and
         were; `unfinished`, how many of them did not end at the top of a mode; `open`, those of such ends that may carry
-        mass, each by the start that led to it, "first" or "random"; `rough` (masses could be
-        had without the whole Hessian only, and are not given); `lost`, the chains whose mode is unknown; `crossing`, the chains whose
+        mass, each by the start that led to it, "first" or "random"; `rough` (masses could be had only without the whole
+        Hessian, and are not given); `lost`, the chains whose mode is unknown; `crossing`, the chains whose
         draws are in several modes, as far as a few of them show; and `found`: for each mode, most mass first, `mass`
         (its share of all modes'; None where masses are rough, or an end is open, so that they are not known), `nats`
         that its density lies below the highest, `log_density` (where spreads are learnt, that of the spreads, all else
