@@ -16,8 +16,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, DataFileError, FitError, NamesWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.tools.tasks import Tasks
-from bayesanno.io.tools.tool import Labels, Tool, ToolOptions, find_tool
+from bayesanno.io.tools.tool import Labels, Tasks, Tool, ToolOptions, find_tool
 
 
 @dataclass(frozen=True)
@@ -171,8 +170,8 @@ def export_labels(
 
 def _warn_of_strange_gold(data: AnnotationData) -> None:
     """Warn of true labels that are none of the labels: such an item counts as not known."""
-    strange = [item for item, code in zip(data.items, data.known_codes.tolist(), strict=True) if code < 0]
-    strange = [item for item in strange if item in data.gold]
+    codes = data.known_codes.tolist()
+    strange = [item for item, code in zip(data.items, codes, strict=True) if code < 0 and item in data.gold]
     if strange:
         warn(
             f"{counted(len(strange), 'true label')} of {len(data.gold):,} cannot be exported, as "

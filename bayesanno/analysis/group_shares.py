@@ -7,7 +7,7 @@ so that what is uncertain of items and of annotators is in the shares, and in th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import batched, combinations
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -281,20 +281,14 @@ def _draw_labels(
         )
     repeats = -(-LEAST_DRAWS // n_samples)
     again = (one for one in of_draws for _ in range(repeats))
-    logs_of, prevalences = [], []
-    block = max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))
-    for sample, (logs, own) in enumerate(again, start=1):
-        logs_of.append(logs)
-        prevalences.append(np.log(np.exp(logs).mean(axis=0).clip(1e-300)) if own is None else own)
-        if len(logs_of) < block and sample < n_samples * repeats:
-            continue
-        stacked = np.stack(logs_of)  # (sample, item, class)
+    for block in batched(again, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
+        logs = np.stack([one for one, _ in block])  # (sample, item, class)
         if prevalence == "own":
-            centre = np.stack(prevalences)
-            yield draw_with_own_prevalence(stacked - centre[:, None], centre, codes, known, rng)
+            means = [np.log(np.exp(one).mean(axis=0).clip(1e-300)) if own is None else own for one, own in block]
+            centre = np.stack(means)
+            yield draw_with_own_prevalence(logs - centre[:, None], centre, codes, known, rng)
         else:
-            yield np.where(known >= 0, known, draw_codes(np.exp(stacked), rng))
-        logs_of, prevalences = [], []
+            yield np.where(known >= 0, known, draw_codes(np.exp(logs), rng))
 
 
 def _log_posteriors(view: FitView, part: FitPart) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:

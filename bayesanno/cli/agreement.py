@@ -17,10 +17,9 @@ from bayesanno.agreement.groups import MOST_GROUPED, confusable_labels, group_an
 from bayesanno.agreement.pairs import annotator_agreement, pair_table
 from bayesanno.agreement.subsets import alpha_without_each, subset_table
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
+from bayesanno.cli.files import describe_data, new_folder, print_result, show_status, write_results
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.io.annotations import annotations_from
@@ -67,13 +66,13 @@ def agreement(
     answers = annotations_from(*open_source(data, options.of_one_column))
     answers = replace(answers, controls={})  # which some exports have, and nothing here uses
     typer.echo(answers.describe(), err=True)
-    chosen, show = known_seed(seed), sys.stderr.isatty()
+    chosen = known_seed(seed)
     with new_folder(out, overwrite=overwrite) as folder:
-        with status("agreement", show=show):
+        with show_status("agreement"):
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
         known: AnnotationData | xr.DataTree = answers
         if posterior:
-            known = ba.fit("label_usage", answers, random_seed=chosen, check=False, progressbar=show)
+            known = ba.fit("label_usage", answers, random_seed=chosen, check=False, progressbar=sys.stderr.isatty())
             divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
         figures = draw(answers, tables["subsets.csv"], known) if plots else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +11,9 @@ import typer
 
 import bayesanno as ba
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out, show_table, write_if_asked
+from bayesanno.cli.files import check_out, show_status, show_table, write_if_asked
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted
 from bayesanno.io.sources import open_table
 from bayesanno.io.text_table import TextTable
@@ -24,9 +22,9 @@ SHOWN = 10  # rows on the screen
 
 Annotators = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Who can be asked: a column annotator and, if they differ, answers (the most of each) and cost (of one).",
+    opt.value(
+        "FILE",
+        "Who can be asked: a column annotator and, if they differ, answers (the most of each) and cost (of one).",
     ),
 ]
 PerAnnotator = Annotated[int | None, typer.Option(metavar="N", min=1, help="The most answers of each annotator.")]
@@ -45,14 +43,12 @@ def ask_next(
     ] = None,
     loss: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.csv",
-            help="Instead of --utility, what decisions cost: a column label (the true one) and one for each decision.",
+        opt.value(
+            "FILE.csv",
+            "Instead of --utility, what decisions cost: a column label (the true one) and one for each decision.",
         ),
     ] = None,
-    items: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="About which items: a column item; by default all.")
-    ] = None,
+    items: Annotated[Path | None, opt.value("FILE", "About which items: a column item; by default all.")] = None,
     annotators: Annotators = None,
     per_annotator: PerAnnotator = None,
     seed: opt.Seed = None,
@@ -73,7 +69,7 @@ def ask_next(
     elif utility is not None:
         chosen["utility"] = utility
     fit = ba.load(folder)
-    with status("choosing answers", show=sys.stderr.isatty()):
+    with show_status("choosing answers"):
         table = ba.suggest_annotations(fit, batch, random_seed=seed, **chosen)
     typer.echo(show_table(table.head(SHOWN)))
     if len(table) > SHOWN:

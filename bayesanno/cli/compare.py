@@ -36,10 +36,7 @@ SMALL = 0.05  # p-values below this are reported
 @opt.reads_data()
 def compare(
     data: opt.DataSource,
-    model: Annotated[
-        list[str],
-        typer.Option(metavar="MODEL[,FIELD=VALUE...]", help="A model, with fields to set; give two or more."),
-    ],
+    model: Annotated[list[str], opt.value("MODEL[,FIELD=VALUE...]", "A model, with fields to set; give two or more.")],
     out: opt.OutFolder,
     method: Annotated[str, typer.Option(help=f"{WITH_DRAWS}.")] = "nuts",
     draws: opt.Draws = NUTSSettings.draws,
@@ -103,11 +100,7 @@ def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict
             require_updates(found, method)
 
 
-def read_for_all(
-    models: dict[str, AnnotationModel],
-    source: str,
-    options: opt.DataOptions,
-) -> tuple[Any, str]:
+def read_for_all(models: dict[str, AnnotationModel], source: str, options: opt.DataOptions) -> tuple[Any, str]:
     """Read the data that all models take, and describe them in one line.
 
     Raises

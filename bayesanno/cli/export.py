@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,35 +18,29 @@ from bayesanno.io.tools.tool import ToolOptions, find_tool
 
 def export(
     folder: opt.FitFolder,
-    to: Annotated[str, typer.Option(metavar="TOOL", help=f"{opt.name_one_of([*TOOLS])}.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write; for cleanlab a folder.")],
+    to: Annotated[str, opt.value("TOOL", f"{opt.name_one_of([*TOOLS])}.")],
+    out: Annotated[Path, opt.value("FILE", "The file to write; for cleanlab a folder.")],
     tasks: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What is shown of each item: the tool's own export (JSON or JSON Lines), or a table (item,text).",
+        opt.value(
+            "FILE", "What is shown of each item: the tool's own export (JSON or JSON Lines), or a table (item,text)."
         ),
     ] = None,
     item: Annotated[
-        str | None, typer.Option(metavar="COL", help="The field of --tasks that names the item, such as data.ticket.")
+        str | None, opt.value("COL", "The field of --tasks that names the item, such as data.ticket.")
     ] = None,
     question: Annotated[
         str | None,
-        typer.Option(
-            "--question",
-            "--from-name",
-            metavar="NAME",
-            help="The question in Argilla, or the control in Label Studio; by default the only one in --tasks.",
+        opt.value(
+            "NAME",
+            "The question in Argilla, or the control in Label Studio; by default the only one in --tasks.",
+            *("--question", "--from-name"),
         ),
     ] = None,
-    to_name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the control labels in Label Studio, such as text.")
-    ] = None,
+    to_name: Annotated[str | None, opt.value("NAME", "What the control labels in Label Studio, such as text.")] = None,
     agent: Annotated[
         str | None,
-        typer.Option(
-            "--agent", "--model-version", metavar="NAME", help='Who gives the labels; by default "bayesanno MODEL".'
-        ),
+        opt.value("NAME", 'Who gives the labels; by default "bayesanno MODEL".', "--agent", "--model-version"),
     ] = None,
     min_probability: Annotated[float, typer.Option(help="Leave out items whose label is less probable.")] = 0.0,
     ignore_gold: Annotated[
@@ -62,22 +56,13 @@ def export(
     bayesanno export run --to soft-labels --out labels.parquet
     """  # noqa: D301  (the escape keeps the lines as they are)
     check_out(out, overwrite=overwrite)
-    find_tool(to).check(ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item, agent=agent))
+    options: dict[str, Any] = {"question": question, "to_name": to_name, "tasks": tasks, "item": item, "agent": agent}
+    find_tool(to).check(ToolOptions(**options))
     check_least(min_probability)
     fit = ba.load(folder)
     check_dimension(fit, dimension)
     written = ba.export_labels(
-        fit,
-        out,
-        to=to,
-        tasks=tasks,
-        item=item,
-        question=question,
-        to_name=to_name,
-        agent=agent,
-        min_probability=min_probability,
-        dimension=dimension,
-        use_gold=not ignore_gold,
+        fit, out, to=to, **options, min_probability=min_probability, dimension=dimension, use_gold=not ignore_gold
     )
     known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
     typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")

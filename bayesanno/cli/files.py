@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_misfit import (
     CANNOT_SEE,
@@ -82,6 +84,11 @@ def check_dimension(fit: xr.DataTree, dimension: str | None) -> None:
         raise FitError(f"this fit has no dimensions: leave out --dimension {dimension}")
 
 
+def show_status(message: str) -> AbstractContextManager[None]:
+    """Show on a terminal what takes so long, for as long as the block takes."""
+    return status(message, show=sys.stderr.isatty())
+
+
 def print_result(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
     """Print a summary of the results, and the names of the files."""
     for line in [*said, *(str(out / name) for name in files)]:
@@ -120,20 +127,19 @@ def write_fit(
     """
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     ba.save(view.tree, folder / "posterior.nc")
-    tables = {} if labels is not None else {"labels.csv": ba.label_table(view, coverage=coverage)}
-    if view.model.competence is not None:
-        tables["annotators.csv"] = ba.annotator_table(view)
-    if isinstance(view.model, HasPopulation):
-        tables["population.csv"] = ba.population_table(view)
-    if view.model.has_difficulty:
-        tables["difficulty.csv"] = ba.difficulty_table(view)
-    if grades or (view.model.has_severity and view.named_data.labels_are_ordered):
-        tables["grades.csv"] = ba.grade_table(view)
-    if bio:
-        tables["tags.csv"] = ba.tag_table(view)
-    tables["summary.csv"] = ba.summary(view)
-    if view.is_recalibrated:
-        tables["recalibration.csv"] = ba.recalibration_table(view)
+    model = view.model
+    of_grades = grades or (model.has_severity and view.named_data.labels_are_ordered)
+    possible: dict[str, tuple[bool, Callable[[FitView], pd.DataFrame]]] = {
+        "labels.csv": (labels is None, lambda view: ba.label_table(view, coverage=coverage)),
+        "annotators.csv": (model.competence is not None, ba.annotator_table),
+        "population.csv": (isinstance(model, HasPopulation), ba.population_table),
+        "difficulty.csv": (model.has_difficulty, ba.difficulty_table),
+        "grades.csv": (of_grades, ba.grade_table),
+        "tags.csv": (bio, ba.tag_table),
+        "summary.csv": (True, ba.summary),
+        "recalibration.csv": (view.is_recalibrated, ba.recalibration_table),
+    }
+    tables = {name: tabulate(view) for name, (is_asked, tabulate) in possible.items() if is_asked}
     run = describe_run(view, total=time.perf_counter() - began, labels=labels)
     there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
     run["files"] = write_results(folder, tables, {}, run, there=there)
@@ -172,7 +178,10 @@ def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLab
     view = view_of(fit)
     attrs = view.tree.attrs
     seed = attrs["random_seed"]
-    learnt = {name: _without_items(about) for name, about in about_recalibration(view).items()}
+    learnt = {
+        dimension: {name: value for name, value in about.items() if name != "items"}  # which may be very many
+        for dimension, about in about_recalibration(view).items()
+    }
     scored = score(view) if labels is None else {} if labels.accuracy is None else {"accuracy": labels.accuracy}
     return {
         "model": attrs["model"],
@@ -188,10 +197,6 @@ def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLab
         **({"recalibration": learnt.get("", learnt)} if learnt else {}),
         **scored,
     }
-
-
-def _without_items(about: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in about.items() if name != "items"}  # they may be very many
 
 
 def describe_result(run: Mapping[str, Any]) -> Iterator[str]:

@@ -46,40 +46,32 @@ def fit(
     target_accept: Annotated[float, typer.Option(help="Target acceptance rate of NUTS.")] = NUTSSettings.target_accept,
     nuts_sampler: Annotated[str, typer.Option(help="nutpie, pymc, numpyro or blackjax.")] = NUTSSettings.nuts_sampler,
     initvals: Annotated[
-        str,
-        typer.Option(help="Where chains start: auto (the modes that carry mass), vote, prior or em."),
+        str, typer.Option(help="Where chains start: auto (the modes that carry mass), vote, prior or em.")
     ] = "auto",
     method_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help=f"A further option of the method: {OPTIONS}."),
+        list[str] | None, opt.value("NAME=VALUE", f"A further option of the method: {OPTIONS}.")
     ] = None,
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,
-    coverage: Annotated[
-        float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
-    ] = None,
+    coverage: opt.Coverage = None,
     grades: Annotated[
         bool, typer.Option("--grades", help="Labels are grades, in order: write grades.csv, of any model of labels.")
     ] = False,
     bio: Annotated[
-        bool,
-        typer.Option("--bio", help="Items are tokens, as text/3, and labels BIO tags: write tags.csv."),
+        bool, typer.Option("--bio", help="Items are tokens, as text/3, and labels BIO tags: write tags.csv.")
     ] = False,
     dask: Annotated[
         str | None,
-        typer.Option(
-            metavar="local|ADDRESS",
-            help="Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the "
+        opt.value(
+            "local|ADDRESS",
+            "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the "
             f"address of a scheduler, as tcp://10.0.0.1:8786 ({ON_DASK}; needs the extra bayesanno[dask]).",
         ),
     ] = None,
     recalibrate: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="True labels of some items (item,gold), to recalibrate the probabilities of labels.",
-        ),
+        opt.value("FILE", "True labels of some items (item,gold), to recalibrate the probabilities of labels."),
     ] = None,
     adjust: Annotated[
         bool,
@@ -88,7 +80,7 @@ def fit(
             help="Adjust the probabilities of labels where the fit finds that errors of annotators are correlated.",
         ),
     ] = True,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")] = True,
+    report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.

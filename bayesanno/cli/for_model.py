@@ -67,19 +67,7 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
 def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
     positive = given.positive
     table, options = open_source(source, require_one_column(model, given))
-    of_counts = any(option is not None for option in (options.successes, options.trials))
-    of_annotations = any(
-        (
-            options.annotator,
-            options.label,
-            options.labels,
-            options.unsure,
-            options.format != "auto",
-            options.columns,
-            options.transpose,
-            options.missing,
-        )
-    )
+    of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANNOTATIONS)
     if of_counts or (not of_annotations and holds_counts(table)):
         if of_annotations:
             raise DataError(
@@ -191,6 +179,7 @@ _EVERY_LABEL = {
     "out"
 }
 _LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
+_OF_ANNOTATIONS = ("annotator", "label", "labels", "unsure", "format", "columns", "transpose", "missing")
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = {"--add": "{option} is for models of annotations with one label column: {model} takes others, so leave it out"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +10,10 @@ import typer
 import bayesanno as ba
 from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_dimension, check_out, show_table, write_if_asked
+from bayesanno.cli.files import check_dimension, check_out, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.running import status
 from bayesanno.ground.validate import check_share
 from bayesanno.ground.wording import listed
 from bayesanno.io.sources import open_table
@@ -26,11 +24,10 @@ GROUP = "group"
 
 def groups(
     folder: opt.FitFolder,
-    by: Annotated[Path, typer.Option(metavar="FILE", help="The group of every item (item,group), such as its system.")],
-    item: Annotated[str | None, typer.Option(metavar="COL", help="The item column of FILE.")] = None,
+    by: Annotated[Path, opt.value("FILE", "The group of every item (item,group), such as its system.")],
+    item: Annotated[str | None, opt.value("COL", "The item column of FILE.")] = None,
     group: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="The column of groups in FILE; by default group, or the only other."),
+        str | None, opt.value("COL", "The column of groups in FILE; by default group, or the only other.")
     ] = None,
     out: opt.OutTable = None,
     own_prevalence: Annotated[
@@ -44,7 +41,7 @@ def groups(
     ] = False,
     prob: Annotated[float, typer.Option(help="The probability of the intervals.")] = 0.94,
     order: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="The labels from the lowest to the highest, for mean grades.")
+        str | None, opt.value("A,B,...", "The labels from the lowest to the highest, for mean grades.")
     ] = None,
     dimension: opt.Dimension = None,
     seed: opt.Seed = None,
@@ -61,7 +58,7 @@ def groups(
     fit = ba.load(folder)
     check_dimension(fit, dimension)
     code_items(table, FitView(fit).data.items, where=f"--by {by}")
-    with status("drawing labels", show=sys.stderr.isatty()):
+    with show_status("drawing labels"):
         found = ba.group_table(
             fit,
             table,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out
+from bayesanno.cli.files import check_out, write_if_asked
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 
@@ -29,9 +29,7 @@ UNBOUNDED = {
 def modes(
     model: opt.ModelName,
     data: opt.DataSource,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Where to write all modes and their parameters.")
-    ] = None,
+    out: Annotated[Path | None, opt.value("FILE.csv", "Where to write all modes and their parameters.")] = None,
     settings: opt.Settings = None,
     objective: Annotated[str, typer.Option(help="ml (the likelihood) or map (the posterior density).")] = "ml",
     starts: Annotated[int, typer.Option(help="How many points to start from.")] = 200,
@@ -43,13 +41,11 @@ def modes(
     """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and explain them."""
     from bayesanno.cli.for_model import read_for
     from bayesanno.inference.modes.find import check_search, find_modes
-    from bayesanno.io.write import write_table
     from bayesanno.modeling.registry import get_model
 
     chosen = get_model(model, opt.parse_settings(settings))
     check_search(objective, starts, seed)
-    if out is not None:
-        check_out(out, overwrite=overwrite)
+    check_out(out, overwrite=overwrite)
     answers, described = read_for(chosen, data, options)
     typer.echo(f"{chosen.name}: {described}", err=True)
     found = find_modes(
@@ -61,9 +57,7 @@ def modes(
         progressbar=sys.stderr.isatty(),
     )
     typer.echo(format_modes(found))
-    if out is not None:
-        write_table(found.reset_index(), out)
-        typer.echo(out)
+    write_if_asked(found.reset_index(), out)
 
 
 def format_modes(modes: pd.DataFrame) -> str:

@@ -17,15 +17,10 @@ from bayesanno.ground.validate import check_share
 @opt.reads_data(without=opt.OF_MODELS, several=False)
 def noise(
     data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{opt.DATA_HELP} Or give the counts.")] = None,
-    items: Annotated[int | None, typer.Option(metavar="N", help="Number of items.")] = None,
-    disagreements: Annotated[
-        int | None, typer.Option(metavar="D", help="Number of items on which annotators disagree.")
-    ] = None,
+    items: Annotated[int | None, opt.value("N", "Number of items.")] = None,
+    disagreements: Annotated[int | None, opt.value("D", "Number of items on which annotators disagree.")] = None,
     chance: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", help="Chance that annotators agree on a hard item; estimated from DATA if not given."
-        ),
+        float | None, opt.value("P", "Chance that annotators agree on a hard item; estimated from DATA if not given.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -12,7 +12,7 @@ import typer
 import bayesanno as ba
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import require_one_column
-from bayesanno.cli.options import DataOptions
+from bayesanno.cli.options import DATA_OPTIONS, DataOptions
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import require_updates
@@ -27,30 +27,14 @@ OF_ITEMS = {
     **{name: f"{name} is for data in memory: with --dask leave it out" for name in ("--grades", "--bio")},
     "--recalibrate": "--recalibrate is for data in memory: a fit on Dask holds no items; leave out one of the two",
 }
+READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long table in parts
 REFUSED = {
-    "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
-    "no answers, or leave out --dask",
     **dict.fromkeys(
-        (
-            "--gold-file",
-            "--controls",
-            "--add",
-            "--successes",
-            "--trials",
-            "--positive",
-            "--format",
-            "--predictions",
-            "--multi-label",
-            "--drop-rejected",
-            "--split",
-            "--missing",
-            "--columns",
-            "--no-header",
-            "--transpose",
-            "--encoding",
-        ),
+        (f"--{name.replace('_', '-')}" for name in DATA_OPTIONS if name not in READ),
         "{option} is for data in memory: with --dask a long table is read in parts; leave it out",
     ),
+    "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
+    "no answers, or leave out --dask",
 }
 
 

@@ -24,6 +24,11 @@ DATA_HELP = (
 )
 
 
+def value(metavar: str, what: str, *names: str) -> Any:
+    """Return an option with a value: how the help calls the value, and what it is."""
+    return typer.Option(*names, metavar=metavar, help=what)
+
+
 def _check_seed(seed: int | None) -> int | None:
     check_seed(seed)
     return seed
@@ -32,23 +37,22 @@ def _check_seed(seed: int | None) -> int | None:
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model; `bayesanno models` lists them.")]
 DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
+    list[str] | None, value("FIELD=VALUE", "Set a field of the model; tuples are written 0.5:0.5.", "--set")
 ]
 FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")]
-OutFolder = Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")]
-OutTable = Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Where to write the table.")]
+OutFolder = Annotated[Path, value("DIR", "The folder to write; it must not exist yet.")]
+OutTable = Annotated[Path | None, value("FILE.csv", "Where to write the table.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
-Dimension = Annotated[str | None, typer.Option(metavar="NAME", help="Which dimension, of several.")]
+Dimension = Annotated[str | None, value("NAME", "Which dimension, of several.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
+Coverage = Annotated[float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")]
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
 Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]
 Chains = Annotated[int, typer.Option(help="Number of chains.")]
 UnsureLabels = Annotated[
     list[str] | None,
-    typer.Option(
-        "--unsure", metavar="LABEL", help='A label that is an answer but no class, such as "unsure"; may be repeated.'
-    ),
+    value("LABEL", 'A label that is an answer but no class, such as "unsure"; may be repeated.', "--unsure"),
 ]
 
 
@@ -58,7 +62,7 @@ def name_one_of(names: Sequence[str]) -> str:
 
 
 def _column(what: str, *names: str) -> Any:
-    return Annotated[str | None, typer.Option(*names, metavar="COL", help=what)]
+    return Annotated[str | None, value("COL", what, *names)]
 
 
 def _flag(name: str, what: str) -> Any:
@@ -66,7 +70,7 @@ def _flag(name: str, what: str) -> Any:
 
 
 def _file(what: str) -> Any:
-    return Annotated[Path | None, typer.Option(metavar="FILE", help=what)]
+    return Annotated[Path | None, value("FILE", what)]
 
 
 LABEL_NAMES = ("--label", "--question")  # the second is the word of tools
@@ -78,16 +82,11 @@ DATA_OPTIONS: dict[str, Any] = {
     "annotator": _column('The annotator column, or field; also a template, "{model}/{prompt}".'),
     "label": Annotated[
         list[str] | None,
-        typer.Option(
-            *LABEL_NAMES, metavar="COL", help="The label column, or question; one for each dimension if several."
-        ),
+        value("COL", "The label column, or question; one for each dimension if several.", *LABEL_NAMES),
     ],
     "labels": Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="All possible labels, used or not, in order; with several dimensions NAME=A,B,... for each.",
-        ),
+        value("A,B,...", "All possible labels, used or not, in order; with several dimensions NAME=A,B,... for each."),
     ],
     "unsure": UnsureLabels,
     "drop_unsure": Annotated[bool, typer.Option("--drop-unsure", help="Leave out the answers that --unsure names.")],
@@ -98,25 +97,14 @@ DATA_OPTIONS: dict[str, Any] = {
     "predictions": _flag("predictions", "Of an export: answers of models are answers too, each model an annotator."),
     "multi_label": _flag("multi-label", "A yes or no to each label, where an answer may have several."),
     "drop_rejected": _flag("drop-rejected", "Of an export: leave out the answers that were rejected."),
-    "split": Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help='What separates several labels, or annotators, in one cell, as "|".'),
-    ],
-    "missing": Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Answers that stand for a missing one, as NA,-1.")
-    ],
-    "columns": Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="The annotators' columns of a wide table; others are left out."),
-    ],
+    "split": Annotated[str | None, value("TEXT", 'What separates several labels, or annotators, in one cell, as "|".')],
+    "missing": Annotated[str | None, value("A,B,...", "Answers that stand for a missing one, as NA,-1.")],
+    "columns": Annotated[str | None, value("A,B,...", "The annotators' columns of a wide table; others are left out.")],
     "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
     "transpose": _flag("transpose", "A row of a table is an annotator, a column an item."),
-    "encoding": Annotated[
-        str | None, typer.Option(metavar="NAME", help="The encoding of a text file, as latin-1; by default UTF-8.")
-    ],
+    "encoding": Annotated[str | None, value("NAME", "The encoding of a text file, as latin-1; by default UTF-8.")],
     "positive": Annotated[
-        str | None,
-        typer.Option(metavar="LABEL", help="The positive label; all others are negative (models of two labels)."),
+        str | None, value("LABEL", "The positive label; all others are negative (models of two labels).")
     ],
     "successes": _column("The column of positive answers (counts)."),
     "trials": _column("The column of all answers (counts)."),
@@ -156,8 +144,8 @@ class DataOptions(ReadOptions):
         The reasons may name the {option} and the {model}.
         """
         for option, reason in reasons.items():
-            value = getattr(self, option.removeprefix("--").replace("-", "_"))
-            if value not in (None, (), False, "auto", "long"):
+            name = option.removeprefix("--").replace("-", "_")
+            if self.gives(name) and getattr(self, name) != "long":
                 raise DataError(reason.format(option=option, model=model))
 
 

@@ -13,10 +13,9 @@ import typer
 import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.ask import PerAnnotator, read_annotators
-from bayesanno.cli.files import check_out, show_table, write_if_asked
+from bayesanno.cli.files import check_out, show_status, show_table, write_if_asked
 from bayesanno.ground.errors import DataError, DataFileError, ModelError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.running import status
 from bayesanno.ground.validate import check_share
 from bayesanno.modeling.registry import model_class
 from bayesanno.planning.before import SIMULATIONS, find_usual_method
@@ -37,9 +36,9 @@ def plan(
     sure: Annotated[float, typer.Option(help="From which probability on a label is sure.")] = 0.95,
     annotators: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE|N",
-            help="By DIR, who can be asked: a column annotator and, if they differ, answers (the most of each) and "
+        opt.value(
+            "FILE|N",
+            "By DIR, who can be asked: a column annotator and, if they differ, answers (the most of each) and "
             "cost (of one). By MODEL, how many there are.",
         ),
     ] = None,
@@ -50,19 +49,16 @@ def plan(
         ),
     ] = None,
     per_annotator: PerAnnotator = None,
-    items: Annotated[int | None, typer.Option(metavar="N", help="By MODEL: how many items.")] = None,
-    per_item: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="By MODEL: answers per item; by default 1,2,3,5,8.")
-    ] = None,
+    items: Annotated[int | None, opt.value("N", "By MODEL: how many items.")] = None,
+    per_item: Annotated[str | None, opt.value("A,B,...", "By MODEL: answers per item; by default 1,2,3,5,8.")] = None,
     labels: Annotated[
-        str | None,
-        typer.Option(metavar="K|A,B,...", help="By MODEL: number of labels, or names; by default 2, or as --like has."),
+        str | None, opt.value("K|A,B,...", "By MODEL: number of labels, or names; by default 2, or as --like has.")
     ] = None,
     like: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="By MODEL: a fit whose annotators are like the new ones, who are drawn from its population, or "
+        opt.value(
+            "DIR",
+            "By MODEL: a fit whose annotators are like the new ones, who are drawn from its population, or "
             "else from them; by default parameters are drawn from the prior of MODEL.",
         ),
     ] = None,
@@ -70,9 +66,7 @@ def plan(
     method: Annotated[
         str | None, typer.Option(help="By MODEL: how simulated answers are fitted; by default vb, or else nuts.")
     ] = None,
-    simulations: Annotated[
-        int | None, typer.Option(metavar="N", help="By MODEL: how many; by default 30, by nuts 10.")
-    ] = None,
+    simulations: Annotated[int | None, opt.value("N", "By MODEL: how many; by default 30, by nuts 10.")] = None,
     workers: Annotated[
         int | None, typer.Option(help="By MODEL: fits in parallel; by default as many as there are cores, by vb 1.")
     ] = None,
@@ -92,11 +86,11 @@ def plan(
     of_fit = {"--allocation": allocation, "--per-annotator": per_annotator}
     of_model = {"--items": items, "--per-item": per_item, "--labels": labels, "--like": like, "--set": settings}
     of_model |= {"--method": method, "--simulations": simulations, "--workers": workers}
-    if _is_fit(what):
+    if Path(what).is_file() or Path(what, "posterior.nc").is_file():
         _refuse(of_model, f"is for planning by a model before there are data, and {what} is a fit")
         who = read_annotators(None if annotators is None else Path(annotators), per_annotator)
         fit = ba.load(what)
-        with status("simulating futures", show=sys.stderr.isatty()):
+        with show_status("simulating futures"):
             table = ba.expected_progress(fit, allocation=allocation or "evenly", **aim | who)  # type: ignore[arg-type]
         has_costs, more = "costs" in who, " more"
     else:
@@ -117,11 +111,6 @@ def plan(
     if target is not None:
         typer.echo(_describe_needed(table, target, measure, more, with_cost=has_costs))
     write_if_asked(table, out)
-
-
-def _is_fit(what: str) -> bool:
-    path = Path(what)
-    return path.is_file() or (path / "posterior.nc").is_file()
 
 
 def _find_model(what: str, settings: list[str] | None) -> Any:

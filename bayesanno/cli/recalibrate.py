@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import bayesanno as ba
 from bayesanno.analysis.labels import check_coverage
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import finish_fit, new_folder, write_fit
+from bayesanno.cli.files import finish_fit, new_folder, show_status, write_fit
 from bayesanno.fits.view import view_of
-from bayesanno.ground.running import status
 
 
 def recalibrate(
@@ -22,14 +18,10 @@ def recalibrate(
     out: opt.OutFolder,
     gold: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="True labels of some items (item,gold); by default the gold of the fit's own data."
-        ),
+        opt.value("FILE", "True labels of some items (item,gold); by default the gold of the fit's own data."),
     ] = None,
-    coverage: Annotated[
-        float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
-    ] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")] = True,
+    coverage: opt.Coverage = None,
+    report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Recalibrate the labels of the fit in DIR by the true labels of a few items; write the files of a fit to --out.
@@ -41,7 +33,7 @@ def recalibrate(
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as unfinished:
         fit = ba.load(folder)
-        with status("recalibrating", show=sys.stderr.isatty()):
+        with show_status("recalibrating"):
             view = view_of(ba.recalibrate(fit, gold))
         run = write_fit(view, unfinished, coverage=coverage, began=begin)
     finish_fit(view, run, out, report=report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,16 +9,13 @@ import typer
 
 import bayesanno as ba
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out
+from bayesanno.cli.files import check_out, show_status
 from bayesanno.ground.errors import DataFileError
-from bayesanno.ground.running import status
 
 
 def report(
     folder: opt.FitFolder,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Where to write it; by default DIR/report.html.")
-    ] = None,
+    out: Annotated[Path | None, opt.value("FILE.html", "Where to write it; by default DIR/report.html.")] = None,
     checks: Annotated[
         bool,
         typer.Option(
@@ -36,6 +32,6 @@ def report(
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
     fit = ba.load(folder)
-    with status("writing the report", show=sys.stderr.isatty()):
+    with show_status("writing the report"):
         ba.write_report(fit, path, checks=checks, random_seed=seed)
     typer.echo(path)

@@ -38,9 +38,7 @@ def sensitivity(
     out: opt.OutFolder,
     grid: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FIELD=V1,V2,...", help="Fit again with these values, in all combinations; tuples are 0.5:0.5."
-        ),
+        opt.value("FIELD=V1,V2,...", "Fit again with these values, in all combinations; tuples are 0.5:0.5."),
     ] = None,
     settings: opt.Settings = None,
     draws: opt.Draws = NUTSSettings.draws,
@@ -48,7 +46,7 @@ def sensitivity(
     chains: opt.Chains = NUTSSettings.chains,
     workers: Annotated[int, typer.Option(help="Fits in parallel; 0 for as many as there are cores.")] = 0,
     resume: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep finished fits here, and continue from them (with --seed).")
+        Path | None, opt.value("DIR", "Keep finished fits here, and continue from them (with --seed).")
     ] = None,
     seed: opt.Seed = None,
     *,

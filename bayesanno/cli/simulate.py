@@ -17,18 +17,14 @@ from bayesanno.ground.validate import known_seed
 
 def simulate(
     model: opt.ModelName,
-    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The answers; FILE.json has the true parameters.")],
+    out: Annotated[Path, opt.value("FILE.csv", "The answers; FILE.json has the true parameters.")],
     items: Annotated[int, typer.Option(help="Number of items.")] = 300,
     annotators: Annotated[int, typer.Option(help="Number of annotators; counts have none.")] = 20,
-    per_item: Annotated[
-        str, typer.Option(metavar="N|N-M", help="Annotations per item, by different annotators.")
-    ] = "5",
-    labels: Annotated[
-        str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names; counts have none.")
-    ] = "3",
+    per_item: Annotated[str, opt.value("N|N-M", "Annotations per item, by different annotators.")] = "5",
+    labels: Annotated[str, opt.value("K|A,B,...", "Number of labels, or their names; counts have none.")] = "3",
     unsure: opt.UnsureLabels = None,
     dimensions: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Names of the dimensions, for models of several.")
+        str, opt.value("A,B,...", "Names of the dimensions, for models of several.")
     ] = "first,second",
     seed: opt.Seed = None,
     settings: opt.Settings = None,

@@ -12,11 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
-from bayesanno.io.alike import warn_of_alike, warn_of_scale, warn_of_strange_gold
-from bayesanno.io.columns import make_annotations, read_known
-from bayesanno.io.formats.format import Format
+from bayesanno.io.columns import Format, make_annotations, read_known
 from bayesanno.io.formats.transposed import transpose
-from bayesanno.io.missing import warn_of_missing_codes
+from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_scale, warn_of_strange_gold
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import Source, open_source

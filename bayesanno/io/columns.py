@@ -18,7 +18,8 @@ from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import find_several
-from bayesanno.io.missing import explain_code
+from bayesanno.io.names import explain_code
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_table
 from bayesanno.io.text_table import ALIASES, TextTable
 
@@ -39,6 +40,26 @@ class NamedAnswers:
     gold: dict[str, str]
     read_as: str = ""  # in words, the columns that were read
     categories: tuple[str, ...] = ()  # labels in an order that the table has
+
+
+@dataclass(frozen=True)
+class Format:
+    """A shape that tables of annotations have.
+
+    Parameters
+    ----------
+    name : str
+        As `read_annotations(format=...)` and `--format` take it.
+    looks_like : callable
+        (table, options) -> whether the names of the columns fit, asked in the order of the registry if no format was
+        named. Raises a DataError about a table that fits no format.
+    read : callable
+        (table, options) -> what the rows say. Raises a DataError if it says nothing that fits together.
+    """
+
+    name: str
+    looks_like: Callable[[TextTable, ReadOptions], bool]
+    read: Callable[[TextTable, ReadOptions], NamedAnswers]
 
 
 def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:

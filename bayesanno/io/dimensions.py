@@ -9,10 +9,9 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
-from bayesanno.io.missing import warn_of_missing_codes
+from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_strange_gold
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.sources import Source, open_source
 from bayesanno.io.text_table import TextTable

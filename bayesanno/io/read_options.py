@@ -110,6 +110,10 @@ class ReadOptions:
                 "drop_unsure=True leaves out answers that are no class: say with unsure=... which these are"
             )
 
+    def gives(self, *options: str) -> bool:
+        """Return whether any of these options is not as it is by default."""
+        return any(getattr(self, option) != getattr(type(self), option) for option in options)
+
     @property
     def roles(self) -> dict[str, str | None]:
         """The columns of a table with one label column, by role; None where a column is known by its name."""

@@ -19,9 +19,8 @@ from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, name_error
 from bayesanno.io.datasets import load_named
-from bayesanno.io.exports.answers import tabulate
-from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
+from bayesanno.io.exports.answers import Export, tabulate
+from bayesanno.io.exports.document import Document, plain
 from bayesanno.io.exports.records import FIELD, Value
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import ReadOptions
@@ -32,9 +31,8 @@ from bayesanno.io.text_table import TextTable, table_from_rows, table_from_text
 type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
 STANDARD_INPUT = "-"
-_OF_TABLES = {"columns": (), "no_header": False, "transpose": False}
-_OF_EXPORTS = {"predictions": False, "multi_label": False, "drop_rejected": False}
-_OF_MANY = {**_OF_EXPORTS, "item": None, "annotator": None, "gold": None}
+_OF_TABLES = ("columns", "no_header", "transpose")
+_OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 PARQUET_MAGIC = b"PAR1"
 _JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes that tell a file of JSON
@@ -110,7 +108,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
             raise DataError(
                 f"cannot read annotations from {type(source).__name__}: choose one of its parts, {listed(list(source))}"
             )
-        return Document.from_object(source, "the dict")
+        return Document.from_object(Value("the dict", plain(source)), "the dict")
     if not isinstance(source, str | os.PathLike):
         return Document.from_frame(as_frame(source), "the DataFrame")
     if source == STANDARD_INPUT:
@@ -270,9 +268,9 @@ def _instead(document: Document, found: Export | None) -> str:
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:
     """Raise a DataError if an option is given that the export, or a plain table, has no use for."""
-    asked = {**_OF_EXPORTS, "split": None} if export is None else {**_OF_MANY, **_OF_TABLES}
-    for option, unset in asked.items():
-        if getattr(options, option) != unset and not (export and option in export.uses):
+    useless = ("split",) if export is None else ("item", "annotator", "gold", *_OF_TABLES)
+    for option in (*_OF_EXPORTS, *useless):
+        if options.gives(option) and not (export and option in export.uses):
             users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"
             raise DataError(

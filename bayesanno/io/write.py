@@ -190,23 +190,22 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     DataFileError
         If the file cannot be written.
     """
-    path = _text_path(path)
-    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    path, separator = _text_file(path)
     write_text(path, table.to_csv(index=False, sep=separator, lineterminator="\n"))
 
 
-def _text_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a table of text, or raise a DataError if its name is one of another kind of table."""
+def _text_file(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return the path and the separator of a table of text, unless its name is one of another kind of table."""
     path = Path(path)
-    if path.suffix.lower() in (".parquet", ".pq"):
+    kind = path.suffix.lower()
+    if kind in (".parquet", ".pq"):
         raise DataError(f"{path} would not be Parquet but text: give a name in .csv or .tsv")
-    return path
+    return path, "\t" if kind == ".tsv" else ","
 
 
 def _save(path: str | os.PathLike[str], rows: Iterable[Sequence[str]]) -> None:
     """Write rows of cells, the header first, whole or not at all."""
-    path = _text_path(path)
-    separator, quoted = "\t" if path.suffix.lower() == ".tsv" else ",", cache(_quote)
+    (path, separator), quoted = _text_file(path), cache(_quote)
     lines = [separator.join(map(quoted, row)) + "\n" for row in rows]
     if separator == "\t" and any('"' in line for line in lines) and '"' not in lines[0]:
         lines[0] = '"' + lines[0].strip().replace("\t", '"\t"') + '"\n'  # quotes between tabs could be text without it

@@ -39,11 +39,8 @@ class Text(PageBlock):
     text: str
 
 
-@dataclass(frozen=True)
-class Heading(PageBlock):
+class Heading(Text):
     """A heading within a section."""
-
-    text: str
 
 
 @dataclass(frozen=True)

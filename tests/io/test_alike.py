@@ -7,7 +7,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import NamesWarning
-from bayesanno.io.alike import find_alike
+from bayesanno.io.names import find_alike
 
 ROWS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]
 

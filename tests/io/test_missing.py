@@ -5,7 +5,7 @@ import pytest
 
 from bayesanno.agreement.coefficients import agreement_table
 from bayesanno.ground.errors import DataError, NamesWarning
-from bayesanno.io.missing import find_missing_codes
+from bayesanno.io.names import find_missing_codes
 
 MISSING = "item,a,b,c\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,no\n4,NA,NA,yes\n"
 

@@ -5,7 +5,7 @@ import pandas as pd
 from bayesanno import read_annotations
 from bayesanno.ground.errors import DataError
 from bayesanno.io import annotations, read_options, registry
-from bayesanno.io.formats.format import Format
+from bayesanno.io.columns import Format
 from bayesanno.io.formats.long import find_long_columns, read_rows
 
 NAMED = {"item": "sentence", "annotator": "by", "label": "says"}

@@ -41,7 +41,7 @@ from bayesanno.inference.dask.parts import (
 )
 from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
-from bayesanno.io.alike import warn_of_alike
+from bayesanno.io.names import warn_of_alike
 from bayesanno.io.partitioned import (
     coded_types,
     encode,

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.cells import split_cell, unpack
-from bayesanno.io.exports.answers import Answer, mention_item
+from bayesanno.io.exports.answers import Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable, header_only

@@ -1,20 +1,20 @@
-"""From the answers of an export to a long table, which is read as every other.
+"""What an export is, and how its answers become a long table, which is read as every other.
 
 The invariant: one row is one answer, and its place is that in the export; a question is chosen, never guessed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.cells import split_cell
+from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
-from bayesanno.io.missing import warn_of_missing_codes
+from bayesanno.io.names import warn_of_alike, warn_of_missing_codes
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -37,6 +37,35 @@ class Answer(NamedTuple):
     question: str
     labels: tuple[str, ...] | None
     known: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """What a tool gives its users to take away.
+
+    Parameters
+    ----------
+    name : str
+        As `read_annotations(format=...)` and `--format` take it.
+    form : str
+        What it looks like, in words.
+    looks_like : callable
+        (document, options) -> whether it is one, judged by its first record.
+    read : callable
+        (document, options) -> its answers, those that are missing included, so that all items and annotators are named.
+        Raises a DataError with the place of what it cannot read.
+    uses : frozenset of str
+        The options of reading that it has a use for, beyond those of every table.
+    of_tables : bool
+        Whether it is one of tables, not of JSON.
+    """
+
+    name: str
+    form: str
+    looks_like: Callable[[Document, ReadOptions], bool]
+    read: Callable[[Document, ReadOptions], Iterator[Answer]]
+    uses: frozenset[str]
+    of_tables: bool = False
 
 
 def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]:

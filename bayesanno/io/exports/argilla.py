@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
-from bayesanno.io.exports.answers import OF_SPANS, Answer, mention_item
+from bayesanno.io.exports.answers import OF_SPANS, Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 

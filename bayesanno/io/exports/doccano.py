@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import OF_SPANS, Answer, mention_item
+from bayesanno.io.exports.answers import OF_SPANS, Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES

@@ -75,11 +75,11 @@ class Document:
             return cls(name=name, kind="records", records=lambda: _read_list(text, start, name))
         value, end = _decode_value(text, start, name)
         if _skip(text, end) == len(text):
-            return cls._from_whole(Value(f"{name}, line {_line(text, start)}", value), name)
+            return cls.from_object(Value(f"{name}, line {_line(text, start)}", value), name)
         return cls(name=name, kind="records", records=lambda: _read_lines(text, name))
 
     @classmethod
-    def _from_whole(cls, whole: Value, name: str) -> Self:
+    def from_object(cls, whole: Value, name: str) -> Self:
         """Return the document of one object, which may hold the records by their names, or lists by column."""
         return cls(name=name, kind="records", records=lambda: _read_whole(whole, name))
 
@@ -117,11 +117,6 @@ class Document:
             kind="records",
             records=lambda: (Value(f"{name}, [{position}]", plain(value)) for position, value in enumerate(values)),
         )
-
-    @classmethod
-    def from_object(cls, value: Mapping[str, Any], name: str) -> Self:
-        """Return the document of one object in memory."""
-        return cls._from_whole(Value(name, plain(value)), name)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str) -> Self:

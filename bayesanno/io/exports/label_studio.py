@@ -14,9 +14,8 @@ from typing import Any
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.cells import unpack
-from bayesanno.io.exports.answers import GOLD, Answer, mention_item
+from bayesanno.io.exports.answers import GOLD, Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 
@@ -124,12 +123,9 @@ def _read_result(
             raise DataError(f"{value.whole_place}: there is no {_ANSWER_IN[kind]!r} in it, where the answer would be")
         said = value.get(_ANSWER_IN[kind])
         if kind == "taxonomy":
-            said = said._replace(given=[_join_path(path) for path in said.elements()])
+            paths = ([name.as_text() for name in path.elements()] for path in said.elements())
+            said = said._replace(given=["/".join(path) for path in paths])
         yield Answer(here, item, annotator, question, said._replace(name="").as_labels())
-
-
-def _join_path(path: Value) -> str:
-    return "/".join(name.as_text() for name in path.elements())
 
 
 def _name_annotator(annotation: Value) -> str:

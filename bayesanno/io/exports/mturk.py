@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, mention_item, name_as_asked
+from bayesanno.io.exports.answers import Answer, Export, mention_item, name_as_asked
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value, is_rejected
 from bayesanno.io.read_options import ReadOptions
 
@@ -24,7 +23,11 @@ _CHECKED = ("true", "false", "", None, True, False)
 def looks_like_mturk(document: Document, _: ReadOptions) -> bool:
     """Return whether there are columns of a HIT, a worker and an answer."""
     header = document.first
-    return document.kind == "table" and {_ITEM, _ANNOTATOR} <= header.keys() and any(map(_is_answer, header))
+    return (
+        document.kind == "table"
+        and {_ITEM, _ANNOTATOR} <= header.keys()
+        and any(name.startswith(_ANSWER) for name in header)
+    )
 
 
 def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
@@ -43,13 +46,9 @@ def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
             yield Answer(row.place, item, annotator, asked, _choices(value).as_labels() if is_read else None)
 
 
-def _is_answer(name: str) -> bool:
-    return name.startswith(_ANSWER)
-
-
 def _find_boxes(document: Document) -> frozenset[str]:
     """Return the columns of check boxes: `Answer.<question>.<label>`, with nothing but true and false in them."""
-    maybe = {name for name in document.first if _is_answer(name) and "." in name.removeprefix(_ANSWER)}
+    maybe = {name for name in document.first if name.startswith(_ANSWER) and "." in name.removeprefix(_ANSWER)}
     used = set()
     for row in document.records() if maybe else ():
         maybe = {name for name in maybe if row.given[name] in _CHECKED}
@@ -70,7 +69,7 @@ def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]
         elif name in boxes:
             group, _, label = question.rpartition(".")
             checked.setdefault(group, {})[label] = cell.given in ("true", True)
-        elif _is_answer(name):
+        elif name.startswith(_ANSWER):
             yield question, cell._replace(name=question)
     for group, labels in checked.items():
         yield group, Value(row.place, labels, group)

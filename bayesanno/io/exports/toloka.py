@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.answers import CONTROL, Answer, mention_item, name_as_asked
+from bayesanno.io.exports.answers import CONTROL, Answer, Export, mention_item, name_as_asked
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import is_rejected
 from bayesanno.io.read_options import ReadOptions
 

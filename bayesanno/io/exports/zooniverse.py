@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, mention_item
+from bayesanno.io.exports.answers import Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 

@@ -15,10 +15,10 @@ import numpy as np
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import listed
-from bayesanno.io.alike import fold
 from bayesanno.io.columns import filled
 from bayesanno.io.exports.answers import OF_SPANS
-from bayesanno.io.missing import find_missing_codes
+from bayesanno.io.names import find_missing_codes, fold
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES, TextTable, strip_id
 
 _ENOUGH = 20  # answers from which it shows whether they are ever repeated
@@ -40,32 +40,23 @@ LOOKED_FOR = (
 
 
 def find_layout(
-    table: TextTable,
-    item: int | None,
-    candidates: Sequence[int],
-    *,
-    gold: int | None = None,
-    no_class: Collection[str] = (),
-    labels: Collection[str] = (),
-    has_header: bool = True,
+    table: TextTable, options: ReadOptions, item: int | None, candidates: Sequence[int], gold: int | None
 ) -> tuple[int | None, list[int]]:
     """Return the column of the item, where there is one, and those of annotators, judged by the values of columns.
 
     Parameters
     ----------
     table : TextTable
+    options : ReadOptions
+        They say which answers do not count, as they stand for a missing one or are no class; which labels are declared,
+        if any are, so that an annotator's column has these; and whether columns have names, and not numbers, which say
+        nothing of what the table is.
     item : int or None
         The column that names the items, where it is known.
     candidates : sequence of int
         The columns that may be annotators.
-    gold : int, optional
+    gold : int or None
         The column of known labels, which annotators' columns share values with.
-    no_class : collection of str
-        Answers that stand for a missing one, or are no class: they do not count.
-    labels : collection of str
-        The labels that are declared, if any are: an annotator's column has these.
-    has_header : bool
-        Whether columns have names; otherwise they have numbers, which say nothing of what the table is.
 
     Raises
     ------
@@ -79,16 +70,18 @@ def find_layout(
     """
     agreed = [column for column in candidates if _AGREED.fullmatch(table.header[column].casefold())]
     rest = [column for column in candidates if column not in agreed]
-    problem = _explain_other(table, item, rest) if has_header else None
+    problem = None if options.no_header else _explain_other(table, item, rest)
     if problem is not None:
         raise DataError(f"{table.name}: {problem}")
+    labels = options.labels or ()
     ids = [column for column in rest if _names_items(table, column)] if item is None or not labels else []
     rest = [column for column in rest if column not in ids]
     item = ids[0] if item is None and ids else item
     if item is not None and len(candidates) == 1 and not is_of_text(table.columns[candidates[0]]):
         return item, list(candidates)  # one annotator, who has nobody to share values with
     values = {column: set(table.columns[column]) - {""} for column in rest}
-    no_class = {*no_class, *find_missing_codes(set().union(*values.values()))}.difference(labels)
+    codes = find_missing_codes(set().union(*values.values()))
+    no_class = {*options.missing, *options.unsure, *codes}.difference(labels)
     empty = [column for column in rest if values[column] <= no_class]
     rest = [column for column in rest if column not in empty]
     if labels:

@@ -12,8 +12,7 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
-from bayesanno.io.formats.format import Format
+from bayesanno.io.columns import Format, NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.formats.layout import find_flags
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable

@@ -15,9 +15,8 @@ import numpy as np
 from bayesanno.data.labelled import ANYONE
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.columns import MOST_ROWS, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
+from bayesanno.io.columns import MOST_ROWS, Format, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.exports.records import FIELD
-from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.layout import find_layout, is_distinct
 from bayesanno.io.formats.long import ROLES, read_rows
 from bayesanno.io.read_options import ReadOptions
@@ -53,15 +52,7 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         parts = [at for at, name in enumerate(table.header) if name in FIELD.findall(options.item or "")]
         answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column, *parts))
     if options.format == "auto" and not options.columns and count_column is None:
-        item_column, answer_columns = find_layout(
-            table,
-            item_column,
-            answer_columns,
-            gold=gold_column,
-            no_class=(*options.missing, *options.unsure),
-            labels=options.labels or (),
-            has_header=not options.no_header,
-        )
+        item_column, answer_columns = find_layout(table, options, item_column, answer_columns, gold_column)
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
     answered = np.stack([filled(table.columns[column]) for column in answer_columns], axis=1)  # (row, annotator)
     said = answered.any(axis=1)  # (row,)
@@ -78,18 +69,17 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     elif count_column is not None:
         rows = expand_rows(table, count_column, ~filled(table.columns[count_column]) & ~said)
     kept: list[int] = rows.tolist()
-    names = map(str, range(1, rows.size + 1))
+    names = list(map(str, range(1, rows.size + 1)))
     if item_column is not None:
-        names = map(table.columns[item_column].__getitem__, kept)
+        names = [table.columns[item_column][row] for row in kept]
     mentioned = answered[rows]  # (item row, annotator): an item and an annotator without answers are mentioned once
     mentioned[:1] = True
     mentioned[~mentioned.any(axis=1), 0] = True
     cells = [(at, answer_columns[number]) for at, number in np.argwhere(mentioned).tolist()]
-    item_names = list(names)
     answers = _read_cells(
         table,
         [kept[at] for at, _ in cells],
-        [item_names[at] for at, _ in cells],
+        [names[at] for at, _ in cells],
         [table.header[column] for _, column in cells],
         [table.columns[column][kept[at]] for at, column in cells],
         gold,
@@ -173,11 +163,6 @@ def _find_answer_columns(table: TextTable, others: tuple[int | None, ...]) -> li
     return named
 
 
-def looks_grouped(table: TextTable, _: ReadOptions) -> bool:
-    """Return whether there is a column of counts."""
-    return bool(table.matching("count"))
-
-
 def read_grouped(table: TextTable, options: ReadOptions) -> NamedAnswers:
     """Read one row as `count` items.
 
@@ -219,6 +204,6 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     return replace(answers, read_as=read_as, categories=tuple(names))
 
 
-GROUPED = Format("grouped", looks_grouped, read_grouped)
+GROUPED = Format("grouped", lambda table, _: bool(table.matching("count")), read_grouped)
 VOTES = Format("votes", lambda *_: False, read_votes)
 WIDE = Format("wide", lambda *_: True, read_wide)

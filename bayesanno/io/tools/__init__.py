@@ -1,4 +1,1 @@
-"""Tools that take labels: a new one is a file here with a `Tool`, and a line in `bayesanno.io.registry`.
-
-`tasks` reads what a tool shows of each item.
-"""
+"""Tools that take labels: a new one is a file here with a `Tool`, and a line in `bayesanno.io.registry`."""

@@ -8,8 +8,7 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.tools.tasks import Record, Tasks
-from bayesanno.io.tools.tool import Labels, Tool, write_json
+from bayesanno.io.tools.tool import Labels, Record, Tasks, Tool, write_json
 
 KEPT = ("metadata", "vectors")
 OF_RECORD = ("id", "status", "_server_id", "inserted_at", "updated_at")

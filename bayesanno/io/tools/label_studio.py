@@ -8,8 +8,7 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.tools.tasks import Record, Tasks
-from bayesanno.io.tools.tool import Labels, Tool, write_json
+from bayesanno.io.tools.tool import Labels, Record, Tasks, Tool, write_json
 
 type Control = tuple[str, str, str]  # its name, what it labels, its type
 

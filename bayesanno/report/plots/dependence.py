@@ -83,12 +83,13 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
     """
     whole, pairs = table.iloc[0], table[table["level"] == "pair"]
     of_groups = table[(table["first"] != "") & (table["level"] != "pair")]
-    n = pd.unique(pairs[["first", "second"]].to_numpy().ravel()).size
+    n = len(list_names(pairs))
     by_group = bool(group_of) and n > MOST_DRAWN and len(of_groups) > 0
-    names = choose_rows(of_groups if by_group else pairs)
+    rows = of_groups if by_group else pairs
+    names = list_names(rows)[:MOST_DRAWN]
     if not names:
         raise DataError("no two annotators share enough items for a figure: lower least_items")
-    shown = to_matrix(of_groups if by_group else pairs, names)
+    shown = to_matrix(rows, names)
     part_of_row = np.array([0 if by_group else group_of.get(name, "") for name in names], dtype=object)
     order = order_rows(shown, pd.factorize(part_of_row)[0])
     shown, names, part_of_row = shown[np.ix_(order, order)], [names[row] for row in order], part_of_row[order]
@@ -107,13 +108,9 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
     axes.set(xlabel=what, ylabel=what)
     which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} that most surely do"
     worth = describe_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
-    style.write_title(axes, f"pairs that err together, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
+    by = "known labels" if whole["truth"] == "gold" else "the fit's own labels"
+    style.write_title(axes, f"pairs that err together, by {by}{which}\n{worth}", dimension)
     return figure
-
-
-def by_words(truth: str) -> str:
-    """Return what errors are measured by, in words."""
-    return "known labels" if truth == "gold" else "the fit's own labels"
 
 
 def describe_worth(whole: pd.Series) -> str:
@@ -124,9 +121,9 @@ def describe_worth(whole: pd.Series) -> str:
     return worth if np.isnan(whole["worth_low"]) else f"{worth} ({whole['worth_low']:.1f} to {whole['worth_high']:.1f})"
 
 
-def choose_rows(rows: pd.DataFrame) -> list[str]:
-    """Return the names of the first so many annotators, or groups, of rows in their order, from the top."""
-    return list(pd.unique(rows[["first", "second"]].to_numpy().ravel())[:MOST_DRAWN])
+def list_names(rows: pd.DataFrame) -> list[str]:
+    """Return the names of annotators, or groups, that are compared, in the order of the rows."""
+    return list(pd.unique(rows[["first", "second"]].to_numpy().ravel()))
 
 
 def to_matrix(rows: pd.DataFrame, names: list[str]) -> np.ndarray:

@@ -15,7 +15,7 @@ from bayesanno.inference.diagnosis.explain_misfit import (
     explain_misfit,
 )
 from bayesanno.inference.diagnosis.gold import Errors, count_errors, explain_errors
-from bayesanno.io.alike import explain_alike
+from bayesanno.io.names import explain_alike
 from bayesanno.report.blocks import Heading, PageBlock, Problems, Text, Verdict
 
 

@@ -1,16 +1,20 @@
-"""Names spelt in two ways, which count as two: "Yes" and "yes", 1 and 1.0; and true labels of another column."""
+"""Names that may not be meant as they are read: spelt in two ways, as "Yes" and "yes"; codes of missing answers, as NA.
+
+They count as labels, or as two names, unless somebody says otherwise; and a warning says so.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import NamesWarning, warn
 from bayesanno.ground.wording import counted, listed
 
+MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
 _MOST_CLASSES = 20  # labels that are numbers, up to which they are hardly points of a scale
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)")
@@ -21,7 +25,7 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
 
     Examples
     --------
-    >>> from bayesanno.io.alike import find_alike
+    >>> from bayesanno.io.names import find_alike
     >>> find_alike(["yes", "1", "Yes", "no", "1.0"])
     [('yes', 'Yes'), ('1', '1.0')]
     """
@@ -36,7 +40,7 @@ def fold(name: str) -> str | float:
 
     Examples
     --------
-    >>> from bayesanno.io.alike import fold
+    >>> from bayesanno.io.names import fold
     >>> fold("Yes "), fold("1.0"), fold("01")
     ('yes', 1.0, 1.0)
     """
@@ -79,7 +83,7 @@ def explain_alike(**names: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> from bayesanno.io.alike import explain_alike
+    >>> from bayesanno.io.names import explain_alike
     >>> explain_alike(labels=["yes", "Yes", "no"], annotators=["ada", "bo"])
     ["labels 'yes' and 'Yes' count as two: if they are one, spell it alike"]
     """
@@ -92,3 +96,44 @@ def explain_alike(**names: Iterable[str]) -> list[str]:
             more = f" (and {counted(others, 'other name')})" if others else ""
             said.append(f"{what} {first!r} and {second!r} count as two{more}: if they are one, spell it alike")
     return said
+
+
+def find_missing_codes(labels: Collection[str]) -> list[str]:
+    """Return the labels that may stand for a missing answer; -1 does not where other labels are negative, or 1 alone.
+
+    Examples
+    --------
+    >>> from bayesanno.io.names import find_missing_codes
+    >>> find_missing_codes(["yes", "no", "NA"]), find_missing_codes(["-1", "0", "1"]), find_missing_codes(["-1", "1"])
+    (['NA'], ['-1'], [])
+    """
+    found = [code for code in MISSING_CODES if code in labels]
+    others = read_numbers([label for label in labels if label not in found])
+    if "-1" in found and others is not None and (others.size == 0 or others.min() < 0 or others.tolist() == [1]):
+        found.remove("-1")
+    return found
+
+
+def warn_of_missing_codes(table: str, answers: Iterable[str], gold: Mapping[str, str]) -> None:
+    """Warn of answers and known labels that may stand for missing ones."""
+    count = Counter(answers)
+    found = find_missing_codes(count)
+    if found:
+        n, total = sum(count[code] for code in found), sum(count.values())
+        warn(
+            f"{table}: {listed(found)} may stand for missing answers, and count as labels ({n:,} of "
+            f"{counted(total, 'answer')}): if they are missing, say missing={','.join(found)!r}; if not, declare them "
+            "with labels=...",
+            NamesWarning,
+        )
+    known = [code for code in find_missing_codes({*gold.values(), *count}) if code not in found]
+    if known:
+        warn(
+            f"{table}: {listed(known)} may stand for missing known labels: if so, say missing={','.join(known)!r}",
+            NamesWarning,
+        )
+
+
+def explain_code(label: str) -> str:
+    """Return the advice on a label that is not declared, if it may stand for a missing answer."""
+    return f"; if it stands for a missing answer, say missing={label!r}" if label in MISSING_CODES else ""
