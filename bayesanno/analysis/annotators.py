@@ -63,10 +63,7 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 def _list_annotators(part: FitPart) -> pd.DataFrame:
     """Return who annotated how much, in the data's order."""
     return pd.DataFrame(
-        {
-            "annotator": pd.Series(list(part.data.annotators), dtype="str"),
-            "n_annotations": part.data.by_annotator,
-        }
+        {"annotator": pd.Series(list(part.data.annotators), dtype="str"), "n_annotations": part.data.by_annotator}
     )
 
 

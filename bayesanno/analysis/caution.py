@@ -8,6 +8,11 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.explain_modes import explain_chains
 
+REMEDIES = {
+    "chain": "use bayesanno.drop_chains(fit, ...), which does",
+    "draw": "take the whole fit, or fit again with draws=...",
+}
+
 
 def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:
     """Return a view of a fit; of one that a user hands in, with a warning if its chains are in several modes.
@@ -19,21 +24,13 @@ def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> F
     if isinstance(fit, FitView):
         return view
     sizes, before = view.posterior.sizes, view.diagnostics
-    n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
-    if before.get("n_chains") not in (None, n_chains):
-        fewer, remedy = (
-            f"{counted(n_chains, 'chain')}, and its labels and diagnostics are still those of {before['n_chains']}",
-            "use bayesanno.drop_chains(fit, ...), which does",
-        )
-    elif before.get("n_draws") not in (None, n_draws):
-        fewer, remedy = (
-            f"{counted(n_draws, 'draw')}, and its labels and diagnostics are still those of {before['n_draws']:,}",
-            "take the whole fit, or fit again with draws=...",
-        )
-    else:
-        for problem in explain_chains(before):
-            warn(problem, ConvergenceWarning)
-        return view
-    if not from_draws:
-        warn(f"this fit has {fewer}, since isel does not update them: {remedy}", ConvergenceWarning)
+    for what, now in (("chain", sizes["chain"]), ("draw", sizes["chain"] * sizes["draw"])):
+        then = before.get(f"n_{what}s")
+        if then not in (None, now):
+            if not from_draws:
+                still = f"its labels and diagnostics are still those of {then:,}, since isel does not update them"
+                warn(f"this fit has {counted(now, what)}, and {still}: {REMEDIES[what]}", ConvergenceWarning)
+            return view
+    for problem in explain_chains(before):
+        warn(problem, ConvergenceWarning)
     return view

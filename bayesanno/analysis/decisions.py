@@ -71,16 +71,14 @@ def decide_labels(
     costs, probability = read_costs(cost, part.states), part.posterior
     expected = probability.values @ costs.to_numpy()  # (item, decision)
     decisions = list(costs.columns)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "item": pd.Series([str(name) for name in probability["item"].values], dtype="str"),
             "label": pd.Series([decisions[code] for code in expected.argmin(axis=1)], dtype="str"),
             "expected_cost": expected.min(axis=1),
+            **{f"cost[{decision}]": expected[:, code] for code, decision in enumerate(decisions)},
         }
     )
-    for code, decision in enumerate(decisions):
-        table[f"cost[{decision}]"] = expected[:, code]
-    return table
 
 
 def read_costs(cost: pd.DataFrame | Mapping[str, Mapping[str, float]], states: Sequence[str]) -> pd.DataFrame:

@@ -143,7 +143,11 @@ def dependence_table(
     codes, names = code_groups(groups, part)
     residuals = find_residuals(view, part, probability)
     if not residuals.cells.shape[1]:
-        raise DataError(_explain_lack(by))
+        if by == "gold":
+            raise DataError(
+                'no item with a known true label was answered by two annotators: truth="posterior" takes all items'
+            )
+        raise DataError("no item was answered by two annotators, so errors cannot be compared")
     sharing = find_sharing(residuals.answered, codes, least=least_items, most=MOST_PAIRS)
     if sharing.n_enough > sharing.first.size and not isinstance(fit, FitView):
         warn(
@@ -196,13 +200,6 @@ def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.n
         raise DataError("no item has a known true label: read them with gold, or leave truth out for the posterior's")
     by: Truth = truth or ("gold" if gold.any() else "posterior")
     return (gold if by == "gold" else part.posterior.values), by
-
-
-def _explain_lack(by: Truth) -> str:
-    """Return the message for annotators who share no item."""
-    if by == "gold":
-        return 'no item with a known true label was answered by two annotators: truth="posterior" takes all items'
-    return "no item was answered by two annotators, so errors cannot be compared"
 
 
 def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[str]]:

@@ -1,6 +1,8 @@
-"""The population of annotators: the typical one, how much others differ, and how strongly they are pooled."""
+"""The population of annotators: the typical one, how much others differ, how they are pooled, and new ones from it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -51,11 +53,9 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         raise FitError(f"annotators are not drawn from a population in {view.model.name}: fit hierarchical_dawid_skene")
     require_draws(view, "the population of annotators")
     data = view.named_data
-    population = view.posterior["population"].transpose("chain", "draw", "true_class", "response")
-    spread = view.posterior["spread"].transpose("chain", "draw", "true_class")
-    ability_spread = view.posterior["ability_spread"].transpose("chain", "draw")
-    sampled = (population, spread, ability_spread)
-    draws = {str(one.name): one.values.reshape(-1, *one.shape[2:]) for one in sampled}
+    dims = ("chain", "draw", "true_class", "response")
+    sampled = view.posterior[["population", "spread", "ability_spread"]].transpose(*dims)
+    draws = {str(name): one.values.reshape(-1, *one.shape[2:]) for name, one in sampled.items()}
     rng = np.random.default_rng(SEED)
     drawn = view.model.draw_annotators(draws, NEW_ANNOTATORS_PER_DRAW, data.class_codes, rng)["confusion"]
     tails = (1 - HDI_PROB) / 2
@@ -66,8 +66,8 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
     row, column = np.divmod(np.arange(low.size), data.n_labels)
     names = {"true_class": np.array(data.classes, dtype=object)[row], "response": np.array(data.labels)[column]}
-    of_rates = {what: values[row, column] for what, values in describe_draws(population).items()}
-    of_spread = describe_draws(spread)
+    of_rates = {what: values[row, column] for what, values in describe_draws(sampled["population"]).items()}
+    of_spread = describe_draws(sampled["spread"])
     return pd.DataFrame(names, dtype="str").assign(
         **of_rates,
         annotators_lb=low[row, column],
@@ -75,3 +75,27 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         **{f"spread_{what}": of_spread[what][row] for what in ("mean", "hdi94_lb", "hdi94_ub")},
         pooling=pooling[row],
     )
+
+
+def add_new_annotators(
+    model: HasPopulation, data: Any, posterior: xr.Dataset, rng: np.random.Generator, *, copies: int = 1
+) -> xr.Dataset:
+    """Return each draw of a posterior so many times, with new annotators drawn from the population.
+
+    They are those of the data that come after the annotators of the posterior. What follows from parameters of
+    annotators is left out.
+    """
+    n_known = posterior.sizes["annotator"]
+    again = np.repeat(np.arange(posterior.sizes["draw"]), copies)
+    repeated = posterior.isel(draw=again).assign_coords(draw=np.arange(again.size))
+    ordered = {str(name): values.transpose("chain", "draw", ...) for name, values in repeated.data_vars.items()}
+    draws = {name: values.values.reshape(-1, *values.shape[2:]) for name, values in ordered.items()}
+    drawn = model.draw_annotators(draws, len(data.annotators) - n_known, data.class_codes, rng)
+    of_annotators = [name for name, values in ordered.items() if "annotator" in values.dims]
+    whole = {}
+    for name, values in drawn.items():
+        dims = tuple(ordered[name].dims)
+        added = values.reshape(*ordered[name].shape[:2], *values.shape[1:])
+        whole[name] = (dims, np.concatenate([ordered[name].values, added], axis=dims.index("annotator")))
+    kept = repeated.drop_vars([*of_annotators, "annotator"])
+    return kept.assign(whole).assign_coords(annotator=list(data.annotators))

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
-from bayesanno.analysis.new_annotators import add_new_annotators
+from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import adjust_new
 from bayesanno.fits.parts import recode, split_data
 from bayesanno.fits.view import FitView

@@ -327,16 +327,15 @@ def _describe(learnt: Recalibration, labels: Sequence[str]) -> pd.DataFrame:
 def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> list[str]:
     """Return in words what is to be known of a recalibration."""
     of, n = f" in {dimension}" if dimension else "", about["n_known"]
-    said = []
     if n < FEW:
-        said.append(
+        return [
             f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is uncertain, "
             f"between {about['temperature']['hdi94_lb']:.3g} and {about['temperature']['hdi94_ub']:.3g} (94%); give "
             f"{FEW} or more"
-        )
-    elif gained.mean() < ALMOST_NO_GAIN:
-        said.append(
+        ]
+    if gained.mean() < ALMOST_NO_GAIN:
+        return [
             f"the labels{of} carry {'no' if gained.mean() <= 0 else 'almost no'} information: their log score on known "
             f"items is {about['log_score']:.3f}, and that of the labels' frequencies {about['log_score_shares']:.3f}"
-        )
-    return said
+        ]
+    return []

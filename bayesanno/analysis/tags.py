@@ -105,13 +105,9 @@ def check_tags(model: AnnotationModel, data: object) -> tuple[list[str], list[in
 
 def _find_allowed(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return 0 for what may be, else minus infinity: a label first, (label,), and after another, (before, label)."""
-    first = np.array([0.0 if label[:2] != _INSIDE else -np.inf for label in labels])
-    after = np.tile(first, (len(labels), 1))
-    for row, before in enumerate(labels):
-        for column, label in enumerate(labels):
-            if label[:2] == _INSIDE and before in (label, _BEGIN + label[2:]):
-                after[row, column] = 0.0
-    return first, after
+    first = np.array([label[:2] != _INSIDE for label in labels])
+    after = first | [[before in (label, _BEGIN + label[2:]) for label in labels] for before in labels]
+    return np.where(first, 0.0, -np.inf), np.where(after, 0.0, -np.inf)
 
 
 def _decode(logs: np.ndarray, first: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -58,11 +58,7 @@ class WrittenLabels:
 
 
 def write_labels(
-    fit: xr.DataTree,
-    data: Any,
-    folder: str | os.PathLike[str],
-    *,
-    client: Client | None = None,
+    fit: xr.DataTree, data: Any, folder: str | os.PathLike[str], *, client: Client | None = None
 ) -> WrittenLabels:
     """Write the labels of items to a new folder of Parquet files, for fits in memory or on a cluster.
 

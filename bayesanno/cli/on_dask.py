@@ -83,15 +83,7 @@ def fit_on_dask(
     if source.startswith("@"):
         raise DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
     with connect(address) as client:
-        data = distribute_annotations(
-            source,
-            client,
-            item=options.item,
-            annotator=options.annotator,
-            label=options.roles["label"],
-            gold=options.gold,
-            labels=options.labels,
-        )
+        data = distribute_annotations(source, client, **options.roles, labels=options.labels)
         typer.echo(f"{model.name}: {data.describe()}", err=True)
         fitted = ba.fit(model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
         written = ba.write_labels(fitted, data, folder / "labels")

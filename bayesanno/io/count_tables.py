@@ -73,10 +73,7 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
     DataError
         As for `read_counts`.
     """
-    columns = {
-        "successes": table.need("successes", options.successes),
-        "trials": table.need("trials", options.trials),
-    }
+    columns = {role: table.need(role, getattr(options, role)) for role in ("successes", "trials")}
     item_column, count_column = table.find("item", options.item), table.find("count")
     check_distinct(table, {**columns, "item": item_column, "count": count_column})
     if item_column is not None and count_column is not None:
@@ -86,8 +83,7 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
         )
     used = [column for column in (*columns.values(), item_column, count_column) if column is not None]
     blank = ~np.any([filled(table.columns[column]) for column in used], axis=0)  # (row,)
-    positive = whole_numbers(table, columns["successes"], blank)
-    answered = whole_numbers(table, columns["trials"], blank)
+    positive, answered = (whole_numbers(table, column, blank) for column in columns.values())
     more = np.flatnonzero(positive > answered)
     if more.size:
         row = int(more[0])

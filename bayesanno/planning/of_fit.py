@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.new_annotators import add_new_annotators
+from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind

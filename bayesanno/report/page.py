@@ -99,5 +99,4 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
         ("model", "How good is the model?", check_model(view, checks=checks, random_seed=random_seed)),
         ("made", "How was it made?", describe_origin(view)),
     ]
-    sections = [Section(name, question, list(blocks)) for name, question, blocks in asked]
-    return [section for section in sections if section.blocks]
+    return [Section(name, question, found) for name, question, blocks in asked if (found := list(blocks))]

@@ -178,12 +178,9 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
         begin = names.index("id") + 1 if "id" in names else 0
         questions = names[begin : names.index("annotator") if "annotator" in names else None]
         for question in names if form == "CSV" else questions:
-            labels, is_read = None, not options.label or question in options.label
-            if is_read:
-                cell = row.get(question)
-                labels = cell._replace(
-                    given=_plain_value(unpack(cell.given) if form == "CSV" else cell.given)
-                ).as_labels()
+            cell, is_read = row.get(question), not options.label or question in options.label
+            given = unpack(cell.given) if form == "CSV" else cell.given
+            labels = cell._replace(given=_plain_value(given)).as_labels() if is_read else None
             if labels is not None or options.label:
                 yield Answer(row.place, item, annotator, question, labels)
 

@@ -60,14 +60,11 @@ def tabulate_answers(labels: Labels) -> dict[str, pd.DataFrame]:
     of_item = answers.groupby("item")["agrees"].agg(["mean", "size"]).reindex(labels.row)
     by_annotator = answers.groupby("annotator")
     of_label = answers.groupby(["annotator", "label"])["quality"].mean()
-    worst = (
-        of_label.sort_values(kind="stable").reset_index().drop_duplicates("annotator").set_index("annotator")["label"]
-    )
     stats = pd.DataFrame(
         {
             "annotator_quality": by_annotator["quality"].mean(),
             "agreement_with_consensus": by_annotator["agrees"].mean(),
-            "worst_class": worst,
+            "worst_class": of_label.unstack().idxmin(axis=1),
             "num_examples_labeled": by_annotator.size(),
         }
     )

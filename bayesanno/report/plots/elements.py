@@ -16,9 +16,7 @@ from bayesanno.ground.wording import listed, name_elements, nearest
 Elements = dict[str, tuple[str, int]]  # name -> its variable, and its place among the numbers of the variable
 
 
-def name_fits(
-    fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView],
-) -> dict[str, xr.DataTree | FitView]:
+def name_fits(fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView]) -> dict[str, xr.DataTree | FitView]:
     """Return fits by name, a single one under no name; raise a FitError if there is none."""
     named = cast("Any", {"": fits} if is_tree(fits) or not isinstance(fits, Mapping) else dict(fits))
     if not named:
