@@ -16,7 +16,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
-from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.analysis.parameters import HDI_PROB, describe_draws
 from bayesanno.analysis.recalibrated import each_posterior, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
@@ -24,7 +24,7 @@ from bayesanno.fits.parts import FitPart, log_label_posterior, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
-from bayesanno.ground.lazy import azs, pd, xr
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed, check_share
 from bayesanno.ground.wording import counted, listed
 from bayesanno.modeling.posterior import compile_formula
@@ -176,8 +176,8 @@ def _tabulate(
     ends = np.array([(one, one) for one in range(len(names))] + pairs)  # (row, 2)
     is_pair = ends[:, 0] != ends[:, 1]
     of_rows = np.where(is_pair[:, None], values[:, ends[:, 0]] - values[:, ends[:, 1]], values[:, ends[:, 0]])
-    dims = ("chain", "draw", "row", "quantity")  # of (sample, row, quantity)
-    interval = azs.hdi(xr.Dataset({"of": (dims, of_rows[None])}), prob=prob)["of"]
+    found = describe_draws(xr.DataArray(of_rows[None], dims=("chain", "draw", "row", "quantity")), prob)
+    found["sd"] = (of_rows - of_rows[0]).std(axis=0, ddof=1)  # 0 where all draws are equal
     above = ((of_rows > ROUNDED) + 0.5 * (np.abs(of_rows) <= ROUNDED)).mean(axis=0)
     n = np.where(is_pair[:, None], sizes[ends].sum(axis=1), sizes[ends[:, 0]])  # (row, 2)
     groups, each = np.array(names, dtype=object), len(labels)
@@ -187,17 +187,11 @@ def _tabulate(
         "quantity": ["share" if label else "grade" for label in labels] * len(ends),
         "label": [*labels] * len(ends),
     }
-    percent = f"{100 * prob:.6g}"
     return pd.DataFrame(column, dtype="str").assign(
-        **{
-            "mean": of_rows.mean(axis=0).ravel(),
-            "sd": (of_rows - of_rows[0]).std(axis=0, ddof=1).ravel(),  # 0 where all draws are equal
-            f"hdi{percent}_lb": interval.sel(ci_bound="lower").values.ravel(),
-            f"hdi{percent}_ub": interval.sel(ci_bound="upper").values.ravel(),
-            "p_above": np.where(is_pair[:, None], above, np.nan).ravel(),
-            "n_items": np.repeat(n[:, 0], each),
-            "n_known": np.repeat(n[:, 1], each),
-        }
+        **{what: values.ravel() for what, values in found.items()},
+        p_above=np.where(is_pair[:, None], above, np.nan).ravel(),
+        n_items=np.repeat(n[:, 0], each),
+        n_known=np.repeat(n[:, 1], each),
     )
 
 

@@ -85,8 +85,8 @@ def require_draws(view: FitView, what: str) -> None:
         )
 
 
-def describe_draws(draws: xr.DataArray) -> dict[str, np.ndarray]:
-    """Return mean, standard deviation and 94% interval of highest density, by the names of their columns.
+def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB) -> dict[str, np.ndarray]:
+    """Return mean, standard deviation and interval of highest density, by the names of their columns.
 
     Of a single draw, which is a point, the last three are nan.
 
@@ -94,17 +94,19 @@ def describe_draws(draws: xr.DataArray) -> dict[str, np.ndarray]:
     ----------
     draws : xarray.DataArray
         Dims (chain, draw, ...); the values returned have the other ones.
+    prob : float
+        The probability of the interval, which the names of its columns have as a percentage.
     """
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
         return {"mean": point} | {name: np.full(point.shape, np.nan) for name in UNKNOWN_OF_A_POINT}
 
-    interval = azs.hdi(draws.rename("of").to_dataset(), prob=HDI_PROB)["of"]
+    interval, percent = azs.hdi(draws.rename("of").to_dataset(), prob=prob)["of"], f"{100 * prob:.6g}"
     return {
         "mean": draws.mean(("chain", "draw")).values,
         "sd": draws.std(("chain", "draw"), ddof=1).values,
-        "hdi94_lb": interval.sel(ci_bound="lower").values,
-        "hdi94_ub": interval.sel(ci_bound="upper").values,
+        f"hdi{percent}_lb": interval.sel(ci_bound="lower").values,
+        f"hdi{percent}_ub": interval.sel(ci_bound="upper").values,
     }
 
 

@@ -68,42 +68,37 @@ class Residuals:
     ----------
     measures : tuple of sparse arrays, each of shape (row, cell)
         Residuals, their standard deviations, residuals without sign, and their variances, whose products are what
-        `Products` are sums of. A cell is an item if it is of one class, and has the square root of the probability of
-        that class as its weight.
+        `Products` are sums of; and what a model says that errors share, if it does: the sum of the products of these is
+        what it expects of that of residuals. A cell is an item if it is of one class, and has the square root of the
+        probability of that class as its weight.
     cells : sparse array, shape (cell, item)
         Which cells are of an item.
     answered : sparse array, shape (row, item)
         How many annotators answered.
-    shared : tuple of sparse arrays, each of shape (row, cell)
-        What a model says that errors share: the sum of their products is what it expects of that of residuals. None of
-        a model that takes errors to be independent.
     """
 
     measures: tuple[Any, ...]
     cells: Any
     answered: Any
-    shared: tuple[Any, ...] = ()
 
     def of_groups(self, members: Any) -> Residuals:
         """Return the sums over members, a sparse array (group, annotator)."""
-        measures, shared = (tuple(members @ each for each in of) for of in (self.measures, self.shared))
-        return Residuals(measures, self.cells, members @ self.answered, shared)
+        return Residuals(tuple(members @ each for each in self.measures), self.cells, members @ self.answered)
 
     def between(self, first: np.ndarray, second: np.ndarray) -> Iterator[Products]:
         """Yield the products of pairs of rows (pair,), a part of the pairs at a time."""
         for part in split_rows(first.size, self.cells.shape[1]):
             one, other = first[part], second[part]
-            yield self._less_shared([each[one].multiply(each[other]) for each in (*self.measures, *self.shared)])
+            yield self._less_shared([each[one].multiply(each[other]) for each in self.measures])
 
     def within(self, members: Any) -> Products:
         """Return the products of all pairs of annotators of a group, of each group; members (group, annotator)."""
-        sums = self.of_groups(members)
-        pairs = zip((*sums.measures, *sums.shared), (*self.measures, *self.shared), strict=True)
+        pairs = zip(self.of_groups(members).measures, self.measures, strict=True)
         return self._less_shared([(whole.multiply(whole) - members @ each.multiply(each)) / 2 for whole, each in pairs])
 
     def _less_shared(self, products: list[Any]) -> Products:
         """Return the products of each measure (row, item), of those of cells, those that are expected taken off."""
-        n = len(self.measures)
+        n = len(Products._fields)
         together, *others = (each @ self.cells for each in products[:n])
         for expected in products[n:]:
             together = together - expected @ self.cells
@@ -145,7 +140,7 @@ def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals
     every = np.arange(shape[1])
     cells = csr_array((np.ones(every.size), (every, every // n_classes)), shape=(every.size, items.size))
     shared = (csr_array((root * one[who, state], at), shape=shape) for one in share_errors(view))
-    return Residuals((error, scale, abs(error), variance), cells, answered[:, items], tuple(shared))
+    return Residuals((error, scale, abs(error), variance, *shared), cells, answered[:, items])
 
 
 def share_errors(view: FitView) -> list[np.ndarray]:
