@@ -44,17 +44,15 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     variables = {"competence": competence_name(view)}
     if view.model.has_severity:
         variables |= dict(zip(OF_GRADING, OF_GRADING, strict=True))
-    convergence = {name: convergence_of(view, name) for name in variables.values()}
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         data, table = part.data, _list_annotators(part)
         if data.unsure:
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
         for called, name in variables.items():
-            columns = describe_draws(part.select(view.posterior[name])) | {
-                what: part.select(convergence[name].sel(diagnostic=what)).values for what in DIAGNOSTICS
-            }
-            table = table.assign(**{f"{called}_{what}": values for what, values in columns.items()})
+            described = describe_draws(part.select(view.posterior[name]))
+            described |= dict(zip(DIAGNOSTICS, part.select(convergence_of(view, name)).values, strict=True))
+            table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
         return table
 
     return concat_parts(parts_of(view, need_items=False), tabulate)

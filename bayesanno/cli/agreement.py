@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -164,15 +165,13 @@ def describe(data: AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]
     return lines
 
 
-def _describe_coefficients(table: pd.DataFrame) -> list[str]:
+def _describe_coefficients(table: pd.DataFrame) -> Iterator[str]:
     width = max(map(len, table["coefficient"]))
-    lines = []
     for row in table.to_dict("records"):
         value = "     -" if np.isnan(row["value"]) else f"{row['value']:6.3f}"
         interval = "" if np.isnan(row["low"]) else f"  [{row['low']:.3f}, {row['high']:.3f}]"
         reason = f"  {row['reason']}" if row["reason"] else ""
-        lines.append(f"{row['coefficient']:<{width}}  {value}{interval}{reason}")
-    return lines
+        yield f"{row['coefficient']:<{width}}  {value}{interval}{reason}"
 
 
 def _describe_outliers(table: pd.DataFrame) -> list[str]:

@@ -147,10 +147,8 @@ def write_comparison(
         of_labels = {spec: view for spec, view in views.items() if scored[spec] > 0}  # those of types have none
         tables["calibration.csv"] = _concat({spec: ba.calibration_table(view) for spec, view in of_labels.items()})
         drawn["calibration.png"] = ba.plot_calibration(of_labels)
-    figures = {}
-    for number, (spec, check) in enumerate(checks.items(), start=1):
-        figures[spec] = f"ppc_{number}_{views[spec].model.name}.png"
-        drawn[figures[spec]] = ba.plot_predictive_check(check)
+    figures = {spec: f"ppc_{number}_{view.model.name}.png" for number, (spec, view) in enumerate(views.items(), 1)}
+    drawn |= {figures[spec]: ba.plot_predictive_check(check) for spec, check in checks.items()}
     attrs = first.tree.attrs
     run = {
         "command": "compare",
