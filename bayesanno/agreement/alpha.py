@@ -34,8 +34,7 @@ def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) ->
     by_chance : array (...)
         sum_cd n_c n_d d_cd
     """
-    alpha: np.ndarray = 1 - divide(observed * (n - 1), by_chance)
-    return alpha
+    return 1 - divide(observed * (n - 1), by_chance)
 
 
 def nominal_alpha(observed: np.ndarray, given: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -63,8 +63,7 @@ def find_leverage(shares: np.ndarray) -> np.ndarray:
     >>> find_leverage(np.array([[5, 3, 2], [4, 4, 2], [1, 1, 8]]) / 10).round(12).tolist()
     [0.4, 0.4, 0.8]
     """
-    leverage: np.ndarray = np.abs(shares - np.nanmean(shares, axis=-2, keepdims=True)).sum(axis=-1)
-    return leverage
+    return np.abs(shares - np.nanmean(shares, axis=-2, keepdims=True)).sum(axis=-1)
 
 
 def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:

@@ -138,8 +138,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     given = np.zeros((data.n_annotators, data.n_labels))  # (annotator, label)
     np.add.at(given, (data.annotator[hard], data.label[hard]), 1.0)
     given[given.sum(axis=1) == 0] = given.sum(axis=0)
-    coins: np.ndarray = given / given.sum(axis=1, keepdims=True)
-    return coins
+    return given / given.sum(axis=1, keepdims=True)
 
 
 def estimate_chance_agreement(data: AnnotationData) -> float:

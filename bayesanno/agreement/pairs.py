@@ -88,8 +88,7 @@ class Pairs:
 
         def add(cells: np.ndarray) -> np.ndarray:
             """Sum over the labels of a pair, (pair, ...)."""
-            added: np.ndarray = np.add.reduceat(cells, start, axis=0)
-            return added
+            return np.add.reduceat(cells, start, axis=0)
 
         def count_below(cells: np.ndarray) -> np.ndarray:
             """Return how often a label or a lower one was given, (cell, ...)."""

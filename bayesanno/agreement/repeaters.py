@@ -82,8 +82,7 @@ def _find_unlike_others(data: AnnotationData, label: int, group: np.ndarray) -> 
     n, n_said = (np.bincount(item[rest], of[rest], data.n_items)[item] for of in (np.ones_like(said), said))
 
     def add_up(values: np.ndarray) -> np.ndarray:
-        total: np.ndarray = np.bincount(data.annotator, np.where(n > 0, values, 0.0), data.n_annotators)
-        return total  # (annotator,)
+        return np.bincount(data.annotator, np.where(n > 0, values, 0.0), data.n_annotators)  # (annotator,)
 
     # Were annotator and others alike, each answer to the item would be as likely as the others to be the annotator's.
     chance = (n_said + said) / (n + 1)  # (annotation,)

@@ -57,8 +57,7 @@ class LabelCounts:
     @property
     def average(self) -> np.ndarray:
         """The share of each label among the answers, each item's counting as one; shape (label,)."""
-        found: np.ndarray = self.shares / self.n_items
-        return found
+        return self.shares / self.n_items
 
     @property
     def alphas(self) -> np.ndarray:

@@ -117,5 +117,4 @@ def shared_items(votes: np.ndarray) -> np.ndarray:
 
 def disagreed_items(votes: np.ndarray) -> np.ndarray:
     """Return which items have two labels or more, shape (item,), from votes of shape (item, label)."""
-    differ: np.ndarray = (votes > 0).sum(axis=1) >= 2
-    return differ
+    return (votes > 0).sum(axis=1) >= 2

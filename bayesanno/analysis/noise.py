@@ -164,5 +164,4 @@ def count_successes(probability: np.ndarray, times: np.ndarray) -> np.ndarray:
         pmf = np.fft.irfft(characteristic.conj(), n=width, axis=1).clip(min=0)  # (sample, successes - begin)
         np.add.at(total, begin[chunk, None] + np.arange(width), pmf)
     inside = total[: n + 1]
-    averaged: np.ndarray = inside / inside.sum()
-    return averaged
+    return inside / inside.sum()

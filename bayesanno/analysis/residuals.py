@@ -21,7 +21,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.modeling.item_numbers import ItemNumberModel, find_errors
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import Drawn, ask
+from bayesanno.simulation.quantities import ModelDraws, ask
 
 MOST_DRAWS = 100  # of the posterior, over which answers are averaged
 LEAST_PROBABILITY = 1e-9  # of a class of an item, for it to be looked at
@@ -190,7 +190,7 @@ def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
     try:
         require_confusion(view)
     except FitError:
-        drawn = Drawn(view.model, view.data, take_draws(view.posterior, MOST_DRAWS), view.known)
+        drawn = ModelDraws(view.model, view.data, take_draws(view.posterior, MOST_DRAWS), view.known)
         total: Any = sum(ask(drawn, everybody[:, None], dimension=part.dimension))
         mean: np.ndarray = total / drawn.draws.sizes["draw"]
         return mean

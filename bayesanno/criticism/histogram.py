@@ -9,10 +9,10 @@ from bayesanno.agreement.histograms import log_binomial_coefficients
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.posterior import compile_formula
-from bayesanno.simulation.quantities import Drawn, ask
+from bayesanno.simulation.quantities import ModelDraws, ask
 
 
-def expected_by_type(drawn: Drawn) -> np.ndarray:
+def expected_by_type(drawn: ModelDraws) -> np.ndarray:
     """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin).
 
     Trials are those of all items.
@@ -36,11 +36,10 @@ def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """
     possible = expected > 0
     squares = (seen - expected) ** 2 / np.where(possible, expected, 1.0)  # (draw, bin)
-    total: np.ndarray = np.where(possible, squares, np.where(seen > 0, np.inf, 0.0)).sum(axis=1)
-    return total
+    return np.where(possible, squares, np.where(seen > 0, np.inf, 0.0)).sum(axis=1)
 
 
-def expected_of_annotators(drawn: Drawn, *, items: np.ndarray, label: int) -> np.ndarray:
+def expected_of_annotators(drawn: ModelDraws, *, items: np.ndarray, label: int) -> np.ndarray:
     """Return how many items of each type each draw expects to have 0, 1, 2, ... answers of one label.
 
     Of a model whose annotators answer independently of each other once the type of an item is known: how often an item
@@ -74,7 +73,7 @@ def expected_of_annotators(drawn: Drawn, *, items: np.ndarray, label: int) -> np
     return weight[:, :, None] * expected
 
 
-def _find_rates(drawn: Drawn, label: int) -> tuple[np.ndarray, np.ndarray]:
+def _find_rates(drawn: ModelDraws, label: int) -> tuple[np.ndarray, np.ndarray]:
     """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type)."""
     who = np.arange(drawn.data.n_annotators)
     joint = np.array(list(ask(drawn, who[:, None])))  # (draw, annotator, response, type)

@@ -37,7 +37,14 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
-from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, Drawn, class_shares, describe_annotators, says_labels
+from bayesanno.simulation.quantities import (
+    ACCURACY,
+    CLASS_SHARE,
+    ModelDraws,
+    class_shares,
+    describe_annotators,
+    says_labels,
+)
 
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
 FLAT = 1e-9  # nats that a density may differ by rounding
@@ -201,8 +208,7 @@ def _measure_sensitivity(
         for of in GROUPS
     ]
     joined = xr.concat(parts, dim="component").assign_coords(component=list(GROUPS))
-    table: pd.DataFrame = dataset_to_dataframe(joined, sample_dims=["component"]).T
-    return table
+    return dataset_to_dataframe(joined, sample_dims=["component"]).T
 
 
 def _measure_unrelated(draws: xr.Dataset, measure: Callable[[xr.Dataset], pd.DataFrame]) -> dict[str, np.ndarray]:
@@ -270,7 +276,7 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
 
 def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xr.Dataset:
     """Return the draws of variables, by default of all: the fit's, and of a model of labels what follows from them."""
-    drawn = Drawn(view.model, view.data, view.posterior, view.known)
+    drawn = ModelDraws(view.model, view.data, view.posterior, view.known)
     follows: dict[str, Callable[[], xr.DataArray]] = {}
     if isinstance(view.data, AnnotationData) and says_labels(view.model, view.data):
         follows[ACCURACY] = lambda: describe_annotators(drawn)[ACCURACY]
@@ -281,5 +287,4 @@ def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xr.Datase
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")
     more = {name: follows[name]() for name in chosen if name not in drawn.draws}
-    taken: xr.Dataset = drawn.draws.assign(more)[chosen]
-    return taken
+    return drawn.draws.assign(more)[chosen]

@@ -31,7 +31,7 @@ from bayesanno.ground.wording import nearest
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import Drawn
+from bayesanno.simulation.quantities import ModelDraws
 from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
@@ -123,10 +123,12 @@ def predictive_check(
     model, data, rng = view.model, view.data, np.random.default_rng(random_seed)
     chosen = [choose_statistics(table, statistic) for table in tables_of(data)]  # refused before anything is drawn
     draws = draw_prior(model, data, replicates, rng) if prior else take_draws(view.posterior, replicates)
-    return check_draws(Drawn(model, data, draws, view.known), chosen, rng)
+    return check_draws(ModelDraws(model, data, draws, view.known), chosen, rng)
 
 
-def check_draws(drawn: Drawn, chosen: Sequence[Mapping[str, Statistic]], rng: np.random.Generator) -> PredictiveCheck:
+def check_draws(
+    drawn: ModelDraws, chosen: Sequence[Mapping[str, Statistic]], rng: np.random.Generator
+) -> PredictiveCheck:
     """Compare data with a replicate by each draw of the parameters, dims (chain, draw, ...).
 
     Parameters
@@ -141,7 +143,7 @@ def check_draws(drawn: Drawn, chosen: Sequence[Mapping[str, Statistic]], rng: np
     ]
     measured = [
         [one.measure(answers[table.own]) for table, _, one in asked]
-        for answers in chain([_observed(drawn.model, drawn.data)], replicate(*drawn, rng))
+        for answers in chain([_observed(drawn.model, drawn.data)], (answers for answers, _ in replicate(drawn, rng)))
     ]
     parts, every = [], []
     for (table, name, one), values in zip(asked, zip(*measured, strict=True), strict=True):

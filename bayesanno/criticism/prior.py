@@ -28,7 +28,7 @@ from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators
-from bayesanno.simulation.replicate import draw_prior, replicate_with_states
+from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.statistics import OF_COUNTS, AnswerTable, Statistic, tables_of, unanimous
 
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
@@ -156,7 +156,7 @@ def _(design: MultiAnnotationData) -> MultiAnnotationData:
 def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Generator) -> Iterator[Row]:
     """Yield the rows of one model, dimension by dimension."""
     known = {name: one.value for name, one in known_parameters(model, design).items()}
-    drawn = of_annotators.Drawn(model, design, draw_prior(model, design, n, rng), known)
+    drawn = of_annotators.ModelDraws(model, design, draw_prior(model, design, n, rng), known)
     counted = _count_in_replicates(drawn, rng)
     for table in tables_of(design):
         one = table.dimension
@@ -170,7 +170,7 @@ def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Gener
             yield "", str(name), "", values.values
 
 
-def _of_annotators(drawn: of_annotators.Drawn, table: AnswerTable) -> Iterator[Row]:
+def _of_annotators(drawn: of_annotators.ModelDraws, table: AnswerTable) -> Iterator[Row]:
     one, data, competence, draws = table.dimension, table.data, drawn.model.competence, drawn.draws
     who = np.unique(np.linspace(0, data.n_annotators - 1, min(MOST_ASKED, data.n_annotators)).round().astype(int))
     if competence is not None and competence != of_annotators.ACCURACY:
@@ -197,7 +197,7 @@ def _of_annotators(drawn: of_annotators.Drawn, table: AnswerTable) -> Iterator[R
         yield from ((one, of_annotators.USAGE, name, usage[..., code]) for code, name in enumerate(data.labels))
 
 
-def _of_types(model: ItemTypeModel, drawn: of_annotators.Drawn) -> Iterator[Row]:
+def _of_types(model: ItemTypeModel, drawn: of_annotators.ModelDraws) -> Iterator[Row]:
     _, design, draws, known = drawn
     shape = (draws.sizes["chain"], draws.sizes["draw"])
     parameters = {str(name): values.values for name, values in draws.data_vars.items()}
@@ -207,7 +207,7 @@ def _of_types(model: ItemTypeModel, drawn: of_annotators.Drawn) -> Iterator[Row]
         yield from (("", what, name, values[..., code]) for code, name in enumerate(model.states(design)))
 
 
-def _count_in_replicates(drawn: of_annotators.Drawn, rng: np.random.Generator) -> list[Row]:
+def _count_in_replicates(drawn: of_annotators.ModelDraws, rng: np.random.Generator) -> list[Row]:
     """Return what is counted in answers drawn for the design, one table of them for each draw."""
     model, design = drawn.model, drawn.data
     asked = [
@@ -216,7 +216,7 @@ def _count_in_replicates(drawn: of_annotators.Drawn, rng: np.random.Generator) -
         for quantity, measure in _choose_measures(model, design, table).items()
     ]
     found = []  # (draw, quantity)
-    for answers, states in replicate_with_states(*drawn, rng):
+    for answers, states in replicate(drawn, rng):
         of_each = states.reshape(len(latents(model, design)), -1)  # (latent, item)
         found.append([measure(of_each[number], answers[table.own]) for number, table, _, measure in asked])
     values = np.array(found).T

@@ -225,8 +225,7 @@ def ranks_by_variable(ranks: xr.Dataset) -> Iterator[tuple[str, list[str], np.nd
 def _is_covered(ranks: np.ndarray, level: int) -> np.ndarray:
     """Return whether a central interval of so many percent holds the truth: of 100 ranks, it has that many."""
     outside = (KEPT + 1 - level) // 2
-    covered: np.ndarray = (ranks >= outside) & (ranks <= KEPT - outside)
-    return covered
+    return (ranks >= outside) & (ranks <= KEPT - outside)
 
 
 def _score_labels(ranks: xr.Dataset) -> Predicted:

@@ -40,7 +40,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import recover
-from bayesanno.simulation.quantities import Drawn
+from bayesanno.simulation.quantities import ModelDraws
 
 
 @singledispatch
@@ -139,7 +139,7 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
         seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
         parts = parts_to_check(data, FitView(tree), seeds)
         answers = parts[0].data if is_on_dask(tree) else data
-        misfits = measure_misfit(Drawn(model, answers, groups["posterior"], known), seeds)
+        misfits = measure_misfit(ModelDraws(model, answers, groups["posterior"], known), seeds)
         if attrs.get("adjust", 1):
             adjust_labels(tree, parts, misfits)
         found["misfit"] = [one.found for one in misfits]

@@ -11,7 +11,7 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -35,9 +35,11 @@ from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.planning.progress import Measure, check_target, tabulate_progress
 from bayesanno.simulation.designs import make_design
-from bayesanno.simulation.quantities import Drawn
-from bayesanno.simulation.replicate import draw_prior, replicate_with_states
+from bayesanno.simulation.quantities import ModelDraws
+from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.simulate import put_labels
+
+type Future = tuple[AnnotationData, tuple[int, ...]]  # simulated, and a seed for the fit of each number of answers
 
 PER_ITEM = (1, 2, 3, 5, 8)
 SIMULATIONS = {"vb": 30, "em": 30}  # by default; of methods that sample, fewer
@@ -154,12 +156,8 @@ def plan_answers(
     n = simulations or SIMULATIONS.get(method, FEW)
     looks = _find_looks(per_item, annotators)
     rng = np.random.default_rng(random_seed)
-    asked: dict[str, Any] = {
-        "items": items,
-        "annotators": annotators,
-        "per_item": looks[-1],
-        "random_seed": int(rng.integers(2**31)),
-    }
+    asked: dict[str, Any] = {"items": items, "annotators": annotators, "per_item": looks[-1]}
+    asked["random_seed"] = int(rng.integers(2**31))
     if like is None:
         design = make_design(labels=2 if labels is None else labels, **asked)
         drawn = _draw_from_prior(chosen, design, n, rng)
@@ -167,12 +165,13 @@ def plan_answers(
         if labels is not None:
             raise DataError("with like, labels are those of that fit: leave labels out")
         view = _require_like(like)
-        design = replace(make_design(labels=view.data.classes, **asked), **_labels_of(view.data))
+        known = {name: getattr(view.data, name) for name in ("labels", "unsure", "order_declared")}
+        design = replace(make_design(labels=view.data.classes, **asked), **known)
         drawn = _draw_like(view, design, n, rng)
     settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
-    futures = [
-        Future(put_labels(design, drawn.model, states, answers), [int(rng.integers(2**31)) for _ in looks])
-        for answers, states in replicate_with_states(*drawn, rng)
+    futures: list[Future] = [
+        (put_labels(design, drawn.model, states, answers), tuple(int(rng.integers(2**31)) for _ in looks))
+        for answers, states in replicate(drawn, rng)
     ]
     how: dict[str, Any] = {"workers": workers, "client": None, "message": "fitting", "progressbar": progressbar}
     done = dict(run_all(fit_future, futures, chosen, looks, settings, sure, **how))
@@ -187,23 +186,15 @@ def find_usual_method(model: AnnotationModel) -> str:
     return "vb" if isinstance(model, ConjugateModel) and not model.without_updates() else "nuts"
 
 
-@dataclass(frozen=True, eq=False)
-class Future:
-    """Simulated data with their true labels, and a seed for the fit of each number of answers per item."""
-
-    data: AnnotationData
-    seeds: Sequence[int]
-
-
 def fit_future(
     future: Future, model: AnnotationModel, looks: Sequence[int], settings: Mapping[str, Any], sure: float
 ) -> np.ndarray:
     """Return answers, cost, share right, again, share sure and mean probability of each number of answers per item."""
-    data = future.data
+    data, seeds = future
     with collect_warnings():  # an unreliable fit has wrong labels, and these count
         scores = [
             _score(fit(model, _take_first(data, each), **settings, random_seed=seed), sure)
-            for each, seed in zip(looks, future.seeds, strict=True)
+            for each, seed in zip(looks, seeds, strict=True)
         ]
     n_answers = data.n_items * np.array(looks)
     return np.column_stack([n_answers, n_answers, scores])
@@ -242,17 +233,13 @@ def _require_like(like: xr.DataTree | FitView) -> FitView:
     return view
 
 
-def _labels_of(data: AnnotationData) -> dict[str, Any]:
-    return {"labels": data.labels, "unsure": data.unsure, "order_declared": data.order_declared}
-
-
-def _draw_from_prior(model: AnnotationModel, design: AnnotationData, n: int, rng: np.random.Generator) -> Drawn:
+def _draw_from_prior(model: AnnotationModel, design: AnnotationData, n: int, rng: np.random.Generator) -> ModelDraws:
     process = model.without_data() if isinstance(model, HasKnownParameters) else model
     known = {name: one.value for name, one in known_parameters(process, design).items()}
-    return Drawn(process, design, draw_prior(process, design, n, rng), known)
+    return ModelDraws(process, design, draw_prior(process, design, n, rng), known)
 
 
-def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Generator) -> Drawn:
+def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Generator) -> ModelDraws:
     """Draw parameters of new annotators like those of a fit, each time by another draw of its parameters."""
     model = view.model
     sample = view.posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
@@ -269,7 +256,7 @@ def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Gen
         who = rng.integers(len(view.data.annotators), size=(n, len(design.annotators)))
         picked = {"sample": xr.DataArray(np.arange(n), dims="sample"), "annotator": (("sample", "annotator"), who)}
         whole = drawn.isel(picked, missing_dims="ignore").map(lambda one: one.transpose(*drawn[one.name].dims))
-    return Drawn(model, design, whole.rename(sample="draw").expand_dims("chain"), {})
+    return ModelDraws(model, design, whole.rename(sample="draw").expand_dims("chain"), {})
 
 
 def _take_first(data: AnnotationData, n: int) -> AnnotationData:

@@ -29,7 +29,7 @@ ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
 CLASS_SHARE = "class_share"  # of the items at hand
 
 
-class Drawn(NamedTuple):
+class ModelDraws(NamedTuple):
     """Draws of a model's parameters, and of what: what a model says is a function of these.
 
     Attributes
@@ -54,12 +54,12 @@ def says_labels(model: AnnotationModel, data: Any) -> bool:
     return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
 
 
-def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int] | None = None) -> xr.Dataset:
+def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence[int] | None = None) -> xr.Dataset:
     """Return what each draw says of annotators and of an item that nobody has answered.
 
     Parameters
     ----------
-    drawn : Drawn
+    drawn : ModelDraws
         Of AnnotationData or MultiAnnotationData, whose annotators and labels these are.
     dimension : str
         Which of several dimensions.
@@ -102,7 +102,7 @@ def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int]
     )
 
 
-def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> np.ndarray:
+def describe_pairs(drawn: ModelDraws, pairs: np.ndarray, *, dimension: str = "") -> np.ndarray:
     """Return how often the two of each pair (pair, 2), by position, say the same of an item: (sample, pair).
 
     Raises
@@ -113,7 +113,7 @@ def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> n
     return np.array([joint.sum(axis=(1, 2)) for joint in ask(drawn, pairs, dimension=dimension)])
 
 
-def class_shares(drawn: Drawn) -> xr.DataArray:
+def class_shares(drawn: ModelDraws) -> xr.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
     shares: xr.DataArray = compile_formula(*drawn).count_states() / drawn.data.n_items
     return shares
@@ -123,7 +123,7 @@ def _part_of(data: AnnotationData | MultiAnnotationData, dimension: str) -> Anno
     return data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
 
 
-def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.ndarray]:
+def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[np.ndarray]:
     """Yield for each draw p(state, answer | parameters) if these and nobody else give an item the same answer.
 
     Parameters

@@ -16,54 +16,32 @@ import numpy as np
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import KINDS, Data, Key
+from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.simulation.by_law import draw_answers, each_law, has_law, stack_samples
+from bayesanno.simulation.quantities import ModelDraws
 
 
-def replicate(
-    model: AnnotationModel,
-    design: Data,
-    draws: xr.Dataset,
-    known: Mapping[str, np.ndarray],
-    rng: np.random.Generator,
-) -> Iterator[np.ndarray]:
+def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Draw the answers of a design by a model's generative process, once for each draw of its parameters.
 
     Parameters
     ----------
-    model : AnnotationModel
-    design : AnnotationData, CountData or MultiAnnotationData
-        Who is asked about what; its answers are not looked at, its controls are the truth of their items.
-    draws : xarray.Dataset
-        The parameters and what follows from them, dims (chain, draw, ...).
-    known : mapping of name to array
-        The known parameters of the model.
+    drawn : ModelDraws
+        Of a design: who is asked about what. Its answers are not looked at, its controls are the truth of their items.
     rng : numpy.random.Generator
 
     Yields
     ------
-    array of int
+    answers : array of int
         The label of each annotation, or the successes of each item, as codes in the data's order.
+    states : array of int
+        The states that gave rise to them, as codes: (item,), or of several dimensions those of one after the other.
     """
-    for answers, _ in replicate_with_states(model, design, draws, known, rng):
-        yield answers
-
-
-def replicate_with_states(
-    model: AnnotationModel,
-    design: Data,
-    draws: xr.Dataset,
-    known: Mapping[str, np.ndarray],
-    rng: np.random.Generator,
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Draw answers as `replicate` does; yield them and the states that gave rise to them.
-
-    The states are codes, (item,), or of several dimensions those of one after the other.
-    """
+    model, design, draws, known = drawn
     if has_law(model):
-        for law in each_law(model, design, draws, known):
+        for law in each_law(*drawn):
             yield draw_answers(*law, design, rng)
         return
     from pytensor.graph import clone_replace, graph_inputs
@@ -72,23 +50,30 @@ def replicate_with_states(
 
     values = stack_samples(draws)
     symbols = {name: pt.tensor(name, shape=(None,) * (array.ndim - 1)) for name, array in values.items()}
-    symbols |= {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
-    arrays = index_arrays(model, design, find_patterns(model, design))
-    given: dict[Key, pt.TensorVariable] = {
-        key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
-        for key, array in arrays.items()
-    }
-    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(symbols))
+    states, answers = put_together(model, design, symbols | {name: as_data(value) for name, value in known.items()})
     inputs = dict.fromkeys([*graph_inputs([answers]), *graph_inputs([states])])  # what answers take comes first
     made = [variable for variable in inputs if isinstance(variable.type, RandomType)]
     generators = {variable: variable.type() for variable in made}  # inputs, so that each call has its own
     outputs = clone_replace([answers, states], generators)
-    function = quietly(compile_once, [*symbols.values(), *given.values(), *generators.values()], outputs)
-    fixed = [*known.values(), *(array.values for array in arrays.values())]
+    function = quietly(compile_once, [*symbols.values(), *generators.values()], outputs)
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
-        drawn = [array[sample] for array in values.values()]
-        answers, states = quietly(function, *drawn, *fixed, *rng.spawn(len(generators)))
+        answers, states = quietly(function, *(array[sample] for array in values.values()), *rng.spawn(len(generators)))
         yield answers, states
+
+
+def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the states of the items and their annotations, as codes: variables of the model's generative process."""
+    arrays = index_arrays(model, design, find_patterns(model, design))
+    given = {key: as_data(array.values) for key, array in arrays.items()}
+    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(parameters))
+    return states, answers
+
+
+def as_data(value: Any) -> Any:
+    """Return a variable of these numbers that the graph reads as data: simulations of all sizes are of one function."""
+    import pytensor
+
+    return pytensor.shared(np.asarray(value), shape=(None,) * np.ndim(value))
 
 
 def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

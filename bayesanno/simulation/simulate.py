@@ -18,14 +18,13 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.validate import check_seed
-from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
-from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters
+from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
-from bayesanno.simulation.replicate import quietly
+from bayesanno.simulation.replicate import as_data, put_together, quietly
 
 
 def simulate(
@@ -82,7 +81,7 @@ def simulate(
     taken = taken_parameters(process, design, graph)
     free = {variable.name: values[variable.name] for variable in graph.free_RVs}
     values |= _draw_given(graph, [one for one in graph.deterministics if one.name in taken], free, rng=None)
-    symbols = _put_together(process, design, {name: _as_data(value) for name, value in values.items()})
+    symbols = put_together(process, design, {name: as_data(value) for name, value in values.items()})
     reseed_rngs(list(collect_default_updates(symbols)), int(rng.integers(2**30)))  # as pm.draw does
     state, label = quietly(compile_once, [], symbols)()
     return _name_all(process, design, graph, values, state, label)
@@ -104,7 +103,7 @@ class Simulator:
         self.model, self.design, self.graph = model, design, model.build(design)
         known = {name: self.graph[name] for name in known_parameters(model, design)}
         drawn = {variable.name: variable for variable in self.graph.free_RVs + self.graph.deterministics}
-        outputs = [*drawn.values(), *_put_together(model, design, drawn | known)]
+        outputs = [*drawn.values(), *put_together(model, design, drawn | known)]
         self._rngs = find_rng_nodes(outputs)
         self._draw = quietly(pm.compile, [], outputs)
         self._names = list(drawn)
@@ -122,21 +121,6 @@ class Simulator:
         known = {name: one.value for name, one in known_parameters(self.model, self.design).items()}
         named = known | dict(zip(self._names, values, strict=True))
         return *_name_all(self.model, self.design, self.graph, named, state, label), state
-
-
-def _as_data(value: Any) -> Any:
-    """Return a variable of these numbers that the graph reads as data: simulations of all sizes are of one function."""
-    import pytensor
-
-    return pytensor.shared(np.asarray(value), shape=(None,) * np.ndim(value))
-
-
-def _put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the states of the items and their annotations, as codes: variables of the model's generative process."""
-    arrays = index_arrays(model, design, find_patterns(model, design))
-    given = {key: _as_data(array.values) for key, array in arrays.items()}
-    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(parameters))
-    return states, answers
 
 
 def _name_all(

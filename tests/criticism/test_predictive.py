@@ -15,7 +15,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.models import EasyHard, ModelAMulti, ModelB, OneCoin
-from bayesanno.simulation.quantities import Drawn
+from bayesanno.simulation.quantities import ModelDraws
 from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.statistics import OF_ANNOTATIONS, tables_of
 from tests.samples import TINY_RECORDS, tiny_data
@@ -89,7 +89,9 @@ def test_replicates_follow_the_process_and_keep_controls(rng):
     data = tiny_data(controls={"s1": "no", "s5": "yes"})
     confusion = np.array([[[0.9, 0.1], [0.3, 0.7]], [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.2, 0.8]]])
     draws = model_b_draws(confusion, np.array([0.25, 0.75]), 4000)
-    labels = np.array(list(replicate(ModelB(), data, draws, {}, rng)))  # (replicate, annotation)
+    labels = np.array(
+        [label for label, _ in replicate(ModelDraws(ModelB(), data, draws, {}), rng)]
+    )  # (replicate, annotation)
     truth = np.tile([0.25, 0.75], (6, 1))
     truth[0], truth[4] = [1, 0], [0, 1]
     p = np.einsum("ak,akr->ar", truth[data.item], confusion[data.annotator])[:, 1]  # of "yes", (annotation,)
@@ -121,7 +123,8 @@ def statistics(data, names=None):
 
 def make_data(model, design, draws, rng):
     """Data by a model, one for each draw of its parameters."""
-    return [replace(design, label=label) for label in replicate(model, design, draws, {}, rng)]
+    replicates = replicate(ModelDraws(model, design, draws, {}), rng)
+    return [replace(design, label=label) for label, _ in replicates]
 
 
 WHOLE = ["unanimous", "votes_per_item", "label_counts"]
@@ -136,7 +139,7 @@ def p_under(prior, model, rng, n):
     design, found = ba.make_design(**SMALL), []
     draws = draw_prior(prior, design, 49, rng)
     for data in make_data(model, design, draw_prior(model, design, n, rng), rng):
-        found.append(p_of(check_draws(Drawn(prior, data, draws, {}), statistics(data, WHOLE), rng)))
+        found.append(p_of(check_draws(ModelDraws(prior, data, draws, {}), statistics(data, WHOLE), rng)))
     return pd.DataFrame(found)
 
 
@@ -231,7 +234,7 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
     design = MultiAnnotationData(by_dimension={"first": part, "second": part})
     model = ModelAMulti(frequency="shared")
     data, _ = ba.simulate(model, design, random_seed=1)
-    table = check_draws(Drawn(model, data, draw_prior(model, data, 30, rng), {}), statistics(data), rng).table
+    table = check_draws(ModelDraws(model, data, draw_prior(model, data, 30, rng), {}), statistics(data), rng).table
     assert list(table)[:3] == ["dimension", "statistic", "of"]
     for dimension, one in data.by_dimension.items():
         own = table[(table["dimension"] == dimension) & (table["statistic"] == "label_counts") & (table["of"] != "")]
@@ -273,7 +276,7 @@ def test_a_statistic_of_one_pair_has_a_row_as_a_whole_too(rng):
         [(f"s{i}", who, "ab"[(i + (who == "bo")) % 2]) for i in range(6) for who in ("ada", "bo")]
     )
     draws = draw_prior(OneCoin(), data, 30, rng)
-    table = check_draws(Drawn(OneCoin(), data, draws, {}), statistics(data, "pair_agreement"), rng).table
+    table = check_draws(ModelDraws(OneCoin(), data, draws, {}), statistics(data, "pair_agreement"), rng).table
     assert table["of"].tolist() == ["", "ada & bo"]
     assert table["observed"][1] == 0
 

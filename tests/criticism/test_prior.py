@@ -10,8 +10,8 @@ from bayesanno.criticism.prior import describe_prior
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.models import MACE, BinomialMixture, EasyHard, LabelUsage, ModelA, ModelAMulti, ModelB, OneCoin
-from bayesanno.simulation.quantities import Drawn, describe_annotators, describe_pairs
-from bayesanno.simulation.replicate import replicate_with_states
+from bayesanno.simulation.quantities import ModelDraws, describe_annotators, describe_pairs
+from bayesanno.simulation.replicate import replicate
 
 DRAWS = 500
 
@@ -47,7 +47,7 @@ def test_quantities_are_those_of_confusion_matrices(design, rng):
         (OneCoin(), {"prevalence": prevalence, "accuracy": competence}, coin),
     ]
     for model, parameters, matrices in cases:
-        drawn = Drawn(model, design, dataset(**parameters), {})
+        drawn = ModelDraws(model, design, dataset(**parameters), {})
         found = describe_annotators(drawn).isel(chain=0, draw=0)
         np.testing.assert_allclose(found["usage"], np.einsum("k,akr->ar", prevalence, matrices), rtol=1e-10)
         np.testing.assert_allclose(found["accuracy"], np.einsum("k,akk->a", prevalence, matrices), rtol=1e-10)
@@ -62,7 +62,7 @@ def test_quantities_are_those_of_confusion_matrices(design, rng):
 
 def test_states_come_with_the_answers_that_they_gave_rise_to(design, rng):
     draws = dataset(prevalence=[0.2, 0.3, 0.5], confusion=np.tile(np.eye(3), (4, 1, 1)))
-    for answers, states in replicate_with_states(ModelB(), design, draws, {}, rng):
+    for answers, states in replicate(ModelDraws(ModelB(), design, draws, {}), rng):
         assert answers.tolist() == states[design.item].tolist()
         assert len(set(states.tolist())) == 3
 

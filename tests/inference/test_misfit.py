@@ -12,7 +12,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.errors import correlate_errors
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.diagnosis.misfit import measure_misfit
-from bayesanno.simulation.quantities import Drawn
+from bayesanno.simulation.quantities import ModelDraws
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
 
@@ -95,7 +95,7 @@ def test_the_crowd_is_not_warned_of_and_check_false_says_nothing(tickets):
 
 def test_the_same_seed_sees_the_same(copies):
     view = view_of(_quiet_fit("one_coin", copies, method="vb"))
-    drawn = Drawn(view.model, view.data, view.posterior, view.known)
+    drawn = ModelDraws(view.model, view.data, view.posterior, view.known)
     one, again, other = ([each.found for each in measure_misfit(drawn, seed)] for seed in (3, 3, 4))
     assert one == again != other
 
@@ -208,7 +208,7 @@ def test_counts_and_dimensions_are_looked_at():
 
 def test_large_tables_are_sampled(monkeypatch, copies):
     view = view_of(_quiet_fit("one_coin", copies, method="vb"))
-    drawn = Drawn(view.model, view.data, view.posterior, view.known)
+    drawn = ModelDraws(view.model, view.data, view.posterior, view.known)
     monkeypatch.setattr("bayesanno.inference.diagnosis.misfit.MOST_ANSWERS", 500)
     found = measure_misfit(drawn, 1)[0].found
     assert found["errors"]["n_answers"] == 10

@@ -31,7 +31,7 @@ from bayesanno.inference.diagnosis.errors import ErrorMeasure, measure_errors
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import Drawn, ask, describe_pairs, says_labels
+from bayesanno.simulation.quantities import ModelDraws, ask, describe_pairs, says_labels
 from bayesanno.simulation.replicate import replicate
 from bayesanno.simulation.statistics import AnswerTable, match_pairs, measure_distance, tables_of
 
@@ -61,12 +61,12 @@ class Misfit(NamedTuple):
     errors: ErrorMeasure | None = None
 
 
-def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[Misfit]:
+def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[Misfit]:
     """Compare the answers that were seen with those that the draws of a fit predict.
 
     Parameters
     ----------
-    drawn : Drawn
+    drawn : ModelDraws
         All draws of a fit, with its data.
     random_seed : int or sequence of int
 
@@ -87,7 +87,7 @@ def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[Misfi
     data = drawn.data if "item" in drawn.draws.dims else _draw_items(drawn.data, rng)
     some = drawn._replace(data=data, draws=take_draws(drawn.draws, REPLICATES))
     again = np.resize(np.arange(some.draws.sizes["draw"]), REPLICATES)  # a fit of one point has one draw
-    replicates = list(replicate(*some._replace(draws=some.draws.isel(draw=again)), rng))
+    replicates = [answers for answers, _ in replicate(some._replace(draws=some.draws.isel(draw=again)), rng)]
     found = [_measure_table(table, some, replicates) for table in tables_of(data)]
     few = drawn._replace(draws=take_draws(drawn.draws, FEW_DRAWS))
     for one, table in zip(found, tables_of(drawn.data), strict=True):
@@ -116,7 +116,7 @@ def _draw_items(data: Data, rng: np.random.Generator) -> Data:
     )
 
 
-def _measure_table(table: AnswerTable, drawn: Drawn, replicates: list[np.ndarray]) -> Misfit:
+def _measure_table(table: AnswerTable, drawn: ModelDraws, replicates: list[np.ndarray]) -> Misfit:
     found: dict[str, Any] = {"dimension": table.dimension}
     own = [answers[table.own] for answers in replicates]
     with suppress(DataError):  # trials that differ have no histogram
@@ -162,7 +162,7 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
 # ------------------------------------------------------------------------------------------------------------- pairs
 
 
-def _measure_pairs(table: AnswerTable, drawn: Drawn) -> dict[str, Any]:
+def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
     """Return which pairs agree beyond what the draws predict; nothing where none shares enough items, or too many."""
     from scipy.stats import binom
 

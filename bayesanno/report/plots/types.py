@@ -19,7 +19,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, cut_name, new_figure, shades, write_legend
-from bayesanno.simulation.quantities import Drawn
+from bayesanno.simulation.quantities import ModelDraws
 
 MOST_DRAWS = 500
 MOST_TYPES = 5  # with a line each; of more, those that expect the fewest items are drawn as one
@@ -124,7 +124,7 @@ def _(data: CountData, view: FitView, draws: xr.Dataset, label: str | None) -> t
         successes=data.successes[kept],
         trials=data.trials[kept],
     )
-    return count_histogram(same), expected_by_type(Drawn(view.model, same, draws, view.known)), "successes"
+    return count_histogram(same), expected_by_type(ModelDraws(view.model, same, draws, view.known)), "successes"
 
 
 @predict_counts.register(AnnotationData)
@@ -139,5 +139,5 @@ def _(data: AnnotationData, view: FitView, draws: xr.Dataset, label: str | None)
     answers = int(np.bincount(n[n > 0]).argmax())
     items = np.flatnonzero(n == answers)
     seen = np.bincount(data.votes[items, code].astype(int), minlength=answers + 1).astype(float)
-    expected = expected_of_annotators(Drawn(view.model, data, draws, view.known), items=items, label=code)
+    expected = expected_of_annotators(ModelDraws(view.model, data, draws, view.known), items=items, label=code)
     return seen, expected, f"answers that are {cut_name(data.labels[code])!r}"
