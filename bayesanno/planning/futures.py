@@ -83,7 +83,9 @@ class Futures:
     def follow(self, looks: Sequence[int]) -> Iterator[Look]:
         """Yield what would be believed after these numbers of answers, in one future."""
         states, rng = self._states, self._rng
-        truth, node = _draw_states(states.state[draw := int(rng.integers(states.n_draws))], rng)
+        draw = int(rng.integers(states.n_draws))
+        of_draw = states.state[draw]  # (item, class, node)
+        truth, node = np.divmod(draw_codes(of_draw.reshape(len(of_draw), -1), rng), of_draw.shape[2])
         measure = states.state.swapaxes(0, 1).copy(order="C")  # (item, draw, class, node)
         is_open, left, n_answers = self._is_open.copy(), self._budget.most.copy(), self._n_answers.copy()
         gain = None if self._gains is None else self._gains.gain.copy()
@@ -136,9 +138,3 @@ def _take_some(states: DrawnStates) -> DrawnStates:
     most = min(max(LEAST_DRAWS, MOST_CELLS // states.state.shape[3]), states.n_draws)
     at = np.linspace(0, states.n_draws - 1, most).astype(int)
     return replace(states, state=states.state[at], answer=states.answer[at])
-
-
-def _draw_states(state: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the class and the node of every item, of probabilities (item, class, node)."""
-    truth, node = np.divmod(draw_codes(state.reshape(len(state), -1), rng), state.shape[2])
-    return truth, node

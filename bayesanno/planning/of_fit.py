@@ -32,7 +32,6 @@ class Askable:
 
     Parameters
     ----------
-    view : FitView
     data : AnnotationData
         Those of the fit; its annotators, then those it has never seen.
     states : DrawnStates
@@ -40,7 +39,6 @@ class Askable:
         Whether the item's true label is known to the fit: no answer can change it.
     """
 
-    view: FitView
     data: AnnotationData
     states: DrawnStates
     is_known: np.ndarray
@@ -54,14 +52,9 @@ class Askable:
     def describe(self, items: np.ndarray) -> pd.DataFrame:
         """Return the names of items, the labels that the fit gives them now, and how probable these are."""
         probability = self.states.probability[items]  # (item, class)
-        names = [self.states.names[code] for code in probability.argmax(axis=1)]
-        return pd.DataFrame(
-            {
-                "item": pd.Series([self.data.items[i] for i in items], dtype="str"),
-                "label_so_far": pd.Series(names, dtype="str"),
-                "probability": probability.max(axis=1),
-            }
-        )
+        labels = [self.states.names[code] for code in probability.argmax(axis=1)]
+        table = pd.DataFrame({"item": [self.data.items[i] for i in items], "label_so_far": labels}, dtype="str")
+        return table.assign(probability=probability.max(axis=1))
 
 
 def make_askable(
@@ -106,7 +99,7 @@ def make_askable(
         states = _adjust(view, states)
     if view.is_recalibrated:
         is_known |= np.isin(data.items, known_items(view, ""))
-    return Askable(view, data, states, is_known)
+    return Askable(data, states, is_known)
 
 
 def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:

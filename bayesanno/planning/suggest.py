@@ -124,7 +124,10 @@ def suggest_annotations(
     >>> len(ask), bool(ask["gain"].is_monotonic_decreasing), int(ask["annotator"].value_counts().max())
     (10, True, 2)
     """
-    _check(n, target, random_seed)
+    check_seed(random_seed)
+    check_count("n", n)
+    if target not in TARGETS:
+        raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
     rng = np.random.default_rng(random_seed)
     asked = make_askable(fit, "suggest_annotations", rng, annotators)
     of_items = ~asked.is_known
@@ -146,19 +149,17 @@ def suggest_annotations(
         if utility != "information":
             raise DataError("utility is of labels: leave it out with target='annotators'")
         gains = AnnotatorGains(asked.states, asked.data.class_codes[:, None] == np.arange(asked.data.n_labels), rng)
-    table = _tabulate(asked, *_choose(gains, n, is_open, budget), costs is not None)
+    items_asked, annotators_asked, gain = _choose(gains, n, is_open, budget)
+    table = _name_items(asked, items_asked)
+    table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators_asked], dtype="str"))
+    table.insert(2, "gain", gain)
+    if costs is not None:
+        table.insert(3, "gain_per_cost", gain / budget.cost[annotators_asked])
     if target == "annotators":
         answered = np.bincount(asked.data.annotator, minlength=len(asked.data.annotators))
         so_far = dict(zip(asked.data.annotators, answered.tolist(), strict=True))
         table["why"] = [f"{name!r} has given {counted(so_far[name], 'answer')}" for name in table["annotator"]]
     return table
-
-
-def _check(n: int, target: str, random_seed: int | None) -> None:
-    check_seed(random_seed)
-    check_count("n", n)
-    if target not in TARGETS:
-        raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
 
 
 def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
@@ -169,12 +170,11 @@ def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None)
         lacking = [name for name in ("item", "annotator") if name not in among]
         if lacking:
             raise DataError(f"among has no column {lacking[0]!r}: it needs item and annotator")
-        at = [
-            find_positions(what, among[what].tolist(), names)
-            for what, names in (("item", data.items), ("annotator", data.annotators))
-        ]
         can_be = np.zeros_like(is_open)
-        can_be[*at] = True
+        can_be[
+            find_positions("item", among["item"].tolist(), data.items),
+            find_positions("annotator", among["annotator"].tolist(), data.annotators),
+        ] = True
         is_open &= can_be
     return is_open
 
@@ -191,17 +191,16 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
 
 def _choose(
     gains: Gains | AnnotatorGains, n: int, is_open: np.ndarray, budget: Budget
-) -> tuple[list[tuple[int, int]], list[float], np.ndarray]:
-    """Choose pairs one after the other; return them, their gains, and the costs of annotators."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose pairs one after the other; return their items, their annotators and their gains, (answer,) each."""
     is_open, left = is_open & (budget.most > 0), budget.most.copy()
-    pairs, found = [], []
+    chosen, found = np.empty((2, n), dtype=int), np.empty(n)
     value = np.where(is_open, gains.gain / budget.cost, -np.inf)  # (item, annotator)
     best = value.max(axis=1)  # of each item
-    for _ in range(n):
+    for number in range(n):
         item = int(best.argmax())
         annotator = int(value[item].argmax())
-        pairs.append((item, annotator))
-        found.append(float(gains.gain[item, annotator]))
+        chosen[:, number], found[number] = (item, annotator), gains.gain[item, annotator]
         gains.choose(item, annotator)
         is_open[item, annotator] = False
         left[annotator] -= 1
@@ -212,19 +211,7 @@ def _choose(
             of_annotator = gains.gain[:, annotator] / budget.cost[annotator]
             value[:, annotator] = np.where(is_open[:, annotator], of_annotator, -np.inf)
             best = value.max(axis=1)
-    return pairs, found, budget.cost
-
-
-def _tabulate(
-    asked: Askable, pairs: list[tuple[int, int]], gains: list[float], cost: np.ndarray, with_cost: bool
-) -> pd.DataFrame:
-    items, annotators = np.array(pairs).T
-    table = _name_items(asked, items)
-    table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators], dtype="str"))
-    table.insert(2, "gain", gains)
-    if with_cost:
-        table.insert(3, "gain_per_cost", np.array(gains) / cost[annotators])
-    return table
+    return *chosen, found
 
 
 def _name_items(asked: Askable, items: np.ndarray) -> pd.DataFrame:
