@@ -17,7 +17,7 @@ from bayesanno.agreement.alpha import alpha_of_votes, find_disagreement, nominal
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.agreement.vote import require_shared
-from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
@@ -230,11 +230,6 @@ def _alpha_of(data: AnnotationData) -> float:
 def leave_out(data: AnnotationData, annotators: Collection[str]) -> AnnotationData:
     """Return the annotations by all other annotators; items and labels stay as they are."""
     kept = np.array([name not in annotators for name in data.annotators])  # (annotator,)
-    rows = kept[data.annotator]
-    return replace(
-        data,
-        item=data.item[rows],
-        annotator=(kept.cumsum() - 1)[data.annotator[rows]],
-        label=data.label[rows],
-        annotators=tuple(compress(data.annotators, kept)),
-    )
+    rest = take_rows(data, kept[data.annotator])
+    code = kept.cumsum() - 1  # (annotator,)
+    return replace(rest, annotator=code[rest.annotator], annotators=tuple(compress(data.annotators, kept)))

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.agreement.vote import vote_right
+from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.accuracy import coverage_table
 from bayesanno.analysis.labels import check_coverage
 from bayesanno.criticism.trials import VOTE, Fits, check_fits, try_all, try_fit
-from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
@@ -281,9 +281,7 @@ def compare_coverage(
     tables = [_cover_by_votes(data)]
     for name, arguments in track(list(fits.items()), "fitting", show=progressbar):
         found, problem = try_fit(arguments, data, known_seed(random_seed))
-        table = pd.DataFrame({"coverage": list(coverages)})
-        if found is not None:
-            table = coverage_table(found, coverages)[["coverage", "n_items", "accuracy"]]
+        table = pd.DataFrame({"coverage": list(coverages)}) if found is None else coverage_table(found, coverages)
         tables.append(table.assign(method=name, problem=problem))
     columns = ["method", "coverage", "n_items", "accuracy", "votes", "problem"]
     return pd.concat([table.reindex(columns=columns) for table in tables], ignore_index=True)
@@ -297,12 +295,11 @@ def _check(data: AnnotationData, function: str, random_seed: int | None) -> None
 
 
 def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:
-    answered = data.votes[:, data.class_codes].sum(axis=1) > 0
-    most = np.where(answered, data.class_shares.max(axis=1), 0.0)  # (item,)
-    right, rows = pd.Series(vote_right(data)), []
-    for votes in np.unique(most[answered]):
-        kept = most >= votes
-        rows.append({"coverage": kept.mean(), "n_items": kept.sum(), "accuracy": right[kept].mean(), "votes": votes})
+    vote, rows = majority_vote(data), []
+    for votes in np.unique(vote["share"].dropna()):
+        kept = vote[vote["share"] >= votes]
+        coverage = len(kept) / len(vote)
+        rows.append({"coverage": coverage, "n_items": len(kept), "accuracy": kept["right"].mean(), "votes": votes})
     return pd.DataFrame(rows).assign(method=VOTE, problem="")
 
 
@@ -310,5 +307,4 @@ def draw_annotations(data: AnnotationData, n: int, rng: np.random.Generator) -> 
     """Keep a number of annotations of each item, drawn at random, or all if there are fewer."""
     order = np.argsort(rng.random(data.n_annotations))
     place = pd.Series(order).groupby(data.item[order]).cumcount()  # of an answer among those of its item
-    kept = np.sort(order[place < n])
-    return replace(data, item=data.item[kept], annotator=data.annotator[kept], label=data.label[kept])
+    return take_rows(data, np.sort(order[place < n]))

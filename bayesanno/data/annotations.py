@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesanno.data.described import freeze
-from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled
+from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells
 from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
@@ -217,14 +217,12 @@ class AnnotationData(Labelled):
     @cached_property
     def votes(self) -> np.ndarray:
         """How often each label was given to each item; shape (item, label)."""
-        cells = np.bincount(self.item * self.n_labels + self.label, minlength=self.n_items * self.n_labels)
-        return freeze(cells.reshape(self.n_items, self.n_labels).astype(float))
+        return freeze(count_cells(self.item, self.label, (self.n_items, self.n_labels)).astype(float))
 
     @cached_property
     def usage(self) -> np.ndarray:
         """How often each annotator gave each label; shape (annotator, label)."""
-        cells = np.bincount(self.annotator * self.n_labels + self.label, minlength=self.n_annotators * self.n_labels)
-        return freeze(cells.reshape(self.n_annotators, self.n_labels).astype(float))
+        return freeze(count_cells(self.annotator, self.label, (self.n_annotators, self.n_labels)).astype(float))
 
     @cached_property
     def class_shares(self) -> np.ndarray:
@@ -267,14 +265,8 @@ class AnnotationData(Labelled):
             raise DataError(f"every annotation is {listed(self.unsure)}, declared as no class: no annotation is left")
         code = np.full(self.n_labels, -1, dtype=np.int64)  # (label,)
         code[self.class_codes] = np.arange(self.n_classes)
-        return replace(
-            self,
-            item=self.item[kept],
-            annotator=self.annotator[kept],
-            label=code[self.label[kept]],
-            labels=self.classes,
-            unsure=(),
-        )
+        sure = take_rows(self, kept)
+        return replace(sure, label=code[sure.label], labels=self.classes, unsure=())
 
     @cached_property
     def vote_shares(self) -> np.ndarray:
@@ -348,6 +340,11 @@ class AnnotationData(Labelled):
         if self.gold:
             table["gold"] = [self.gold.get(name, "") for name in names]
         return pd.DataFrame(table, dtype="str")
+
+
+def take_rows[Table: AnnotationData](data: Table, rows: np.ndarray) -> Table:
+    """Return some of the annotations, by a mask or by position; items, annotators and labels stay as they are."""
+    return replace(data, item=data.item[rows], annotator=data.annotator[rows], label=data.label[rows])
 
 
 def _share(votes: np.ndarray) -> np.ndarray:

@@ -20,6 +20,19 @@ ANYONE = "anyone"  # who gave the answers of a table of votes, in which nobody i
 NO_ANNOTATION = "there is no annotation: the table has no row with an item, an annotator and a label"
 
 
+def count_cells(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return how often each row came with each column, of codes of both: a table of that shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.data.labelled import count_cells
+    >>> count_cells(np.array([0, 0, 1]), np.array([1, 1, 0]), (2, 2)).tolist()
+    [[0, 2], [1, 0]]
+    """
+    return np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape)
+
+
 class Labelled(Described):
     """Annotations of items with labels: the names that parameters of a model are of, and the numbers of everything.
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import collect_warnings
-from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.described import require_kind
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
@@ -190,12 +190,13 @@ def fit_future(
     future: Future, model: AnnotationModel, looks: Sequence[int], settings: Mapping[str, Any], sure: float
 ) -> np.ndarray:
     """Return answers, cost, share right, again, share sure and mean probability of each number of answers per item."""
-    data, seeds = future
+    (data, seeds), scores = future, []
     with collect_warnings():  # an unreliable fit has wrong labels, and these count
-        scores = [
-            _score(fit(model, _take_first(data, each), **settings, random_seed=seed), sure)
-            for each, seed in zip(looks, seeds, strict=True)
-        ]
+        for each, seed in zip(looks, seeds, strict=True):
+            part = part_of(view_of(fit(model, _take_first(data, each), **settings, random_seed=seed)), None)
+            best = part.posterior.values.max(axis=1)  # (item,)
+            right = np.nan_to_num(part.right).mean()  # a true class that no label names is never found
+            scores.append((right, right, (best >= sure).mean(), best.mean()))
     n_answers = data.n_items * np.array(looks)
     return np.column_stack([n_answers, n_answers, scores])
 
@@ -262,13 +263,4 @@ def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Gen
 def _take_first(data: AnnotationData, n: int) -> AnnotationData:
     """Return the first n answers of each item of a design, whose items come one after the other."""
     place = np.arange(data.n_annotations) - np.searchsorted(data.item, data.item)
-    kept = place < n
-    return replace(data, item=data.item[kept], annotator=data.annotator[kept], label=data.label[kept])
-
-
-def _score(fitted: xr.DataTree, sure: float) -> tuple[float, float, float, float]:
-    """Return the share of right labels, twice, that of sure ones, and the mean probability of the best ones."""
-    part = part_of(view_of(fitted), None)
-    p = part.posterior.values  # (item, state)
-    right = float(np.nan_to_num(part.right).mean())  # a true class that no label names is never found
-    return right, right, float((p.max(axis=1) >= sure).mean()), float(p.max(axis=1).mean())
+    return take_rows(data, place < n)

@@ -183,5 +183,4 @@ def _gain_of_others(some: np.ndarray, drawn: np.ndarray, utility: Utility, begin
     gain = utility(joint).sum(axis=1) - utility(joint.sum(axis=1))  # (some item, item)
     here = np.arange(len(gain))
     gain[here, begin + here] = 0.0
-    of_others: np.ndarray = gain.sum(axis=1)
-    return of_others
+    return gain.sum(axis=1)

@@ -25,6 +25,7 @@ from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.replicate import as_data, put_together, quietly
+from bayesanno.simulation.statistics import tables_of
 
 
 def simulate(
@@ -194,12 +195,11 @@ def _(design: AnnotationData, model: AnnotationModel, state: np.ndarray, label: 
 
 @put_labels.register(MultiAnnotationData)
 def _(design: MultiAnnotationData, model: AnnotationModel, state: np.ndarray, label: np.ndarray) -> MultiAnnotationData:
-    parts, begin = {}, 0
-    for number, latent in enumerate(latents(model, design)):
-        name, part = latent.name, design.by_dimension[latent.name]
-        gold = _name_gold(part, latent.states, state[number * part.n_items :][: part.n_items])
-        parts[name] = replace(part, label=label[begin : begin + part.n_annotations], gold=gold)
-        begin += part.n_annotations
+    parts = {}
+    of_each = zip(tables_of(design), latents(model, design), state.reshape(-1, design.n_items), strict=True)
+    for table, latent, own_state in of_each:
+        gold = _name_gold(table.data, latent.states, own_state)
+        parts[table.dimension] = replace(table.data, label=label[table.own], gold=gold)
     return MultiAnnotationData(by_dimension=parts)
 
 

@@ -19,6 +19,7 @@ from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.labelled import count_cells
 from bayesanno.data.patterns import match_answers
 from bayesanno.ground.errors import DataError
 
@@ -110,8 +111,7 @@ def _find_counted_labels(data: AnnotationData) -> list[int]:
 
 def _count_votes(data: AnnotationData, label: np.ndarray) -> np.ndarray:
     """Return how many annotations give an item a label, (item, label)."""
-    counts = np.bincount(data.item * data.n_labels + label, minlength=data.n_items * data.n_labels)
-    return counts.reshape(data.n_items, data.n_labels)
+    return count_cells(data.item, label, (data.n_items, data.n_labels))
 
 
 def votes_per_item(data: AnnotationData) -> Statistic:
@@ -133,13 +133,9 @@ def unanimous(data: AnnotationData) -> Statistic:
 
 def label_counts(data: AnnotationData) -> Statistic:
     """Count how often each annotator gives each label; of two labels the last."""
-    labels, n = _find_counted_labels(data), data.n_labels
-
-    def measure(label: np.ndarray) -> np.ndarray:
-        counts = np.bincount(data.annotator * n + label, minlength=data.n_annotators * n)
-        return counts.reshape(data.n_annotators, n)[:, labels].ravel()
-
-    return Statistic(tuple(f"{who}: {data.labels[code]}" for who in data.annotators for code in labels), measure)
+    labels, shape = _find_counted_labels(data), (data.n_annotators, data.n_labels)
+    of = tuple(f"{who}: {data.labels[code]}" for who in data.annotators for code in labels)
+    return Statistic(of, lambda label: count_cells(data.annotator, label, shape)[:, labels].ravel())
 
 
 class Matched(NamedTuple):
@@ -218,11 +214,11 @@ def rest_agreement(data: AnnotationData) -> Statistic:
     """Take how often others' answers to the same items agree with an annotator's, of each who shares an item."""
     own, others = _number_own(data)
     matches = np.bincount(data.annotator, weights=others, minlength=data.n_annotators)
-    some, n = np.flatnonzero(matches), data.n_labels
+    some, shape = np.flatnonzero(matches), (int(own.max()) + 1, data.n_labels)
 
     def measure(label: np.ndarray) -> np.ndarray:
         all_same = _count_votes(data, label)[data.item, label]
-        own_same = np.bincount(own * n + label, minlength=(own.max() + 1) * n)[own * n + label]
+        own_same = count_cells(own, label, shape)[own, label]
         agreed = np.bincount(data.annotator, weights=all_same - own_same, minlength=data.n_annotators)
         return agreed[some] / matches[some]
 
