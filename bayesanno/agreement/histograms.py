@@ -17,7 +17,6 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,17 +210,14 @@ def chi_square_test(
         raise DataError(f"the expected histogram has shape {means.shape}, what was seen {observed.shape}")
     if not (np.isfinite(means) & (means >= 0)).all():
         raise DataError("the expected histogram has an entry that is negative or not finite")
-    if not 0 < level < 1:
-        raise DataError(f"level is {level}: it must be above 0 and below 1")
+    check_share("level", level)
     df = observed.size - 1 - n_parameters
     if df < 0 or n_parameters < 0:
         raise DataError(
             f"{n_parameters} fitted parameters and {observed.size} bins leave {df} degrees of freedom: there must be "
             f"0 to {observed.size - 1} parameters"
         )
-    possible = means > 0
-    squares = (observed - means)[possible] ** 2 / means[possible]
-    chi_square = math.inf if observed[~possible].any() else float(squares.sum())
+    chi_square = float(measure_chi_square(observed, means))
     critical = float(chi2.isf(level, df))  # nan without degrees of freedom
     return GoodnessOfFit(
         chi_square=chi_square,
@@ -230,6 +227,19 @@ def chi_square_test(
         critical=critical,
         rejected=chi_square > critical,
     )
+
+
+def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return the chi-square of histograms, (...); infinite where something was seen that could not be.
+
+    Parameters
+    ----------
+    seen, expected : array, shape (..., bin)
+        What was seen may be the same for all that is expected, (bin,).
+    """
+    possible = expected > 0
+    squares = (seen - expected) ** 2 / np.where(possible, expected, 1.0)  # (..., bin)
+    return np.where(possible, squares, np.where(seen > 0, np.inf, 0.0)).sum(axis=-1)
 
 
 def log_binomial_coefficients(trials: int) -> np.ndarray:

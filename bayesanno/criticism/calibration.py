@@ -107,12 +107,12 @@ def calibration_table(
     check_resampling(confidence, 0, None)
     check_at_least("bins", bins, 1, DataError)
     view = view_for_table(fit)
-    if cumulative:
-        return concat_parts(_scored_parts(view), lambda part: _tabulate_grades(view, part, bins, confidence, order))
-    if order is not None:
+    if order is not None and not cumulative:
         raise DataError("order is for cumulative=True: without it the order of labels does not matter, so leave it out")
 
     def tabulate(part: FitPart) -> pd.DataFrame:
+        if cumulative:
+            return _tabulate_grades(view, part, bins, confidence, order)
         predicted = _predict(part)
         return tabulate_reliability(predicted.sure, predicted.right, bins, confidence)
 

@@ -135,13 +135,10 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
         if view.data.hash != one.data.hash:
             raise FitError(f"{first!r} and {name!r} are fits of different data: fit all models to the same")
     for (first, one), (name, view) in combinations(views.items(), 2):
-        if one.model == view.model and one.posterior.equals(view.posterior) and _have_equal_labels(one, view):
+        has_equal_labels = (labels.equals(view.labels[name]) for name, labels in one.labels.items())
+        if one.model == view.model and one.posterior.equals(view.posterior) and all(has_equal_labels):
             raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
     return views
-
-
-def _have_equal_labels(one: FitView, other: FitView) -> bool:
-    return all(labels.equals(other.labels[name]) for name, labels in one.labels.items())
 
 
 def _leave_one_out(name: str, view: FitView) -> Any:
@@ -182,19 +179,13 @@ def _compare_elpds(elpds: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -> dict[str, Any]:
     """Return the columns of a fit of counts; notes say why a value is nan."""
     marginal = estimate_marginal_likelihood(view, random_seed=random_seed)
-    p_predictive = float("nan")
-    if np.unique(view.data.trials).size == 1:
-        check = predictive_check(view, "histogram", replicates=1000, random_seed=random_seed).table
-        p_predictive = float(check.loc[check["of"] == "", "p"].item())
     notes += [marginal.reason] if marginal.reason else []
-    if np.isnan(p_predictive):
+    found = {"log_marginal": marginal.value, "se_log_marginal": marginal.error, "p_model": float("nan")}
+    if np.unique(view.data.trials).size > 1:
         notes.append("p_predictive: items have different numbers of trials, and no common histogram")
-    return {
-        "log_marginal": marginal.value,
-        "se_log_marginal": marginal.error,
-        "p_model": float("nan"),
-        "p_predictive": p_predictive,
-    }
+        return found | {"p_predictive": float("nan")}
+    check = predictive_check(view, "histogram", replicates=1000, random_seed=random_seed).table
+    return found | {"p_predictive": float(check.loc[check["of"] == "", "p"].item())}
 
 
 def _weigh_marginals(table: pd.DataFrame) -> None:

@@ -26,19 +26,6 @@ def expected_by_type(drawn: ModelDraws) -> np.ndarray:
     return expected
 
 
-def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return the chi-square of each draw, (draw,); infinite where something was seen that could not be.
-
-    Parameters
-    ----------
-    seen, expected : array, shape (draw, bin)
-        What was seen may be the same for all draws, (bin,).
-    """
-    possible = expected > 0
-    squares = (seen - expected) ** 2 / np.where(possible, expected, 1.0)  # (draw, bin)
-    return np.where(possible, squares, np.where(seen > 0, np.inf, 0.0)).sum(axis=1)
-
-
 def expected_of_annotators(drawn: ModelDraws, *, items: np.ndarray, label: int) -> np.ndarray:
     """Return how many items of each type each draw expects to have 0, 1, 2, ... answers of one label.
 

@@ -30,21 +30,14 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
-from bayesanno.data.annotations import AnnotationData
+from bayesanno.criticism.trials import gives_labels
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
-from bayesanno.simulation.quantities import (
-    ACCURACY,
-    CLASS_SHARE,
-    ModelDraws,
-    class_shares,
-    describe_annotators,
-    says_labels,
-)
+from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, class_shares, describe_annotators
 
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
 FLAT = 1e-9  # nats that a density may differ by rounding
@@ -278,7 +271,7 @@ def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xr.Datase
     """Return the draws of variables, by default of all: the fit's, and of a model of labels what follows from them."""
     drawn = ModelDraws(view.model, view.data, view.posterior, view.known)
     follows: dict[str, Callable[[], xr.DataArray]] = {}
-    if isinstance(view.data, AnnotationData) and says_labels(view.model, view.data):
+    if gives_labels(view.model, view.data):
         follows[ACCURACY] = lambda: describe_annotators(drawn)[ACCURACY]
         follows[CLASS_SHARE] = lambda: class_shares(drawn)
     names = list(dict.fromkeys([*map(str, drawn.draws.data_vars), *follows]))

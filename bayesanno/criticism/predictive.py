@@ -20,16 +20,16 @@ from itertools import chain
 
 import numpy as np
 
+from bayesanno.agreement.histograms import measure_chi_square
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
-from bayesanno.criticism.histogram import expected_by_type, measure_chi_square
+from bayesanno.criticism.histogram import expected_by_type
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_seed
 from bayesanno.ground.wording import nearest
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws
 from bayesanno.simulation.replicate import draw_prior, replicate
@@ -136,6 +136,8 @@ def check_draws(
     chosen : sequence of mapping of name to Statistic
         The statistics of each table of the data.
     """
+    kind = KINDS[drawn.model.data_class]
+    observed = kind.arrays(drawn.data, kind.find_patterns(drawn.data, collapse=False))[kind.values].values
     asked = [
         (table, name, one)
         for table, statistics in zip(tables_of(drawn.data), chosen, strict=True)
@@ -143,18 +145,18 @@ def check_draws(
     ]
     measured = [
         [one.measure(answers[table.own]) for table, _, one in asked]
-        for answers in chain([_observed(drawn.model, drawn.data)], (answers for answers, _ in replicate(drawn, rng)))
+        for answers, _ in chain([(observed, None)], replicate(drawn, rng))
     ]
     parts, every = [], []
     for (table, name, one), values in zip(asked, zip(*measured, strict=True), strict=True):
-        observed, replicated = np.asarray(values[0], dtype=float), np.array(values[1:], dtype=float)  # (replicate, of)
-        rows = _tabulate(one, observed, replicated)
+        seen, replicated = np.asarray(values[0], dtype=float), np.array(values[1:], dtype=float)  # (replicate, of)
+        rows = _tabulate(one, seen, replicated)
         if one.of != ("",):
             if table.statistics[name] is histogram:
                 expected = expected_by_type(drawn).sum(axis=1)  # (draw, bin)
-                far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)
+                far = measure_chi_square(seen, expected), measure_chi_square(replicated, expected)
             else:
-                far = measure_distance(observed, replicated)
+                far = measure_distance(seen, replicated)
             rows = pd.concat([_tabulate_whole(*far), rows])
             replicated = np.column_stack([far[1], replicated])
         rows.insert(0, "statistic", name)
@@ -189,11 +191,6 @@ def choose_statistics(table: AnswerTable, asked: str | Sequence[str] | None) -> 
     if not names:
         raise FitError(f"no statistic is asked for: choose among {', '.join(table.statistics)}")
     return {name: table.statistics[name](table.data) for name in names}
-
-
-def _observed(model: AnnotationModel, data: Data) -> np.ndarray:
-    kind = KINDS[model.data_class]
-    return kind.arrays(data, kind.find_patterns(data, collapse=False))[kind.values].values
 
 
 def _tabulate(statistic: Statistic, observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:

@@ -41,8 +41,10 @@ from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import is_exchangeable, latents
 from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.functions import keep
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
+from bayesanno.simulation.by_law import stack_samples
 from bayesanno.simulation.simulate import Simulator
 
 KEPT = 99  # draws that a rank is among: evenly spaced, so that they are nearly independent
@@ -162,11 +164,8 @@ def _name_at_random(draws: xr.Dataset, graph: pm.Model, rng: np.random.Generator
 
 
 def _rank(posterior: xr.Dataset, truth: xr.Dataset, at: np.ndarray) -> dict[str, tuple[Any, np.ndarray]]:
-    found = {}
-    for name, true in truth.data_vars.items():
-        draws = posterior[name].stack(sample=("chain", "draw")).transpose("sample", ...).values[at]
-        found[str(name)] = (true.dims, (draws < true.values).sum(axis=0))
-    return found
+    draws = stack_samples(posterior)  # (sample, ...)
+    return {name: (truth[name].dims, (draws[name][at] < truth[name].values).sum(axis=0)) for name in map(str, truth)}
 
 
 def _rank_likelihood(view: FitView, truth: xr.Dataset) -> np.ndarray:
@@ -211,12 +210,5 @@ def _share_among_classes(probability: xr.DataArray, classes: np.ndarray) -> xr.D
     return probability.copy(data=np.where(of_class, mean[:, None], probability.values))
 
 
-_simulators: dict[tuple[AnnotationModel, str], Simulator] = {}  # of this process: the last one
-
-
 def _simulator(model: AnnotationModel, design: Data) -> Simulator:
-    key = (model, design.hash)
-    if key not in _simulators:
-        _simulators.clear()
-        _simulators[key] = Simulator(model, design)
-    return _simulators[key]
+    return keep((Simulator, model, design.hash), lambda: Simulator(model, design))

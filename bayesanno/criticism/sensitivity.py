@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.criticism.parallel import run_all
-from bayesanno.criticism.trials import try_fit
+from bayesanno.criticism.trials import gives_labels, try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
@@ -28,7 +28,6 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_at_least, check_seed, known_seed
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.registry import get_model
 
 DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")
@@ -131,17 +130,18 @@ def sensitivity(
     check_at_least("workers", workers, 1)
     choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
     rows = lay_out_grid(own, grid, data, known_seed(random_seed), arguments)
-    store = None if folder is None else Path(folder)
-    if store is not None:
-        store.mkdir(parents=True, exist_ok=True)
-    done = {row.number: kept for row in rows if (kept := _load(store, row)) is not None}
+    files = {} if folder is None else {row.number: Path(folder) / f"{row.key}.npz" for row in rows}
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    done = {number: _load(path) for number, path in files.items() if path.is_file()}
     todo = [row for row in rows if row.number not in done]
     fits = run_all(
         fit_row, todo, data, arguments, workers=workers, client=client, message="fitting", progressbar=progressbar
     )
     for row, result in fits:
         done[row.number] = result
-        _save(store, row, result)
+        if files:
+            _save(files[row.number], result)
     if done[0]["problem"] and "probability" not in done[0]:
         raise FitError(f"the model under its own prior cannot be fitted: {done[0]['problem']}")
     return _tabulate(rows, [done[row.number] for row in rows], data, list(grid))
@@ -150,8 +150,7 @@ def sensitivity(
 def require_labels(model: AnnotationModel, data: Any) -> None:
     """Raise a FitError if a model has no labels of items, or a DataError if it cannot be fitted to these data."""
     model.check(data)
-    found = latents(model, data)
-    if not isinstance(data, AnnotationData) or len(found) > 1 or found[0].dim == ITEM_TYPE:
+    if not gives_labels(model, data):
         raise FitError(f"sensitivity is for models of labels, and {model.name} has no labels of items")
 
 
@@ -196,19 +195,14 @@ def fit_row(row: Row, data: AnnotationData, arguments: Mapping[str, Any]) -> dic
     return result
 
 
-def _save(store: Path | None, row: Row, result: Mapping[str, Any]) -> None:
-    if store is None:
-        return
+def _save(path: Path, result: Mapping[str, Any]) -> None:
     arrays = {name: value for name, value in result.items() if isinstance(value, np.ndarray)}
     rest = {name: value for name, value in result.items() if name not in arrays}
-    with write_whole(store / f"{row.key}.npz") as unfinished, unfinished.open("wb") as file:
+    with write_whole(path) as unfinished, unfinished.open("wb") as file:
         np.savez(file, **(arrays | {"rest": np.array(json.dumps(rest))}))
 
 
-def _load(store: Path | None, row: Row) -> dict[str, Any] | None:
-    path = None if store is None else store / f"{row.key}.npz"
-    if path is None or not path.is_file():
-        return None
+def _load(path: Path) -> dict[str, Any]:
     with np.load(path) as kept:
         rest: dict[str, Any] = json.loads(str(kept["rest"]))
         return rest | {name: kept[name] for name in kept.files if name != "rest"}
@@ -217,42 +211,36 @@ def _load(store: Path | None, row: Row) -> dict[str, Any] | None:
 def _tabulate(
     rows: Sequence[Row], results: Sequence[Mapping[str, Any]], data: AnnotationData, fields: Sequence[str]
 ) -> Study:
-
-    own = results[0]
-    best, names = own["probability"].argmax(axis=1), np.array(own["states"], dtype=object)
-    gold = np.array([data.gold.get(item, "") for item in data.items], dtype=object)
-    at, items = np.arange(data.n_items), np.array(data.items, dtype=object)
-    priors, flips, annotators = [], [], []
-    for row, result in zip(rows, results, strict=True):
-        row_of: dict[str, Any] = {"prior": row.number} | {field: getattr(row.model, field) for field in fields}
-        row_of |= dict.fromkeys(("labels_changed", "mean_change", "largest_change"), np.nan)
-        if "probability" in result:
-            probability = result["probability"]
-            then = probability.argmax(axis=1)
-            change = np.abs(probability - own["probability"]).sum(axis=1) / 2
-            flipped = np.flatnonzero(then != best)
-            row_of |= {"labels_changed": flipped.size, "mean_change": change.mean(), "largest_change": change.max()}
-            if (gold != "").any():
-                row_of["accuracy"] = (names[then] == gold)[gold != ""].mean()
-            where = {"prior": row.number, "item": items[flipped], "label": names[best[flipped]]}
-            where |= {"probability": own["probability"][at, best][flipped], "label_then": names[then[flipped]]}
-            flips.append(pd.DataFrame(where | {"probability_then": probability[at, then][flipped]}))
-            if "competence" in own:
-                rank = _rank(result["competence"])
-                moved = rank - _rank(own["competence"])
-                row_of["largest_rank_move"] = np.abs(moved).max()
-                ranks = {"prior": row.number, "annotator": list(data.annotators), "competence": result["competence"]}
-                annotators.append(pd.DataFrame(ranks | {"rank": rank, "rank_move": moved}))
-        row_of |= {name: result.get(name) for name in DIAGNOSTICS}
-        priors.append(row_of | {"seconds": result["seconds"], "problem": result["problem"]})
-    none = pd.DataFrame(columns=["prior", "annotator", "competence", "rank", "rank_move"])
-    moves = pd.concat(annotators, ignore_index=True) if annotators else none
-    return Study(pd.DataFrame(priors), pd.concat(flips, ignore_index=True), moves)
-
-
-def _rank(competence: np.ndarray) -> np.ndarray:
-    """Return each annotator's rank, 1 for the greatest competence."""
+    """Return the tables of a study, of rows in the order of their numbers: the first is of the model's own prior."""
     from scipy.stats import rankdata
 
-    rank: np.ndarray = rankdata(-competence, method="min").astype(int)
-    return rank
+    fitted = [row.number for row, result in zip(rows, results, strict=True) if "probability" in result]
+    probability = np.stack([results[number]["probability"] for number in fitted])  # (fit, item, state)
+    best, names = probability.argmax(axis=2), np.array(results[0]["states"], dtype=object)
+    change = np.abs(probability - probability[0]).sum(axis=2) / 2  # (fit, item)
+    is_other = best != best[0]
+    found = {"labels_changed": is_other.sum(axis=1), "mean_change": change.mean(axis=1)}
+    found["largest_change"] = change.max(axis=1)
+    gold = np.array([data.gold.get(item, "") for item in data.items], dtype=object)
+    if (gold != "").any():
+        found["accuracy"] = (names[best] == gold)[:, gold != ""].mean(axis=1)
+    fit, item = np.nonzero(is_other)
+    flips = {"prior": np.array(fitted)[fit], "item": np.array(data.items, dtype=object)[item]}
+    for then, at in (("", np.zeros_like(fit)), ("_then", fit)):
+        flips[f"label{then}"] = names[best[at, item]]
+        flips[f"probability{then}"] = probability[at, item, best[at, item]]
+    annotators = pd.DataFrame(columns=["prior", "annotator", "competence", "rank", "rank_move"])
+    if "competence" in results[0]:
+        competence = np.stack([results[number]["competence"] for number in fitted])  # (fit, annotator)
+        rank = rankdata(-competence, method="min", axis=1).astype(int)
+        moved = rank - rank[0]
+        found["largest_rank_move"] = np.abs(moved).max(axis=1)
+        whose = {"prior": np.repeat(fitted, data.n_annotators), "annotator": list(data.annotators) * len(fitted)}
+        values = {"competence": competence.ravel(), "rank": rank.ravel(), "rank_move": moved.ravel()}
+        annotators = pd.DataFrame(whose | values)
+    priors = pd.DataFrame([{field: getattr(row.model, field) for field in fields} for row in rows])
+    priors = priors.join(pd.DataFrame(found, index=fitted))
+    priors.insert(0, "prior", range(len(rows)))
+    for name in (*DIAGNOSTICS, "seconds", "problem"):
+        priors[name] = [result.get(name) for result in results]
+    return Study(priors, pd.DataFrame(flips), annotators)

@@ -21,11 +21,12 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import track
-from bayesanno.ground.validate import known_seed
+from bayesanno.ground.validate import check_at_least, known_seed
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
-from bayesanno.modeling.capabilities import ITEM_TYPE, latents
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.registry import get_model
+from bayesanno.simulation.quantities import says_labels
 
 Fits = Mapping[str, Mapping[str, Any]]  # what to call it -> the arguments of `fit`, without the data
 Setting = tuple[tuple[int, ...], dict[str, Any]]  # the numbers that its seeds are made of, its columns in the table
@@ -61,8 +62,7 @@ def try_all(
         The columns of the setting, `run`, `method`, `accuracy`, `accuracy_of_others` (those without a known label)
         and `problem`.
     """
-    if runs < 1:
-        raise FitError(f"runs is {runs}: it must be at least 1")
+    check_at_least("runs", runs, 1)
     seed, trials = known_seed(random_seed), []
     for (numbers, setting), run in product(settings, range(runs)):
         of_data, of_fit = np.random.SeedSequence([seed, *map(int, numbers), run]).generate_state(2)
@@ -74,7 +74,7 @@ def try_all(
         rows.append({**setting, "method": VOTE, **_score(vote_right(data), data), "problem": ""})
         for name, arguments in fits.items():
             found, problem = try_fit(arguments, data, of_fit)
-            right = np.full(data.n_items, np.nan) if found is None else _find_right(found, data)
+            right = np.full(data.n_items, np.nan) if found is None else part_of(view_of(found), None).right
             rows.append({**setting, "method": name, **_score(right, data), "problem": problem})
     return pd.DataFrame(rows)
 
@@ -121,16 +121,14 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
         if "model" not in arguments or "data" in arguments:
             raise FitError(f"fits: {name!r} must hold the arguments of fit: its model, and not the data")
         model = get_model(arguments["model"])
-        if model.data_class is not AnnotationData or any(one.dim == ITEM_TYPE for one in latents(model, data)):
+        if not gives_labels(model, data):
             raise FitError(f"fits: {name!r} is of {model.name}, which has no labels of items")
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
 
 
-def _find_right(found: xr.DataTree, data: AnnotationData) -> np.ndarray:
-    """Return whether the label of each item is the true one, 1 or 0; (item,)."""
-    labels = part_of(view_of(found), None).tabulate()["label"]
-    gold = pd.Series([data.gold.get(item) for item in data.items], dtype="str")
-    return (labels == gold).to_numpy(dtype=float)
+def gives_labels(model: AnnotationModel, data: Any) -> bool:
+    """Return whether a model is of annotations, and gives each item a label of these."""
+    return model.data_class is AnnotationData and says_labels(model, data)
 
 
 def _score(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
