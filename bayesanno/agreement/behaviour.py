@@ -239,12 +239,10 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     require_kind(data, AnnotationData, "usage_table")
     check_base(base)
     shares = usage_shares(data, smoothing)
-    table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
-    table["n"] = np.bincount(data.annotator, minlength=data.n_annotators)
-    measures = measure_usage(shares, base)
+    table, measures = pd.DataFrame({"annotator": list(data.annotators)}, dtype="str"), measure_usage(shares, base)
     outlier = np.any([find_outliers(values) for values in measures.values()], axis=0)
     each = pd.DataFrame(shares, columns=[f"usage[{label}]" for label in data.labels])
-    return table.assign(**measures, outlier=outlier).join(each)
+    return table.assign(n=data.by_annotator, **measures, outlier=outlier).join(each)
 
 
 def check_base(base: float) -> None:

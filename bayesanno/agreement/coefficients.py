@@ -173,12 +173,8 @@ def measure_kappa(votes: ArrayLike) -> Kappa:
     shares = counts.sum(axis=0) / counts.sum()  # (label,)
     expected = float(shares @ shares)
     observed = float((counts * (counts - 1)).sum(axis=1).mean() / (k * (k - 1)))
-    one_label = (shares > 0).sum() == 1
-    return Kappa(
-        observed=observed,
-        expected=expected,
-        kappa=None if one_label else (observed - expected) / (1 - expected),
-    )
+    kappa = None if (shares > 0).sum() == 1 else (observed - expected) / (1 - expected)
+    return Kappa(observed=observed, expected=expected, kappa=kappa)
 
 
 def count_sums(data: AnnotationData) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     from scipy.spatial.distance import squareform
 
     require_kind(data, AnnotationData, "group_annotators")
-    answered = np.flatnonzero(np.bincount(data.annotator, minlength=data.n_annotators))
+    answered = np.flatnonzero(data.by_annotator)
     n = answered.size
     if n < 3:
         raise DataError(f"annotators with annotations: {n}; groups of alike ones need three or more")
@@ -72,8 +72,7 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     best = int(np.argmax([silhouette.mean() for silhouette in silhouettes]))
     order = leaves_list(tree)
     number = pd.factorize(cuts[best][order])[0] + 1
-    names = np.array(data.annotators, dtype=object)[answered[order]]
-    table = pd.DataFrame({"annotator": pd.Series(names, dtype="str")})
+    table = pd.DataFrame({"annotator": np.array(data.annotators, dtype=object)[answered[order]]}, dtype="str")
     return table.assign(group=number, silhouette=silhouettes[best][order])
 
 

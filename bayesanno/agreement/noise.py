@@ -284,7 +284,6 @@ def plan_annotators(
     if annotators < 2:
         raise DataError(f"annotators is {annotators}: agreement is between at least 2")
     p = chance_agreement([coin] * annotators)
-    check_share("p, the chance of agreement on a hard item,", p)
     return bound_noise(n, min(math.floor((hard + 1) * (1 - p)), hard), p, confidence=confidence)
 
 

@@ -305,8 +305,7 @@ def annotator_agreement(
     check_resampling(confidence, resamples, random_seed)
     data = require_shared(data, "annotator_agreement")
     pairs, n = find_pairs(data), data.n_annotators
-    table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
-    table["n"] = np.bincount(data.annotator, minlength=n)
+    table = pd.DataFrame({"annotator": list(data.annotators)}, dtype="str").assign(n=data.by_annotator)
     table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
 
     def average(weights: np.ndarray) -> dict[str, np.ndarray]:

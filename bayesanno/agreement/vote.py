@@ -47,15 +47,10 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     votes, probability = data.votes[:, data.class_codes], split_vote(data)  # (item, true_class)
     overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (true_class,), the most frequent first
     code = overall[probability[:, overall].argmax(axis=1)]
-    table = pd.DataFrame(
-        {
-            "item": pd.Series(list(data.items), dtype="str"),
-            "label": pd.Series([data.classes[each] for each in code], dtype="str"),
-            "share": divide(votes[np.arange(code.size), code], votes.sum(axis=1)),
-            "n_annotations": votes.sum(axis=1).astype(int),
-            "tied": probability.max(axis=1) < 1,
-        }
-    )
+    table = pd.DataFrame({"item": list(data.items), "label": [data.classes[each] for each in code]}, dtype="str")
+    table["share"] = divide(votes[np.arange(code.size), code], votes.sum(axis=1))
+    table["n_annotations"] = votes.sum(axis=1).astype(int)
+    table["tied"] = probability.max(axis=1) < 1
     if data.gold:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
         table["right"] = vote_right(data)

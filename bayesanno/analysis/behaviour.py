@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasKnownParameters
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
+from bayesanno.simulation.by_law import each_law
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 
@@ -68,7 +68,7 @@ def behaviour_table(
     view, usage = _usage_of(fit)
     draws = usage.values.reshape(-1, *usage.shape[2:])  # (sample, annotator, response)
     found = measure_usage(draws, base)
-    table = pd.DataFrame({"annotator": pd.Series(list(view.data.annotators), dtype="str")})
+    table = pd.DataFrame({"annotator": list(view.data.annotators)}, dtype="str")
     table["n_annotations"] = view.data.by_annotator
     for name, values in found.items():
         described = describe_draws(usage[..., 0].copy(data=values.reshape(usage.shape[:3])))
@@ -172,16 +172,9 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
     if "confusion" in view.posterior:
         return _confusion_of(view).isel(annotator=codes)
     require_confusion(view)
-    model, data = cast("Any", view.model), view.named_data
-    draws = take_draws(view.posterior, most)
-    if "annotator" in draws.dims:
-        draws = draws.isel(annotator=codes)
-    known = view.known if isinstance(model, HasKnownParameters) else {}  # a fit on Dask holds none
-    found = []  # of each draw (annotator, response, true_class)
-    for draw in range(draws.sizes["draw"]):
-        drawn = {str(name): values.values for name, values in draws.isel(chain=0, draw=draw).items()}
-        table = model.law(Parameters(drawn | known), data.names_class.T)[1]
-        found.append(np.broadcast_to(table, (len(codes), *table.shape[1:])))
+    known = view.known if isinstance(view.model, HasKnownParameters) else {}  # a fit on Dask holds none
+    laws = each_law(view.model, view.named_data, take_draws(view.posterior, most), known)
+    found = [of_answer[codes] for _, of_answer in laws]  # of each draw (annotator, response, true_class)
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
 

@@ -103,21 +103,19 @@ def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> 
     shared = shared_items(part.votes)  # (item,)
     agreed = shared & ~disagreed_items(part.votes)
     hard, pattern = compile_formula(view.model, view.data, view.posterior, view.known).view(HARD)
-    among = {
-        name: count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1]))
-        for name, chosen in (("shared", shared), ("agreed", agreed))
-    }
+    of_shared, of_agreed = (
+        count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1])) for chosen in (shared, agreed)
+    )
     n, n_agreed = int(shared.sum()), int(agreed.sum())
-    mean = float(among["agreed"] @ np.arange(n_agreed + 1))
     return NoisePosterior(
         n=n,
         d=n - n_agreed,
         confidence=confidence,
-        t0=bound_count(among["shared"], confidence),
-        gamma=bound_count(among["agreed"], confidence) / n_agreed if n_agreed else None,
-        expected=mean / n_agreed if n_agreed else None,
-        hard=among["shared"],
-        hard_agreed=among["agreed"],
+        t0=bound_count(of_shared, confidence),
+        gamma=bound_count(of_agreed, confidence) / n_agreed if n_agreed else None,
+        expected=float(of_agreed @ np.arange(n_agreed + 1)) / n_agreed if n_agreed else None,
+        hard=of_shared,
+        hard_agreed=of_agreed,
     )
 
 
