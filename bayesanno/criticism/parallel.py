@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from typing import Any
 
@@ -20,11 +19,12 @@ def run_all[T, R](
 
     An interruption, or an error, cancels what has not begun.
     """
-    with _make_executor(workers, client) as executor:
-        if executor is None:
-            for task in track(tasks, message, show=progressbar):
-                yield task, call(task, *rest)
-            return
+    if client is None and workers == 1:
+        for task in track(tasks, message, show=progressbar):
+            yield task, call(task, *rest)
+        return
+    pool = ProcessPoolExecutor(workers, get_context("spawn")) if client is None else client.get_executor()
+    with pool as executor:
         futures = {executor.submit(call, task, *rest): task for task in tasks}
         try:
             for future in track(as_completed(futures), message, show=progressbar, total=len(futures)):
@@ -38,9 +38,3 @@ def run_all[T, R](
             for future in futures:
                 future.cancel()
             raise
-
-
-def _make_executor(workers: int, client: Any) -> AbstractContextManager[Executor | None]:
-    if client is not None:
-        return client.get_executor()  # type: ignore[no-any-return]
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn")) if workers > 1 else nullcontext()
