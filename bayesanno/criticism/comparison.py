@@ -135,8 +135,8 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
         if view.data.hash != one.data.hash:
             raise FitError(f"{first!r} and {name!r} are fits of different data: fit all models to the same")
     for (first, one), (name, view) in combinations(views.items(), 2):
-        has_equal_labels = (labels.equals(view.labels[name]) for name, labels in one.labels.items())
-        if one.model == view.model and one.posterior.equals(view.posterior) and all(has_equal_labels):
+        same_labels = (labels.equals(view.labels[dimension]) for dimension, labels in one.labels.items())
+        if one.model == view.model and one.posterior.equals(view.posterior) and all(same_labels):
             raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
     return views
 
