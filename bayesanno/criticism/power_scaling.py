@@ -156,7 +156,6 @@ def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence
     found = latents(view.model, view.data)
     if len(found) > 1 or found[0].dim != "true_class":
         raise FitError(f"power-scaling of labels is of models with one latent, the label, and {view.model.name} is not")
-    states = found[0].states
     scaled = _log_densities(view, _scaled_priors(view, prior_var_names))
     n = scaled["prior"].size
     centred = [math.log(2) * (values - values.mean()).reshape(-1) / (n - 1) for values in scaled.values()]
@@ -164,13 +163,11 @@ def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence
     formula = compile_formula(view.model, view.data, view.posterior, view.known)
     probability, *slopes = formula.scale_states(weights)  # (item, state)
     rows = np.arange(len(probability))
-    order = np.argsort(-probability, axis=1, kind="stable")
-    best, next_ = order[:, 0], order[:, 1]
+    best, next_ = np.argsort(-probability, axis=1, kind="stable")[:, :2].T
     margin = probability[rows, best] - probability[rows, next_]
     closing = slopes[0][rows, next_] - slopes[0][rows, best]  # per doubling of the prior
-    with np.errstate(divide="ignore", invalid="ignore"):
-        doublings = np.where(closing != 0, margin / closing, np.inf)
-    names = np.array(states, dtype=object)
+    doublings = np.divide(margin, closing, out=np.full(margin.shape, np.inf), where=closing != 0)
+    names = np.array(found[0].states, dtype=object)
     table = pd.DataFrame({"item": list(view.data.items), "label": names[best], "probability": probability[rows, best]})
     table["prior_slope"], table["likelihood_slope"] = slopes[0][rows, best], slopes[1][rows, best]
     table = table.assign(runner_up=names[next_], doublings=doublings)

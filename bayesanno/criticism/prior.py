@@ -23,12 +23,12 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_at_least, check_seed
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
+from bayesanno.modeling.capabilities import HasKnownParameters, latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators
-from bayesanno.simulation.replicate import draw_prior, replicate
+from bayesanno.simulation.replicate import draws_of_prior, replicate
 from bayesanno.simulation.statistics import OF_COUNTS, AnswerTable, Statistic, tables_of, unanimous
 
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
@@ -155,8 +155,7 @@ def _(design: MultiAnnotationData) -> MultiAnnotationData:
 
 def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Generator) -> Iterator[Row]:
     """Yield the rows of one model, dimension by dimension."""
-    known = {name: one.value for name, one in known_parameters(model, design).items()}
-    drawn = of_annotators.ModelDraws(model, design, draw_prior(model, design, n, rng), known)
+    drawn = draws_of_prior(model, design, n, rng)
     counted = _count_in_replicates(drawn, rng)
     for table in tables_of(design):
         one = table.dimension

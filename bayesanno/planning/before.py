@@ -36,7 +36,7 @@ from bayesanno.modeling.registry import get_model
 from bayesanno.planning.progress import Measure, check_target, tabulate_progress
 from bayesanno.simulation.designs import make_design
 from bayesanno.simulation.quantities import ModelDraws
-from bayesanno.simulation.replicate import draw_prior, replicate
+from bayesanno.simulation.replicate import draws_of_prior, replicate
 from bayesanno.simulation.simulate import put_labels
 
 type Future = tuple[AnnotationData, tuple[int, ...]]  # simulated, and a seed for the fit of each number of answers
@@ -160,7 +160,8 @@ def plan_answers(
     asked["random_seed"] = int(rng.integers(2**31))
     if like is None:
         design = make_design(labels=2 if labels is None else labels, **asked)
-        drawn = _draw_from_prior(chosen, design, n, rng)
+        process = chosen.without_data() if isinstance(chosen, HasKnownParameters) else chosen
+        drawn = draws_of_prior(process, design, n, rng)
     else:
         if labels is not None:
             raise DataError("with like, labels are those of that fit: leave labels out")
@@ -232,12 +233,6 @@ def _require_like(like: xr.DataTree | FitView) -> FitView:
             MisfitWarning,
         )
     return view
-
-
-def _draw_from_prior(model: AnnotationModel, design: AnnotationData, n: int, rng: np.random.Generator) -> ModelDraws:
-    process = model.without_data() if isinstance(model, HasKnownParameters) else model
-    known = {name: one.value for name, one in known_parameters(process, design).items()}
-    return ModelDraws(process, design, draw_prior(process, design, n, rng), known)
 
 
 def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Generator) -> ModelDraws:

@@ -115,9 +115,8 @@ class Futures:
         if gain is None:
             first = np.where(is_open.any(axis=1), -n_answers - self._rng.uniform(size=n_answers.size), -np.inf)
             items = np.argsort(-first)[: min(n, np.isfinite(first).sum())]
-            chance = self._log_weight + self._rng.gumbel(
-                size=(items.size, left.size)
-            )  # the largest is one in proportion
+            # the largest is one in proportion
+            chance = self._log_weight + self._rng.gumbel(size=(items.size, left.size))
             annotators = np.where(is_open[items], chance, -np.inf).argmax(axis=1)
         else:
             value = np.where(is_open, gain / self._budget.cost, -np.inf)

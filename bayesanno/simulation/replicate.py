@@ -16,6 +16,7 @@ import numpy as np
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
@@ -81,6 +82,12 @@ def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Numba will use object mode")
         return function(*arguments, **named)
+
+
+def draws_of_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Generator) -> ModelDraws:
+    """Return draws of a model's parameters from its prior, with the parameters that it knows from the data."""
+    known = {name: one.value for name, one in known_parameters(model, data).items()}
+    return ModelDraws(model, data, draw_prior(model, data, n, rng), known)
 
 
 def draw_prior(
