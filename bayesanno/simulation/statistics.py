@@ -242,9 +242,8 @@ def histogram(data: CountData) -> Statistic:
     from bayesanno.agreement.histograms import count_histogram
 
     n_bins = count_histogram(data).size
-    return Statistic(
-        tuple(map(str, range(n_bins))), lambda successes: np.bincount(successes, minlength=n_bins).astype(float)
-    )
+    bins = tuple(map(str, range(n_bins)))
+    return Statistic(bins, lambda successes: np.bincount(successes, minlength=n_bins).astype(float))
 
 
 def positive_share(data: CountData) -> Statistic:
