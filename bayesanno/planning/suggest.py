@@ -156,9 +156,8 @@ def suggest_annotations(
     if costs is not None:
         table.insert(3, "gain_per_cost", gain / budget.cost[annotators_asked])
     if target == "annotators":
-        answered = np.bincount(asked.data.annotator, minlength=len(asked.data.annotators))
-        so_far = dict(zip(asked.data.annotators, answered.tolist(), strict=True))
-        table["why"] = [f"{name!r} has given {counted(so_far[name], 'answer')}" for name in table["annotator"]]
+        so_far = zip(table["annotator"], asked.data.by_annotator[annotators_asked].tolist(), strict=True)
+        table["why"] = [f"{name!r} has given {counted(answers, 'answer')}" for name, answers in so_far]
     return table
 
 
