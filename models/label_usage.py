@@ -112,5 +112,4 @@ def find_common_habit(data: AnnotationData) -> np.ndarray:
         return float(-evidence.sum() - log_strength + 2 * np.log(MIDDLE + strength))
 
     found = minimize_scalar(loss, bounds=(np.log(0.1), np.log(1e4)), method="bounded")
-    habit: np.ndarray = np.maximum(np.exp(found.x) * share, 0.5)
-    return habit
+    return np.maximum(np.exp(found.x) * share, 0.5)

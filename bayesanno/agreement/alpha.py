@@ -66,8 +66,7 @@ def alpha_of_votes(votes: np.ndarray) -> np.ndarray:
 
 def find_disagreement(n: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """Return what items add to sum_cd o_cd over different labels, of their answers and the sum of squared votes."""
-    added: np.ndarray = (n**2 - squares) / np.maximum(n - 1, 1)  # 0 of one answer
-    return added
+    return (n**2 - squares) / np.maximum(n - 1, 1)  # 0 of one answer
 
 
 def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -99,5 +98,4 @@ def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.nda
 def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
     """Return a ratio, nan where the denominator is 0."""
     by = np.asarray(by, dtype=float)
-    ratio: np.ndarray = np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)
-    return ratio
+    return np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)

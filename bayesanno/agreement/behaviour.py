@@ -91,8 +91,7 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     n = np.isfinite(shares[..., :1]).sum(axis=-2, keepdims=True)
     others = divide(np.nansum(shares, axis=-2, keepdims=True) - shares, n - 1)  # (..., annotator, label)
     others = np.where(others < 1e-12, 0, others)  # rounding errors, of a label that nobody else gave
-    divergence: np.ndarray = rel_entr(shares, others).sum(axis=-1) / math.log(base)
-    return divergence
+    return rel_entr(shares, others).sum(axis=-1) / math.log(base)
 
 
 def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
@@ -130,8 +129,7 @@ def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> n
     from scipy.special import entr
 
     of_middle, of_one, of_other = (entr(shares).sum(axis=-1) for shares in ((one + other) / 2, one, other))
-    bounded: np.ndarray = np.clip(of_middle - (of_one + of_other) / 2, 0, math.log(2)) / math.log(base)
-    return bounded
+    return np.clip(of_middle - (of_one + of_other) / 2, 0, math.log(2)) / math.log(base)
 
 
 def pair_distances(shares: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -201,8 +199,7 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
     known = values[np.isfinite(values)]
     if not known.size:
         return np.isposinf(values)
-    outlying: np.ndarray = values - np.median(known) > OUTLIER_SCORE * median_abs_deviation(known, scale="normal")
-    return outlying
+    return values - np.median(known) > OUTLIER_SCORE * median_abs_deviation(known, scale="normal")
 
 
 def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float = 0.0) -> pd.DataFrame:

@@ -126,8 +126,7 @@ def mix_binomials(weight: np.ndarray, rate: np.ndarray, trials: int) -> np.ndarr
     # In place of scipy.stats.binom.pmf, which takes no complex rates and raises an OverflowError at rates of 1e-308.
     bins, rates = np.arange(trials + 1), rate[:, None]  # (bin,), (type, 1)
     logs = log_binomial_coefficients(trials) + xlogy(bins, rates) + xlog1py(trials - bins, -rates)
-    mixed: np.ndarray = weight @ np.exp(logs)
-    return mixed
+    return weight @ np.exp(logs)
 
 
 def mix_gaussians(weight: np.ndarray, mean: np.ndarray, sd: np.ndarray, trials: int) -> np.ndarray:
@@ -153,8 +152,7 @@ def mix_gaussians(weight: np.ndarray, mean: np.ndarray, sd: np.ndarray, trials: 
     array([0.108 , 0.7979, 0.108 ])
     """
     away = (np.arange(trials + 1)[:, None] - mean) / sd  # (bin, type)
-    density: np.ndarray = np.exp(-0.5 * away**2) @ (weight / sd) / np.sqrt(2 * np.pi)
-    return density
+    return np.exp(-0.5 * away**2) @ (weight / sd) / np.sqrt(2 * np.pi)
 
 
 def dilute_rates(rate: np.ndarray, diligence: float, lazy_rate: float) -> np.ndarray:
@@ -253,5 +251,4 @@ def log_binomial_coefficients(trials: int) -> np.ndarray:
     from scipy.special import betaln
 
     bins = np.arange(trials + 1)
-    logs: np.ndarray = -np.log(trials + 1) - betaln(bins + 1, trials - bins + 1)
-    return logs
+    return -np.log(trials + 1) - betaln(bins + 1, trials - bins + 1)

@@ -34,8 +34,7 @@ def spread(dimensions: int) -> np.ndarray:
     """Return points that fill the unit cube evenly, always the same, shape (start, dimension)."""
     from scipy.stats import qmc
 
-    points: np.ndarray = qmc.Halton(dimensions, scramble=False).random(STARTS + 1)[1:]  # the first is the corner 0
-    return points
+    return qmc.Halton(dimensions, scramble=False).random(STARTS + 1)[1:]  # the first is the corner 0
 
 
 def minimise_misfit(

@@ -102,5 +102,4 @@ def _measure_sd(probability: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return the standard deviation, (item,), corrected for the width of the bins (Sheppard)."""
     mean = probability @ centres
     variance = probability @ centres**2 - mean**2 - (centres[1] - centres[0]) ** 2 / 12
-    sd: np.ndarray = np.sqrt(np.maximum(variance, 0))
-    return sd
+    return np.sqrt(np.maximum(variance, 0))

@@ -60,8 +60,7 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
         table = azs.summary(view.posterior[[name]], **options)
         values = convergence_of(view, name).values  # (diagnostic, ...)
         tables.append(table.assign(**dict(zip(DIAGNOSTICS, values.reshape(len(DIAGNOSTICS), -1), strict=True))))
-    found: pd.DataFrame = pd.concat(tables).rename_axis("parameter").reset_index()
-    return found
+    return pd.concat(tables).rename_axis("parameter").reset_index()
 
 
 def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:

@@ -178,8 +178,7 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 def about_recalibration(view: FitView) -> dict[str, dict[str, Any]]:
     """Return the attribute `recalibration` of a fit, by dimension; empty where it was not recalibrated."""
-    found: dict[str, dict[str, Any]] = json.loads(view.tree.attrs.get(RECALIBRATION, "{}"))
-    return found
+    return json.loads(view.tree.attrs.get(RECALIBRATION, "{}"))
 
 
 def require_recalibrated(view: FitView) -> None:

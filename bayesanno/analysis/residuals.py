@@ -177,8 +177,7 @@ def error_chances(view: FitView, part: FitPart) -> np.ndarray:
     of_class = 1 - divide(right, sure.sum(axis=1)[:, classes])
     if sure.shape[2] != classes.size:
         of_class[:] = np.nan
-    chance: np.ndarray = np.clip(np.where(np.isfinite(of_class), of_class, overall), 0, 1)
-    return chance
+    return np.clip(np.where(np.isfinite(of_class), of_class, overall), 0, 1)
 
 
 def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
@@ -192,8 +191,7 @@ def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
     except FitError:
         drawn = ModelDraws(view.model, view.data, take_draws(view.posterior, MOST_DRAWS), view.known)
         total: Any = sum(ask(drawn, everybody[:, None], dimension=part.dimension))
-        mean: np.ndarray = total / drawn.draws.sizes["draw"]
-        return mean
+        return total / drawn.draws.sizes["draw"]
     confusion = find_confusion(view, everybody.tolist(), most=MOST_DRAWS).mean(("chain", "draw"))
     return np.swapaxes(confusion.values, 1, 2)
 
@@ -260,5 +258,4 @@ def find_sharing(answered: Any, group: np.ndarray, *, least: int, most: int) -> 
 def _multiply(matrix: Any, weights: np.ndarray) -> np.ndarray:
     """Return a sparse array times a dense one, whichever way is faster."""
     dense = matrix.nnz > DENSE * np.prod(matrix.shape)
-    product: np.ndarray = (matrix.toarray() if dense else matrix) @ weights
-    return product
+    return (matrix.toarray() if dense else matrix) @ weights

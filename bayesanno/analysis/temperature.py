@@ -82,8 +82,7 @@ class LogOddsScale:
     def measure(self, logs: np.ndarray) -> np.ndarray:
         """Return (L - c) / s of log probabilities (item, label); 0 of items that the fit cannot explain."""
         held = np.where(np.isneginf(logs), self.least, logs)
-        measured: np.ndarray = np.nan_to_num((held - self.centre) / self.size)
-        return measured
+        return np.nan_to_num((held - self.centre) / self.size)
 
 
 def find_scale(logs: np.ndarray, *, is_adjusted: bool = False) -> LogOddsScale:
@@ -128,8 +127,7 @@ class Recalibration:
     @property
     def temperature(self) -> np.ndarray:
         """T, (draw,)."""
-        found: np.ndarray = self.scale.size * np.exp(-self.log_size)
-        return found
+        return self.scale.size * np.exp(-self.log_size)
 
     def evaluate(self, logs: np.ndarray) -> np.ndarray:
         """Return the log probabilities that each draw makes of log probabilities (item, label): (draw, item, label)."""
@@ -139,8 +137,7 @@ class Recalibration:
         """Return the log of the mean over draws of what each makes of log probabilities (item, label)."""
         n_parts = 1 + 8 * logs.size * self.log_size.size // CHUNK_BYTES
         parts = np.array_split(logs, min(n_parts, max(1, len(logs))))
-        found: np.ndarray = np.concatenate([average_logs(self.evaluate(part)) for part in parts])
-        return found
+        return np.concatenate([average_logs(self.evaluate(part)) for part in parts])
 
 
 def log_probabilities(log_size: np.ndarray, shift: np.ndarray, centre: np.ndarray, measured: np.ndarray) -> np.ndarray:
@@ -156,8 +153,7 @@ def log_probabilities(log_size: np.ndarray, shift: np.ndarray, centre: np.ndarra
     """
     from scipy.special import log_softmax
 
-    logs: np.ndarray = log_softmax(np.exp(log_size)[:, None, None] * measured + (centre + shift)[:, None, :], axis=2)
-    return logs
+    return log_softmax(np.exp(log_size)[:, None, None] * measured + (centre + shift)[:, None, :], axis=2)
 
 
 # ----------------------------------------------------------------------------------------------- the posterior
@@ -254,8 +250,7 @@ def score_shares(truth: np.ndarray, n_labels: int) -> np.ndarray:
     [0.5, 0.5, 0.25]
     """
     counts = np.bincount(truth, minlength=n_labels)
-    found: np.ndarray = np.log(counts[truth] / (truth.size - 1 + n_labels))
-    return found
+    return np.log(counts[truth] / (truth.size - 1 + n_labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,8 +288,7 @@ def _around(mean: np.ndarray, covariance: np.ndarray) -> _Proposal:
 def _bend(curvature: np.ndarray, sd: float) -> np.ndarray:
     """Return a curvature that is one of a density: no flatter than a tenth of the prior's, in any direction."""
     values, vectors = np.linalg.eigh(curvature)
-    bent: np.ndarray = (vectors * np.maximum(values, 0.1 / sd**2)) @ vectors.T
-    return bent
+    return (vectors * np.maximum(values, 0.1 / sd**2)) @ vectors.T
 
 
 def _move(points: np.ndarray, weight: np.ndarray) -> _Proposal:
@@ -357,5 +351,4 @@ def _smooth(log_ratio: np.ndarray) -> tuple[np.ndarray, float]:
 def _resample(weight: np.ndarray, n: int) -> np.ndarray:
     """Return which draws to take, n of them, in proportion to their weights: evenly spaced along the sum."""
     steps = (np.arange(n) + 0.5) / n * weight.sum()
-    found: np.ndarray = np.minimum(np.searchsorted(weight.cumsum(), steps), weight.size - 1)
-    return found
+    return np.minimum(np.searchsorted(weight.cumsum(), steps), weight.size - 1)

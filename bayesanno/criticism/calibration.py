@@ -273,8 +273,7 @@ def tabulate_reliability(
 
 def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:
     """Return the bin of each probability; a bin holds its upper end."""
-    found: np.ndarray = np.clip(np.ceil(sure * bins).astype(int) - 1, 0, bins - 1)
-    return found
+    return np.clip(np.ceil(sure * bins).astype(int) - 1, 0, bins - 1)
 
 
 def _predict(part: FitPart, gold: Mapping[str, str] | None = None) -> Predicted:

@@ -172,8 +172,7 @@ def _compare_elpds(elpds: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         table = azs.compare(moved, method="stacking", round_to="none")
     table = table.rename(columns={"dse": "se_diff"})[["elpd_diff", "se_diff", "weight"]].astype(float)
     weight = table["weight"].clip(lower=0)
-    found: dict[str, dict[str, float]] = table.assign(weight=weight / weight.sum()).to_dict("index")
-    return found
+    return table.assign(weight=weight / weight.sum()).to_dict("index")
 
 
 def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -> dict[str, Any]:

@@ -22,8 +22,7 @@ def expected_by_type(drawn: ModelDraws) -> np.ndarray:
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
     logs = np.array(list(compile_formula(*drawn._replace(data=every)).log_joint()))  # (draw, bin, type)
     joint = np.exp(logs.swapaxes(1, 2) + log_binomial_coefficients(trials))
-    expected: np.ndarray = drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
-    return expected
+    return drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
 
 
 def expected_of_annotators(drawn: ModelDraws, *, items: np.ndarray, label: int) -> np.ndarray:

@@ -228,8 +228,7 @@ def _adjust_p(sensitivity: np.ndarray, unrelated: np.ndarray) -> np.ndarray:
 
     as_far = len(unrelated) - np.searchsorted(np.sort(unrelated), sensitivity)  # (row,)
     p = np.where(np.isnan(sensitivity), 1.0, (1 + as_far) / (1 + len(unrelated)))
-    adjusted: np.ndarray = false_discovery_control(p)
-    return adjusted
+    return false_discovery_control(p)
 
 
 def _log_densities(view: FitView, priors: Sequence[str]) -> dict[str, np.ndarray]:

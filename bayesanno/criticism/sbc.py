@@ -172,8 +172,7 @@ def _rank_likelihood(view: FitView, truth: xr.Dataset) -> np.ndarray:
     own = compile_formula(view.model, view.data, truth.expand_dims(chain=[0], draw=[0])).log_likelihood().sum()
     of_items = view.tree["log_likelihood"].to_dataset()
     total = sum(values.transpose("chain", "draw", ...).values.sum(axis=-1) for values in of_items.data_vars.values())
-    rank: np.ndarray = (np.asarray(total).reshape(-1)[_spaced(view)] < own).sum()
-    return rank
+    return (np.asarray(total).reshape(-1)[_spaced(view)] < own).sum()
 
 
 def _spaced(view: FitView) -> np.ndarray:

@@ -40,8 +40,7 @@ def measure_entropy(probability: np.ndarray) -> np.ndarray:
     """Return the entropy of posteriors (item, label), in nats; shape (item,)."""
     from scipy.special import entr
 
-    entropy: np.ndarray = entr(probability).sum(axis=1)
-    return entropy
+    return entr(probability).sum(axis=1)
 
 
 def tabulate_posterior(
@@ -98,8 +97,7 @@ class FitPart:
     @property
     def best(self) -> np.ndarray:
         """The name of each item's most probable state, (item,)."""
-        best: np.ndarray = np.array(self.states, dtype=object)[self.posterior.values.argmax(axis=1)]
-        return best
+        return np.array(self.states, dtype=object)[self.posterior.values.argmax(axis=1)]
 
     @property
     def right(self) -> np.ndarray:

@@ -237,8 +237,7 @@ def diagnostics_of(fit: xr.DataTree) -> dict[str, Any]:
         If this is not a fit by bayesanno.
     """
     require_fit(fit)
-    found: dict[str, Any] = json.loads(fit.attrs["diagnostics"])
-    return found
+    return json.loads(fit.attrs["diagnostics"])
 
 
 def hyperparameters(graph: pm.Model, model: AnnotationModel) -> dict[str, np.ndarray]:

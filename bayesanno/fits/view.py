@@ -97,8 +97,7 @@ class FitView:
     def yields(self) -> Yields:
         """What the method of fitting yields: draws of chains, of an approximation, or one point."""
         require_fit(self.tree)
-        found: Yields = self.tree.attrs["yields"]
-        return found
+        return self.tree.attrs["yields"]
 
     @property
     def is_adjusted(self) -> bool:
@@ -126,8 +125,7 @@ class FitView:
     def _group(self, name: str) -> xr.Dataset:
         if name not in self.tree.children:
             require_fit(self.tree)  # says what is missing
-        group: xr.Dataset = self.tree[name].to_dataset()
-        return group
+        return self.tree[name].to_dataset()
 
 
 def view_of(fit: xr.DataTree | FitView) -> FitView:

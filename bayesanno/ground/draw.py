@@ -17,5 +17,4 @@ def draw_codes(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """
     below = weights.cumsum(axis=-1, dtype=float)
     at = rng.uniform(size=(*weights.shape[:-1], 1)) * below[..., -1:]
-    drawn: np.ndarray = (at >= below[..., :-1]).sum(axis=-1)
-    return drawn
+    return (at >= below[..., :-1]).sum(axis=-1)

@@ -103,8 +103,7 @@ class Adjustment:
         """Return what each answer adds to the vote for each label, (annotator, response, label)."""
         n_new = n_annotators - self.informedness.size  # whom the fit has not seen
         weight = np.concatenate([self.informedness, np.full(n_new, self.informedness.mean())]).clip(LEAST_VOTE)
-        weights: np.ndarray = weight[:, None, None] * names_class.T
-        return weights
+        return weight[:, None, None] * names_class.T
 
     def count(self, data: AnnotationData) -> Votes:
         """Return how many answers there are to each item, and their weights for each label."""
@@ -114,8 +113,7 @@ class Adjustment:
 
     def vote(self, votes: np.ndarray) -> np.ndarray:
         """Return the log of the vote of weights (item, label): equation (3)."""
-        found: np.ndarray = np.log(votes + self.label_share) - np.log(votes.sum(axis=1, keepdims=True) + 1)
-        return found
+        return np.log(votes + self.label_share) - np.log(votes.sum(axis=1, keepdims=True) + 1)
 
     def temper(self, logs: np.ndarray, n_answers: np.ndarray) -> np.ndarray:
         """Return log probabilities (item, label) tempered by each draw of r, (draw, item, label): equation (2)."""
@@ -123,8 +121,7 @@ class Adjustment:
 
         effect = 1 + np.maximum(n_answers - 1, 0) * self.correlation[:, None]  # (draw, item)
         odds = np.maximum(logs, MOST_LOG) - self.log_share
-        tempered: np.ndarray = log_softmax(self.log_share + odds / effect[:, :, None], axis=2)
-        return tempered
+        return log_softmax(self.log_share + odds / effect[:, :, None], axis=2)
 
     def average(self, logs: np.ndarray, votes: Votes) -> np.ndarray:
         """Return the adjusted log probabilities of items, from those of the model (item, label): equation (1)."""

@@ -255,8 +255,7 @@ def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
             "cannot be combined; sample longer (draws), or look at the chains one by one"
         )
     whole = min(n / own for n, own in zip(available, share, strict=True) if own > 0)
-    counts: np.ndarray = np.minimum(np.round(whole * share).astype(int), available)
-    return counts
+    return np.minimum(np.round(whole * share).astype(int), available)
 
 
 def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> float | None:
@@ -280,8 +279,7 @@ def _gather(view: FitView, taken: Sequence[np.ndarray], combination: Mapping[str
         picked = (
             group.isel(pick).drop_vars(["chain", "draw"], errors="ignore").rename(sample="draw").expand_dims(chain=[0])
         )
-        found: xr.Dataset = picked.assign_coords(draw=range(order.size)).transpose("chain", "draw", ...)
-        return found
+        return picked.assign_coords(draw=range(order.size)).transpose("chain", "draw", ...)
 
     stats = gather(view.tree["sample_stats"].to_dataset().drop_vars("energy", errors="ignore"))  # of neighbours
     sources = {"mode": number[order], "source_chain": view.posterior["chain"].values[chain], "source_draw": draw}
@@ -299,8 +297,7 @@ def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = N
     """Make a fit of some chains, by position, numbered from 0; with `more` attributes, those of a mode."""
 
     def take(group: xr.Dataset) -> xr.Dataset:
-        found: xr.Dataset = group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))
-        return found
+        return group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))
 
     stats = take(view.tree["sample_stats"].to_dataset())
     searched = searched_of(view.diagnostics) if more is None else None

@@ -106,13 +106,11 @@ class AnnotationModel(Fields, ABC):
 
     def states(self, data: Any) -> tuple[str, ...]:
         """Return the names of the states; by default the classes."""
-        classes: tuple[str, ...] = data.classes
-        return classes
+        return data.classes
 
     def coords(self, data: Any) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph."""
-        coords: dict[str, list[Any]] = data.coords(**{self.state_dim: self.states(data)})
-        return coords
+        return data.coords(**{self.state_dim: self.states(data)})
 
     def check(self, data: Any) -> None:
         """Raise a DataError unless this model can be fitted to these data; `fit` asks before anything takes time."""

@@ -91,8 +91,7 @@ class Patterns:
         """Return the pattern of each item, or annotation, of a chunk of patterns, numbered from the chunk's first."""
         of = np.arange(self.n_patterns) if dim == "item" else self.layouts[dimension].kept_pattern
         begin, end = np.searchsorted(of, [chunk.start, chunk.stop])
-        rows: np.ndarray = of[begin:end] - chunk.start
-        return rows
+        return of[begin:end] - chunk.start
 
     @property
     def layout(self) -> Layout:

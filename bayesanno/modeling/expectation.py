@@ -74,8 +74,7 @@ class Votes:
     @property
     def agreed(self) -> np.ndarray:
         """How much of the vote each annotator had with them, added up over their annotations; shape (annotator,)."""
-        found: np.ndarray = np.trace(self.answers, axis1=1, axis2=2)
-        return found
+        return np.trace(self.answers, axis1=1, axis2=2)
 
 
 @dataclass(frozen=True)
@@ -322,8 +321,7 @@ def count_differing(block: PatternBlock, logs: Sequence[Logs]) -> np.ndarray:
 
 def sum_log_likelihood(block: PatternBlock, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
     """Return the log likelihood of a block's items, of one or several draws; see `PatternBlock.weigh_classes`."""
-    total: np.ndarray = block.weight @ sum_classes(block.weigh_classes(log_class, log_answer))
-    return total
+    return block.weight @ sum_classes(block.weigh_classes(log_class, log_answer))
 
 
 def read_items(model: HasLaw, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
@@ -367,5 +365,4 @@ def agreement_with_vote(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
 
 def in_proportion(weights: np.ndarray) -> np.ndarray:
     """Divide by the sum over the last axis, so that it becomes 1."""
-    shares: np.ndarray = weights / weights.sum(axis=-1, keepdims=True)
-    return shares
+    return weights / weights.sum(axis=-1, keepdims=True)

@@ -105,8 +105,7 @@ def name_graph(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorV
     """Return what is equal for two graphs of the same operations, numbers and types, and has a hash."""
     from bayesanno.ground.private.pytensor import FrozenFunctionGraph
 
-    graph: Hashable = FrozenFunctionGraph.from_io(inputs, outputs)
-    return graph
+    return FrozenFunctionGraph.from_io(inputs, outputs)
 
 
 def _compile(
@@ -124,8 +123,7 @@ def _compile(
         nonlocal is_compiled
         with one_at_a_time:
             if is_compiled:
-                found: list[np.ndarray] = function(*values)
-                return found
+                return function(*values)
             with _lock, exact_arithmetic():  # by Numba, when it sees what values are like
                 found, is_compiled = function(*values), True
             return found

@@ -228,5 +228,4 @@ def _sum_to(dims: tuple[str, ...], table: np.ndarray, of_table: tuple[str, ...])
     """Add up a table with dimensions `of_table` over those that are not in `dims`, and bring the others in order."""
     summed = table.sum(axis=tuple(axis for axis, dim in enumerate(of_table) if dim not in dims))
     left = [dim for dim in of_table if dim in dims]
-    ordered: np.ndarray = summed.transpose([left.index(dim) for dim in dims])
-    return ordered
+    return summed.transpose([left.index(dim) for dim in dims])

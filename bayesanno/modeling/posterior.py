@@ -199,8 +199,7 @@ def _mcse(p: np.ndarray) -> np.ndarray:
     """Return the MCSE of means over (chain, draw, ...); 0 where all draws are equal."""
     from arviz_stats.base import array_stats
 
-    mcse: np.ndarray = np.nan_to_num(array_stats.mcse(p, chain_axis=0, draw_axis=1))
-    return mcse
+    return np.nan_to_num(array_stats.mcse(p, chain_axis=0, draw_axis=1))
 
 
 def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:

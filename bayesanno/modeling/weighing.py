@@ -31,8 +31,7 @@ def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
     greatest = log_weight.max(axis=0)  # (item,)
     weight = np.exp(log_weight - np.where(np.isfinite(greatest), greatest, 0.0))
     mean = weight.mean(axis=0)  # (item,)
-    normalised: np.ndarray = np.divide(weight, mean, out=np.full_like(weight, np.nan), where=mean > 0)
-    return normalised
+    return np.divide(weight, mean, out=np.full_like(weight, np.nan), where=mean > 0)
 
 
 def effective_number(weight: np.ndarray, copies: int = 1) -> np.ndarray:

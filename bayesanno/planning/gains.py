@@ -76,8 +76,7 @@ class Gains:
             rows = measure[:, :, code].reshape(n_rows, -1).astype(float)
             joint[..., code] = (rows @ cells / n_draws).reshape(n_rows, *shape)
         before = self._utility(joint.sum(axis=2))  # of all annotators the same, but for rounding
-        gain: np.ndarray = np.maximum(self._utility(joint).sum(axis=2) - before, 0.0)
-        return gain
+        return np.maximum(self._utility(joint).sum(axis=2) - before, 0.0)
 
 
 def keep_few(measures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -91,8 +90,7 @@ def keep_few(measures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     places = (rng.uniform() + np.arange(MOST_BRANCHES)) / MOST_BRANCHES
     chosen = np.searchsorted(total.cumsum() / total.sum(), places).clip(max=len(total) - 1)
     scale = (total.sum() / MOST_BRANCHES / total[chosen]).astype(measures.dtype)
-    kept: np.ndarray = measures[chosen] * scale.reshape(-1, *[1] * (measures.ndim - 1))
-    return kept
+    return measures[chosen] * scale.reshape(-1, *[1] * (measures.ndim - 1))
 
 
 class AnnotatorGains:
@@ -149,8 +147,7 @@ class AnnotatorGains:
         ).reshape(shape)  # how probable an answer is, and by how much it moves the mean, times that
         explained = np.divide(moved**2, p, out=np.zeros_like(p), where=p > 0).sum(axis=2) / total[:, :, None]
         nats = -np.log1p(-np.minimum(explained / variance[:, :, None], MOST_EXPLAINED)) / 2
-        gain: np.ndarray = np.einsum("jb,jbi->ij", total, nats) / weight.shape[2]
-        return gain
+        return np.einsum("jb,jbi->ij", total, nats) / weight.shape[2]
 
 
 def gain_of_truth(states: DrawnStates, utility: Utility, rng: np.random.Generator) -> np.ndarray:

@@ -52,8 +52,7 @@ def information(measure: np.ndarray) -> np.ndarray:
     from scipy.special import xlogy
 
     total = measure.sum(axis=-1)
-    worth: np.ndarray = xlogy(measure, measure).sum(axis=-1) - xlogy(total, total)
-    return worth
+    return xlogy(measure, measure).sum(axis=-1) - xlogy(total, total)
 
 
 UTILITIES: dict[str, Utility] = {"information": information, "accuracy": lambda measure: measure.max(axis=-1)}

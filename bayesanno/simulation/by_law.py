@@ -50,8 +50,7 @@ def join_answers(of_class: np.ndarray, of_answer: np.ndarray, who: np.ndarray) -
     Shape (group, response, true_class). Where the prior of the class depends on the item, it is the mean.
     """
     prior = of_class.mean(axis=0) if of_class.ndim == 2 else of_class
-    joint: np.ndarray = prior * of_answer[who].prod(axis=1)
-    return joint
+    return prior * of_answer[who].prod(axis=1)
 
 
 def draw_answers(

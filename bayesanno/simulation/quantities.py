@@ -115,8 +115,7 @@ def describe_pairs(drawn: ModelDraws, pairs: np.ndarray, *, dimension: str = "")
 
 def class_shares(drawn: ModelDraws) -> xr.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
-    shares: xr.DataArray = compile_formula(*drawn).count_states() / drawn.data.n_items
-    return shares
+    return compile_formula(*drawn).count_states() / drawn.data.n_items
 
 
 def _part_of(data: AnnotationData | MultiAnnotationData, dimension: str) -> AnnotationData:

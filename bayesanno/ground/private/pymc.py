@@ -36,7 +36,6 @@ def draw_initial_point(
 
     def call(seed: int) -> dict[str, np.ndarray]:
         with one_at_a_time:
-            found: dict[str, np.ndarray] = draw(seed)
-            return found
+            return draw(seed)
 
     return call

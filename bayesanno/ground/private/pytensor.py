@@ -92,14 +92,12 @@ def register_with_jax() -> None:
 
 def compile_source(source: str, name: str, names: Mapping[str, Any], key: str | None = None) -> Callable[..., Any]:
     """Return the function of this name that source text defines, in a file that Numba finds again under the key."""
-    found: Callable[..., Any] = cache.compile_numba_function_src(source, name, dict(names), cache_key=key)
-    return found
+    return cache.compile_numba_function_src(source, name, dict(names), cache_key=key)
 
 
 def find_cache_folder() -> Path:
     """Return the folder in which compiled code is kept."""
-    folder: Path = cache.NUMBA_CACHE_PATH
-    return folder
+    return cache.NUMBA_CACHE_PATH
 
 
 def inner_function(function: Any) -> Any:
@@ -113,5 +111,4 @@ def inner_function(function: Any) -> Any:
 
 def name_function(function: Any) -> str | None:
     """Return PyTensor's own name of a compiled function's graph, if it can name it."""
-    found: str | None = cache.CACHED_SRC_FUNCTIONS.get(function.vm.jit_fn.py_func)
-    return found
+    return cache.CACHED_SRC_FUNCTIONS.get(function.vm.jit_fn.py_func)

@@ -189,14 +189,12 @@ def to_shares(counts: np.ndarray) -> np.ndarray:
     [[0.75, 0.25], [0.5, 0.5]]
     """
     total = counts.sum(axis=-1, keepdims=True)
-    shares: np.ndarray = np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[-1]), where=total > 0)
-    return shares
+    return np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[-1]), where=total > 0)
 
 
 def away_from_zero(shares: np.ndarray) -> np.ndarray:
     """Return shares (..., share) mixed with even ones, so that none is nearer to 0 than a start may be."""
-    mixed: np.ndarray = (1 - LEAST_SHARE) * shares + LEAST_SHARE / shares.shape[-1]
-    return mixed
+    return (1 - LEAST_SHARE) * shares + LEAST_SHARE / shares.shape[-1]
 
 
 def climb(problem: Problem, start: Shares) -> Ascent:

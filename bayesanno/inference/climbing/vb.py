@@ -115,16 +115,14 @@ def expect_log(concentrations: np.ndarray) -> np.ndarray:
     """
     from scipy.special import psi
 
-    found: np.ndarray = psi(concentrations) - psi(concentrations.sum(axis=-1, keepdims=True))
-    return found
+    return psi(concentrations) - psi(concentrations.sum(axis=-1, keepdims=True))
 
 
 def log_normaliser(concentrations: np.ndarray) -> np.ndarray:
     """Return the log of the integral that a Dirichlet (..., share) is divided by; shape (...)."""
     from scipy.special import gammaln
 
-    found: np.ndarray = gammaln(concentrations).sum(axis=-1) - gammaln(concentrations.sum(axis=-1))
-    return found
+    return gammaln(concentrations).sum(axis=-1) - gammaln(concentrations.sum(axis=-1))
 
 
 def measure_kl(one: np.ndarray, other: np.ndarray, *, expected_log: np.ndarray | None = None) -> np.ndarray:
@@ -140,14 +138,12 @@ def measure_kl(one: np.ndarray, other: np.ndarray, *, expected_log: np.ndarray |
     0.193147
     """
     logs = expect_log(one) if expected_log is None else expected_log
-    apart: np.ndarray = log_normaliser(other) - log_normaliser(one) + ((one - other) * logs).sum(axis=-1)
-    return apart
+    return log_normaliser(other) - log_normaliser(one) + ((one - other) * logs).sum(axis=-1)
 
 
 def log_dirichlet(log_shares: np.ndarray, concentrations: np.ndarray) -> np.ndarray:
     """Return log densities of Dirichlets at the logs of shares, (draw, ..., share); shape (draw, ...)."""
-    found: np.ndarray = ((concentrations - 1) * log_shares).sum(axis=-1) - log_normaliser(concentrations)
-    return found
+    return ((concentrations - 1) * log_shares).sum(axis=-1) - log_normaliser(concentrations)
 
 
 def draw_log_shares(concentrations: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -270,12 +266,10 @@ def weigh_draws(
 def _log_jacobian(log_shares: np.ndarray, *, pair: bool) -> np.ndarray:
     """Return the log Jacobian of the scale that a sampler sees: the probit of a pair, PyMC's simplex transform else."""
     if not pair:
-        found: np.ndarray = log_shares.sum(axis=-1) + np.log(log_shares.shape[-1])
-        return found
+        return log_shares.sum(axis=-1) + np.log(log_shares.shape[-1])
     from scipy.special import ndtri_exp
 
-    of_probit: np.ndarray = -0.5 * (ndtri_exp(log_shares.min(axis=-1)) ** 2 + np.log(2 * np.pi))
-    return of_probit
+    return -0.5 * (ndtri_exp(log_shares.min(axis=-1)) ** 2 + np.log(2 * np.pi))
 
 
 def _choose_n_draws(data: Labelled, q: Point, settings: VBSettings) -> int:

@@ -84,8 +84,7 @@ class DaskItems(AddsUp):
 
     def add_up[T](self, of_block: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over all blocks of all parts."""
-        found: T = self.add_up_parts(add_up_part, of_block, arguments)
-        return found
+        return self.add_up_parts(add_up_part, of_block, arguments)
 
     def add_up_parts[T](self, of_part: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""

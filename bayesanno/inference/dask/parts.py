@@ -123,8 +123,7 @@ def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table:
         row = known[odd[0]]
         one, other = labels[codes[row]], labels[of_item[item[row]]]
         raise DataError(f"{table}: item {names[item[row]]!r} has two gold labels, {one!r} and {other!r}: keep one")
-    gold: np.ndarray = labels[of_item]
-    return gold
+    return labels[of_item]
 
 
 def describe_part(part: Part) -> PartTotals:

@@ -61,8 +61,7 @@ def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
 
     graph = sp.coo_array((np.ones(one.size), (one, other)), shape=(size, size))
     piece = sp.csgraph.connected_components(graph, directed=False)[1]
-    first: np.ndarray = np.unique(piece, return_index=True)[1][piece]
-    return first
+    return np.unique(piece, return_index=True)[1][piece]
 
 
 @singledispatch

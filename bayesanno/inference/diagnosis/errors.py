@@ -97,8 +97,7 @@ def _measure_informedness(data: AnnotationData, joint: np.ndarray) -> np.ndarray
     else:
         right = right.sum(axis=1)
     chance = 1 / max(2, classes.size)
-    informed: np.ndarray = np.clip((right - chance) / (1 - chance), 0, 1)
-    return informed
+    return np.clip((right - chance) / (1 - chance), 0, 1)
 
 
 def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray, r: float = 0.0) -> float:
@@ -151,8 +150,7 @@ def _share(data: AnnotationData, errs: np.ndarray, weight: np.ndarray, by_model:
     """
     of, n = data.annotator, data.n_annotators
     seen = np.bincount(of, weights=weight * errs, minlength=n)
-    found: np.ndarray = (seen + by_model) / (np.bincount(of, weights=weight, minlength=n) + 1)
-    return found
+    return (seen + by_model) / (np.bincount(of, weights=weight, minlength=n) + 1)
 
 
 def _sum_by_item(data: AnnotationData, values: np.ndarray) -> np.ndarray:
@@ -161,5 +159,4 @@ def _sum_by_item(data: AnnotationData, values: np.ndarray) -> np.ndarray:
 
 def _pair_products(data: AnnotationData, values: np.ndarray) -> np.ndarray:
     """Return twice the sum of products over the pairs of an item's answers, (item,)."""
-    products: np.ndarray = _sum_by_item(data, values) ** 2 - _sum_by_item(data, values**2)
-    return products
+    return _sum_by_item(data, values) ** 2 - _sum_by_item(data, values**2)

@@ -102,5 +102,4 @@ def measure_followed(data: object, latent: xr.Dataset) -> dict[str, Any]:
 
 def _mean(values: np.ndarray, annotator: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Return the mean over each annotator's `n` answers; (annotator,)."""
-    mean: np.ndarray = np.bincount(annotator, weights=values, minlength=n.size) / n
-    return mean
+    return np.bincount(annotator, weights=values, minlength=n.size) / n

@@ -178,5 +178,4 @@ def count_independent(n: np.ndarray | float, correlation: np.ndarray | float) ->
     >>> count_independent(np.array([10.0, 10.0, 10.0]), np.array([0.0, 0.5, -0.1])).round(2).tolist()
     [10.0, 1.82, 10.0]
     """
-    worth: np.ndarray = np.divide(n, 1 + (np.asarray(n) - 1) * np.maximum(correlation, 0))
-    return worth
+    return np.divide(n, 1 + (np.asarray(n) - 1) * np.maximum(correlation, 0))

@@ -76,8 +76,7 @@ def find_rare(convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]) -> dict
 
 def _moves(by_chain: np.ndarray) -> np.ndarray:
     """Return whether some chains have an item in a state and others do not, (item, state)."""
-    moves: np.ndarray = np.ptp(by_chain, axis=0) > FAR
-    return moves
+    return np.ptp(by_chain, axis=0) > FAR
 
 
 def _find_small_classes(by_chain: xr.DataArray) -> list[dict[str, Any]]:

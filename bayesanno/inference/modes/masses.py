@@ -223,8 +223,7 @@ def _divide(z: np.ndarray, groups: Sequence[_Group]) -> Callable[[np.ndarray], n
         for centre, root, log_det in shapes:
             squares = (((points - centre) @ root.T) ** 2).sum(axis=1)
             heights.append(log_det - (TAILS + centre.size) / 2 * np.log1p(squares / TAILS))
-        found: np.ndarray = np.array(numbers)[np.argmax(heights, axis=0)]
-        return found
+        return np.array(numbers)[np.argmax(heights, axis=0)]
 
     return number_of
 
@@ -235,8 +234,7 @@ def _are_aligned(graph: pm.Model, density: Density, points: np.ndarray) -> np.nd
     matrices = sum_class_matrices(values)
     assert matrices is not None, "no class matrices"  # draws that have none cannot be aligned
     orders = class_permutations(matrices.values[:, 0])
-    aligned: np.ndarray = (orders == np.arange(orders.shape[1])).all(axis=1)
-    return aligned
+    return (orders == np.arange(orders.shape[1])).all(axis=1)
 
 
 def _are_mixed(view: FitView) -> bool:
@@ -257,5 +255,4 @@ def _found_before(view: FitView) -> Sequence[Mapping[str, Any]] | None:
     """Return the modes among a fit's diagnostics; None if these are of other chains than it has, as after `isel`."""
     if view.diagnostics.get("n_chains") != view.posterior.sizes["chain"]:
         return None
-    found: Sequence[Mapping[str, Any]] = view.diagnostics.get("modes", {}).get("found", [])
-    return found
+    return view.diagnostics.get("modes", {}).get("found", [])

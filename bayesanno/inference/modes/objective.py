@@ -58,8 +58,7 @@ class Objective:
     @cached_property
     def first(self) -> np.ndarray:
         """The first coordinate of each simplex, shape (simplex,)."""
-        begins: np.ndarray = np.cumsum([0, *self.sizes[:-1]])
-        return begins
+        return np.cumsum([0, *self.sizes[:-1]])
 
     @cached_property
     def owner(self) -> np.ndarray:
@@ -78,8 +77,7 @@ class Objective:
 
     def total(self, x: np.ndarray) -> np.ndarray:
         """Return the sum over a coordinate's simplex, for each coordinate."""
-        sums: np.ndarray = np.add.reduceat(x, self.first)[self.owner]
-        return sums
+        return np.add.reduceat(x, self.first)[self.owner]
 
     def normalise(self, z: np.ndarray) -> np.ndarray:
         """Bring points back to the simplexes."""

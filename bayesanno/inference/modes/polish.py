@@ -225,8 +225,7 @@ def _newton_step(
     half = objective.half[free]
 
     def reduce(of: np.ndarray) -> np.ndarray:
-        reduced: np.ndarray = of[free] - np.where(half, 0.0, of[pivot[free]])
-        return reduced
+        return of[free] - np.where(half, 0.0, of[pivot[free]])
 
     def expand(x: np.ndarray) -> np.ndarray:
         whole = np.zeros_like(z)

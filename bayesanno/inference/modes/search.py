@@ -151,8 +151,7 @@ def share_out(log_mass: np.ndarray) -> np.ndarray:
     """Return the share that each has of the sum of masses given by their logs; nan of all if one is unknown."""
     if np.isnan(log_mass).any():
         return np.full(log_mass.shape, np.nan)
-    share: np.ndarray = np.exp(log_mass - np.logaddexp.reduce(log_mass))
-    return share
+    return np.exp(log_mass - np.logaddexp.reduce(log_mass))
 
 
 def search(

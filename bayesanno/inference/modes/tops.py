@@ -234,8 +234,7 @@ class Surface:
         unit = _unit_of(sd[moves])
 
         def times(vector: np.ndarray) -> np.ndarray:
-            image: np.ndarray = -unit * self._differentiate(point, moves, unit * vector)
-            return image
+            return -unit * self._differentiate(point, moves, unit * vector)
 
         traces = [_trace_log(times, sign) for sign in self._draw_signs(LANCZOS_PROBES, moves)]
         return float(np.mean(traces) - 2 * np.log(unit).sum())
@@ -248,15 +247,13 @@ class Surface:
         """Return the negative Hessian for all but the spreads."""
         moves = self._moves(point)
         hessian = -np.array([self._differentiate(point, moves, unit) for unit in np.eye(int(moves.sum()))])
-        symmetric: np.ndarray = (hessian + hessian.T) / 2
-        return symmetric
+        return (hessian + hessian.T) / 2
 
     def _differentiate(self, point: np.ndarray, moves: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return how the gradient by some of the numbers changes along a direction in them."""
         by = np.zeros(point.size)
         by[moves] = STEP * direction
-        slope: np.ndarray = (self.density(point + by)[1] - self.density(point - by)[1])[moves] / (2 * STEP)
-        return slope
+        return (self.density(point + by)[1] - self.density(point - by)[1])[moves] / (2 * STEP)
 
     def _integrate_spreads(self, top: Mode) -> tuple[np.ndarray, float]:
         """Return the standard deviation of each spread, and the log of the integral over all, where the top is 1.
@@ -282,8 +279,7 @@ class Surface:
 
 def _unit_of(sd: np.ndarray) -> np.ndarray:
     """Return standard deviations as units of steps: those above the median, or 1, may be estimated badly."""
-    unit: np.ndarray = np.minimum(sd, min(1.0, float(np.median(sd))))
-    return unit
+    return np.minimum(sd, min(1.0, float(np.median(sd))))
 
 
 def _trace_log(times: Callable[[np.ndarray], np.ndarray], sign: np.ndarray) -> float:

@@ -101,8 +101,7 @@ def find_class_weights(posterior: xr.Dataset) -> xr.DataArray | None:
     """
     for variable in posterior.data_vars.values():
         if set(variable.dims) - {"chain", "draw"} == {"true_class"} and np.allclose(variable.sum("true_class"), 1.0):
-            found: xr.DataArray = variable.transpose("chain", "draw", "true_class")
-            return found
+            return variable.transpose("chain", "draw", "true_class")
     return None
 
 

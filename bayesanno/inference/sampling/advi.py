@@ -138,8 +138,7 @@ class Normal:
 
     def log_density(self, standard: np.ndarray) -> np.ndarray:
         """Return log q(z) of standard normal numbers (..., dimension): shape (...)."""
-        found: np.ndarray = -0.5 * (standard**2 + np.log(2 * np.pi)).sum(axis=-1) - self.log_sd.sum()
-        return found
+        return -0.5 * (standard**2 + np.log(2 * np.pi)).sum(axis=-1) - self.log_sd.sum()
 
     def slopes(self, standard: np.ndarray, gradient: np.ndarray) -> list[np.ndarray]:
         """Return the slopes of log p(z) - log q(z), of z = `at(standard)`, by all `numbers` through z.

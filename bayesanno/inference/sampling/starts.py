@@ -57,8 +57,7 @@ class Starts:
     @property
     def centre(self) -> np.ndarray:
         """The point of most mass, or the given one, without jitter, shape (dimension,)."""
-        best: np.ndarray = self.points[int(np.argmax(self.mass))]
-        return best
+        return self.points[int(np.argmax(self.mass))]
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
@@ -85,8 +84,7 @@ class Starts:
         at = self.place_of.get(seed, drawn)
         jitter = self.widths[at] * rng.uniform(-1, 1, size=self.points.shape[1])
         points = [self.points[at] + scale * jitter for scale in SCALES]
-        found: np.ndarray = next((point for point in points if _has_density(self.density, point)), self.points[at])
-        return found
+        return next((point for point in points if _has_density(self.density, point)), self.points[at])
 
     def draw_values(self, seed: int) -> Mapping[str, np.ndarray]:
         """Return the free variables where the chain of a seed starts, each on its own scale."""
@@ -198,8 +196,7 @@ def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
     wanted = n_chains * mass / mass[covered].sum()
     while counts.sum() < n_chains:
         counts[int(np.argmax(np.where(counts > 0, wanted - counts, -np.inf)))] += 1
-    found: list[int] = np.repeat(np.arange(mass.size), counts).tolist()
-    return found
+    return np.repeat(np.arange(mass.size), counts).tolist()
 
 
 def check_initvals(initvals: Any) -> None:

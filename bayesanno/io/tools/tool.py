@@ -160,14 +160,12 @@ class Labels:
     @property
     def code(self) -> np.ndarray:
         """The most probable label of each labelled item, as its position among the classes."""
-        code: np.ndarray = self.probability[self.row].argmax(axis=1)
-        return code
+        return self.probability[self.row].argmax(axis=1)
 
     @property
     def score(self) -> np.ndarray:
         """The probability of that label, at most 1 for any rounding."""
-        score: np.ndarray = self.probability[self.row].max(axis=1).clip(max=1.0)
-        return score
+        return self.probability[self.row].max(axis=1).clip(max=1.0)
 
     def __iter__(self) -> Iterator[tuple[str, str, float]]:
         """Give the name, the label and the score of each labelled item."""
@@ -247,8 +245,7 @@ def find_tool(name: str) -> Tool:
     """
     if name not in TOOLS:
         raise DataError(f"labels cannot be exported to {name!r}: there are {listed([*TOOLS])}{nearest(name, TOOLS)}")
-    tool: Tool = resolve_name(TOOLS[name])
-    return tool
+    return resolve_name(TOOLS[name])
 
 
 def write_json(records: Iterable[Mapping[str, Any]], path: Path) -> None:

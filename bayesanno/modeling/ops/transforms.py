@@ -167,8 +167,7 @@ def rows_of(odds: pt.TensorVariable, right: pt.TensorVariable, like: pt.TensorVa
 
 def log_normal(number: Any, mean: Any, spread: Any) -> pt.TensorVariable:
     """Return the log density of numbers that are normal."""
-    density: pt.TensorVariable = -0.5 * ((number - mean) / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
-    return density
+    return -0.5 * ((number - mean) / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
 
 
 def centre_partly(number: Any, mean: Any, spread: Any, sampled_mean: Any, centring: Any) -> Any:

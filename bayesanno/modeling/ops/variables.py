@@ -83,8 +83,7 @@ def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np
     information = counts.sum(axis=2, keepdims=True) * common * (1 - common)  # Fisher's, of each log odds
     w = centre_by(information)  # (annotator, row, response)
     wrong = np.arange(common.shape[1]) != right[:, None]  # (row, response)
-    kept: np.ndarray = w[:, wrong].reshape(len(counts), len(common), -1)
-    return kept
+    return w[:, wrong].reshape(len(counts), len(common), -1)
 
 
 def shift_centring_of(centring: np.ndarray) -> np.ndarray:
@@ -113,8 +112,7 @@ def centre_by(information: np.ndarray) -> np.ndarray:
     >>> centre_by(np.array([0.0, 25.0, 225.0])).round(2).tolist()
     [0.0, 0.5, 0.9]
     """
-    w: np.ndarray = information / (information + SMALL**-2)
-    return w
+    return information / (information + SMALL**-2)
 
 
 def normal_around(
@@ -198,8 +196,7 @@ def draw_rows(
     logs = np.log(centre)
     wrong = np.arange(centre.shape[-1]) != right[:, None]  # (row, response)
     deviation = spread[..., None] * rng.standard_normal(centre.shape)  # (..., row, response)
-    moved: np.ndarray = softmax(logs + wrong * (np.asarray(shift)[..., None] + deviation), axis=-1)
-    return moved
+    return softmax(logs + wrong * (np.asarray(shift)[..., None] + deviation), axis=-1)
 
 
 def level_of(rows: pt.TensorVariable, right: np.ndarray) -> pt.TensorVariable:

@@ -130,8 +130,7 @@ def _choose(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None) -
     groups = {"posterior": xr.Dataset(variables, coords=coords)}
     if "sample_stats" in view.tree.children and "diverging" in view.tree["sample_stats"]:
         groups["sample_stats"] = view.tree["sample_stats"].to_dataset()[["diverging"]]
-    chosen: xr.DataTree = xr.DataTree.from_dict(groups)
-    return chosen
+    return xr.DataTree.from_dict(groups)
 
 
 def _find_worst(posterior: xr.Dataset, convergence: xr.Dataset, elements: Elements) -> Elements:

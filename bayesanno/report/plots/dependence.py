@@ -129,8 +129,7 @@ def list_names(rows: pd.DataFrame) -> list[str]:
 def to_matrix(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
     """Return the correlations of every two names, (name, name), nan where there is none."""
     half = rows.pivot(index="first", columns="second", values="correlation")  # each two names once
-    shown: np.ndarray = half.combine_first(half.T).reindex(index=names, columns=names).to_numpy()
-    return shown
+    return half.combine_first(half.T).reindex(index=names, columns=names).to_numpy()
 
 
 def order_rows(shown: np.ndarray, group: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ def name_fits(fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView])
     named = cast("Any", {"": fits} if is_tree(fits) or not isinstance(fits, Mapping) else dict(fits))
     if not named:
         raise FitError("there is no fit to draw")
-    return named  # type: ignore[no-any-return]
+    return named
 
 
 def find_codes(what: str, asked: Sequence[str], names: Sequence[str], otherwise: str) -> list[int]:

@@ -89,8 +89,7 @@ def _draw_before(view: FitView, elements: Elements) -> np.ndarray:
     n = int(np.clip(MOST_NUMBERS // size, LEAST_DRAWS, MOST_DRAWS))
     variables = sorted({name for name, _ in elements.values()})
     drawn = draw_prior(view.model, view.data, n, np.random.default_rng(0), names=variables)
-    before: np.ndarray = take_elements(elements, drawn, view.posterior)[0]
-    return before
+    return take_elements(elements, drawn, view.posterior)[0]
 
 
 def _keep_moved(elements: Elements, before: np.ndarray, after: np.ndarray) -> list[int]:
