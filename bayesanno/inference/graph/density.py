@@ -160,7 +160,7 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         flat = flatten(graph)
         at_start = draw_initial_point(graph, start)(0)
         sampled = {value.name: np.shape(at_start[value.name]) for value in flat.values}
-        shapes = sampled | {name: _shape_of(graph, name) for name in flat.kept}
+        shapes = sampled | {name: shape_of(graph, name) for name in flat.kept}
         ends = np.cumsum([0, *map(math.prod, shapes.values())]).tolist()
         parts = {name: (slice(*at), shape) for at, (name, shape) in zip(pairwise(ends), shapes.items(), strict=True)}
         names = [variable.name for variable in graph.free_RVs]
@@ -197,7 +197,7 @@ def _compile_plainly(flat: FlatGraph, arrays: Sequence[np.ndarray]) -> tuple[Any
     return call_logp, lambda point: kept(point, *arrays)[0]
 
 
-def _shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:
+def shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:
     """Return the shape of a variable of a graph, by its dimensions or else by computing it."""
     dims = graph.named_vars_to_dims.get(name)
     if dims is not None and all(graph.coords.get(dim) is not None for dim in dims):

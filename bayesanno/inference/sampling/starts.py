@@ -13,12 +13,11 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.running import status
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
-from bayesanno.inference.graph.density import Density, compile_graph
+from bayesanno.inference.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_surface, search
 from bayesanno.inference.modes.tops import Mode
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
-from bayesanno.modeling.functions import BY_NUMPY
 
 Begin = Literal["auto", "vote", "prior", "em"]
 SCALES = (1.0, 0.3, 0.1, 0.01)  # of the jitter: the first at which there is a density
@@ -220,16 +219,10 @@ def _from_prior(graph: pm.Model) -> Callable[[int], np.ndarray]:
 
 
 def _check_values(start: Mapping[str, Any], graph: pm.Model) -> dict[str, np.ndarray]:
-    shapes = {variable.name: _shape_of(variable, graph) for variable in graph.free_RVs}
+    shapes = {variable.name: shape_of(graph, variable.name) for variable in graph.free_RVs}
     for name, value in start.items():
         if name not in shapes:
             raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(shapes)}")
         if np.shape(value) != shapes[name]:
             raise FitError(f"initvals: {name} has shape {np.shape(value)}, the model's is {shapes[name]}")
     return {name: np.asarray(value, dtype=float) for name, value in start.items()}
-
-
-def _shape_of(variable: Any, graph: pm.Model) -> tuple[int, ...]:
-    dims = graph.named_vars_to_dims.get(variable.name)
-    lengths = variable.type.shape if dims is None else [len(graph.coords[dim] or ()) for dim in dims]
-    return tuple(lengths) if all(lengths) else tuple(map(int, variable.shape.eval(mode=BY_NUMPY)))
