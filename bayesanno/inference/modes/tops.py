@@ -135,25 +135,29 @@ class Surface:
         if not self.spreads.any():
             return self.climb_given_spreads(point)
         first = self.sum_out(point)
-        if first is None:
-            return None
-        best = first
+        if first is None or not first.is_reached:
+            return first
+        best, lost = first, False
 
         def downhill(values: np.ndarray) -> float:
-            nonlocal best
+            nonlocal best, lost
             moved = best.point.copy()
             moved[self.spreads] = values
             found = self.sum_out(moved, near=best)
-            if found is not None and found.log_density > best.log_density:
+            if found is None or not found.is_reached:  # what is summed out has no top there, and so no curvature
+                lost = True
+                return NO_DENSITY
+            if found.log_density > best.log_density:
                 best = found
-            return NO_DENSITY if found is None else -found.log_density
+            return -found.log_density
 
         begin = point[self.spreads]
         bounds = list(zip(begin - FARTHEST, begin + FARTHEST, strict=True))
         options = {"eps": SPREAD_STEP, "ftol": SETTLED, "maxfun": MOST_MOVES * (begin.size + 1), "maxls": 5}
         found = minimize(downhill, begin, method="L-BFGS-B", bounds=bounds, options=options)
         is_within = bool((abs(best.point[self.spreads] - begin) < FARTHEST).all())
-        return replace(best, is_reached=best.is_reached and is_within and bool(found.status != OUT_OF_STEPS))
+        settled = found.success or not (lost or found.status == OUT_OF_STEPS)
+        return replace(best, is_reached=bool(is_within and settled))
 
     def sum_out(self, point: np.ndarray, near: Mode | None = None) -> Mode | None:
         """Climb all but the spreads, and sum it out: by Laplace's method."""
@@ -261,15 +265,17 @@ class Surface:
         The integral is by the trapezoidal rule, each spread by itself: the density of a spread is skewed.
         """
         widths, log_integral = [], 0.0
+        if not top.is_reached:  # its mass is not known
+            return np.full(int(self.spreads.sum()), 1 / np.sqrt(LEAST_BY_SPREAD)), np.nan
         for place in np.flatnonzero(self.spreads):
 
             def rise(away: float, place: int = int(place)) -> float:
                 moved = top.point.copy()
                 moved[place] += away
                 reached = self.sum_out(moved, near=top)
-                return -np.inf if reached is None else reached.log_density
+                return -np.inf if reached is None or not reached.is_reached else reached.log_density
 
-            height = rise(0.0)
+            height = top.log_density
             bend = -(rise(-WIDE) - 2 * height + rise(WIDE)) / WIDE**2
             widths.append(1 / np.sqrt(max(bend, LEAST_BY_SPREAD) if np.isfinite(bend) else LEAST_BY_SPREAD))
             heights = [rise(widths[-1] * step) - height for step in STEPS_BY_SPREAD]
