@@ -174,7 +174,7 @@ class Surface:
         the top would gain less than what sets two modes apart.
 
         From a point `near` a mode whose standard deviations are known, steps are in units of these: with hundreds of
-        annotators such a climb takes an eighth of the gradients.
+        annotators such a climb takes a seventh of the gradients.
         """
         whole, moves = point.copy(), self._moves(point)
         unit: Any = 1.0 if near is None else _unit_of(near.sd[moves])
