@@ -98,6 +98,10 @@ from .io.write import write_annotations as write_annotations
 from .io.write import write_counts as write_counts
 from .io.write import write_multi_annotations as write_multi_annotations
 from .modeling.base import AnnotationModel as AnnotationModel
+from .modeling.class_prior import ClassPrior as ClassPrior
+from .modeling.columns import Classifier as Classifier
+from .modeling.columns import Columns as Columns
+from .modeling.pairs import Pairs as Pairs
 from .modeling.registry import get_model as get_model
 from .modeling.registry import list_models as list_models
 from .planning.before import plan_answers as plan_answers

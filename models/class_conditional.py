@@ -56,6 +56,8 @@ class ClassConditional(ConjugateModel, HasCaveats):
         The Beta prior of the accuracy of an annotator on the items of a class.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
 
     Examples
     --------
@@ -69,7 +71,6 @@ class ClassConditional(ConjugateModel, HasCaveats):
     derives_accuracy: ClassVar[bool] = True
 
     class_accuracy_prior: tuple[Positive, Positive] = (4.8, 3.2)
-    prevalence_prior: Positive = 3.0
 
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
         return {
@@ -83,7 +84,7 @@ class ClassConditional(ConjugateModel, HasCaveats):
         return p.prevalence, right[:, None] * is_class + wrong[:, None] * elsewhere
 
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        true_class = design.draw_classes(p)  # (item,)
         truth = true_class[design.item]  # (annotation,)
         n_classes = design.class_response.size
         right = pm.Bernoulli.dist(p.class_accuracy[design.annotator, truth])  # (annotation,)

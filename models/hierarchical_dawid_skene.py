@@ -67,6 +67,8 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
     ----------
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
     confusion_accuracy : float, default 0.75
         The prior median of how often the typical annotator is right, all errors alike.
     confusion_spread : float, default 0.5
@@ -88,7 +90,6 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
     derives_accuracy: ClassVar[bool] = True
     takes_other_labels: ClassVar[bool] = True
 
-    prevalence_prior: Positive = 3.0
     confusion_accuracy: Fraction = 0.75
     confusion_spread: Positive = 0.5
     spread_prior: Positive = 1.0
@@ -100,7 +101,7 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
         counts = self._counts(votes_of(data), data)
         w = centring_of(counts, self._common(counts, data), data.class_codes)
         centring, of_ability = pm.Data("centring", w), pm.Data("ability_centring", shift_centring_of(w))
-        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        prevalence = self.declare_prevalence(prior)
         rows = ("true_class", "response")
         population = logistic_normal("population", expected, around, data.class_codes, centring=1.0, dims=rows)
         spread = pm.Gamma("spread", 2, 2 / prior.spread_prior, dims="true_class")

@@ -77,6 +77,8 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         The same of log discriminations.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
     habits : bool, default True
         Whether annotators lean to labels whatever the item, each in their own way.
     habit_prior : float, default 1
@@ -96,7 +98,6 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     ability_prior: tuple[float, Positive] = (2.0, 1.5)
     spread_prior: Positive = 1.0
     slope_prior: Positive = 0.5
-    prevalence_prior: Positive = 3.0
     habits: bool = True
     habit_prior: Positive = 1.0
 
@@ -121,14 +122,13 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         p["spread"] = pm.HalfNormal("spread", prior.spread_prior)
         if self.form == "2pl":
             p["slope_spread"] = pm.HalfNormal("slope_spread", prior.slope_prior)
-        of_each = prior.prevalence_prior * np.ones(data.n_classes)
-        p["prevalence"] = pm.Dirichlet("prevalence", of_each, dims="true_class")
+        p["prevalence"] = self.declare_prevalence(prior)
         if self.habits:
             p["habit"] = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
         self.declare_accuracy(data, Parameters(p))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        true_class = design.draw_classes(p)  # (item,)
         z, slope = (pm.Normal.dist(shape=(design.n_items,))[design.item] for _ in range(2))  # (annotation,)
         gain = self.gain(p, design.annotator, z, slope, design.class_response.size)
         return true_class, draw_responses(design, true_class, gain, p.get("habit"))

@@ -43,6 +43,7 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasViews, View
+from bayesanno.modeling.class_prior import ClassPrior
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
 from bayesanno.models._habit import explain_class_or_habit
@@ -58,8 +59,9 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
         The Beta prior of the competence; or it is learnt how competent annotators are, and how much they differ.
     strategy_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of the strategy.
-    class_prior : {"learnt", "uniform"}, default "learnt"
-        Whether the prevalence is learnt, or every class is equally likely a priori, as in the paper.
+    class_prior : "learnt", "uniform", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether the prevalence is learnt, or every class is equally likely a priori, as in the paper; or what is known
+        of the items.
     prevalence_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of a learnt prevalence.
 
@@ -77,7 +79,7 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
 
     competence_prior: tuple[Positive, Positive] | Literal["learnt"] = (0.5, 0.5)
     strategy_prior: Positive = 10.0
-    class_prior: Literal["learnt", "uniform"] = "learnt"
+    class_prior: Literal["learnt", "uniform"] | ClassPrior = "learnt"  # type: ignore[assignment]  # one more
     prevalence_prior: Positive = 10.0
 
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
@@ -86,7 +88,7 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
             "competence": Probability(competence, ("annotator",)),
             "strategy": Share(prior.strategy_prior, ("annotator", "response")),
         }
-        if self.class_prior == "learnt":
+        if self.class_prior != "uniform":
             found["prevalence"] = Share(prior.prevalence_prior, ("true_class",))
         return found
 
@@ -98,13 +100,11 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
     def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         know, spam = p.both("competence")  # (annotator,) each
         n_classes = is_class.shape[1]
-        prevalence = p.prevalence if self.class_prior == "learnt" else np.full(n_classes, 1 / n_classes)
+        prevalence = p.prevalence if self.class_prior != "uniform" else np.full(n_classes, 1 / n_classes)
         return prevalence, know[:, None, None] * is_class + (spam[:, None] * p.strategy)[:, :, None]
 
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        uniform = np.ones(design.class_response.size) / design.class_response.size
-        prevalence = p.prevalence if self.class_prior == "learnt" else pt.as_tensor(uniform)
-        true_class = design.with_controls(pm.Categorical.dist(prevalence, shape=(design.n_items,)))  # (item,)
+        true_class = design.draw_classes(p)  # (item,)
         spams = pm.Bernoulli.dist(1 - p.competence[design.annotator])  # (annotation,)
         truth = pt.as_tensor(design.class_response)[true_class[design.item]]
         return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
@@ -124,7 +124,7 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
         }
         if self.spreads():
             values |= {"competence_mean": values["competence"].mean(), "competence_concentration": np.array(2.0)}
-        if self.class_prior == "learnt":
+        if self.class_prior != "uniform":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
@@ -132,7 +132,7 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
     def without_updates(self) -> str:
-        return "competence_prior='learnt'" if self.competence_prior == "learnt" else ""
+        return "competence_prior='learnt'" if self.competence_prior == "learnt" else super().without_updates()
 
     def caveats(self, data: AnnotationData) -> list[str]:
-        return explain_class_or_habit(data, self.class_prior)
+        return [] if isinstance(self.class_prior, ClassPrior) else explain_class_or_habit(data, self.class_prior)

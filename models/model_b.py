@@ -62,6 +62,8 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
     ----------
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
     confusion_strength : float, default 8
         Total concentration of the Dirichlet prior of each row of a confusion matrix: a number of answers.
     confusion_accuracy : float, default 0.6
@@ -80,7 +82,6 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
     takes_other_labels: ClassVar[bool] = True
     confusion_dims: ClassVar[tuple[str, ...]] = ("annotator", "true_class", "response")
 
-    prevalence_prior: Positive = 3.0
     confusion_strength: Positive = 8.0
     confusion_accuracy: Fraction = 0.6
 
@@ -97,7 +98,7 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
         return p.prevalence, p.confusion.transpose(0, 2, 1)
 
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        true_class = design.draw_classes(p)  # (item,)
         return true_class, pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:

@@ -59,6 +59,8 @@ class OneCoin(ConjugateModel, HasCaveats):
         The Beta prior of the accuracy.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
     errors : {"uniform", "prevalence"}, default "uniform"
         Whether all wrong classes are equally likely to be given, or in proportion to how common they are.
 
@@ -73,7 +75,6 @@ class OneCoin(ConjugateModel, HasCaveats):
     competence: ClassVar[str | None] = "accuracy"
 
     accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
-    prevalence_prior: Positive = 3.0
     errors: Literal["uniform", "prevalence"] = "uniform"
 
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
@@ -95,7 +96,7 @@ class OneCoin(ConjugateModel, HasCaveats):
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         n_classes = design.class_response.size
         same = np.eye(n_classes, dtype=bool)
-        truth_of_item = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        truth_of_item = design.draw_classes(p)  # (item,)
         truth = truth_of_item[design.item]  # (annotation,)
         right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
         log_weight = pt.log(p.prevalence) if self.errors == "prevalence" else np.zeros(n_classes)

@@ -96,6 +96,8 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         Scale of the half-normal prior of the standard deviation of what all perceive alike, in grades.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
     """
 
     name: ClassVar[str] = "ordinal_dawid_skene"
@@ -109,7 +111,6 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
     severity_prior: Positive = 0.3
     width_prior: Positive = 10.0
     shared_prior: Positive = 0.3
-    prevalence_prior: Positive = 3.0
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
@@ -127,7 +128,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         of_each = np.ones(data.n_labels)
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
-        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * of_each, dims="true_class")
+        prevalence = self.declare_prevalence(prior)
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
         pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
@@ -147,7 +148,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         who, item = design.annotator, design.item
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        true_class = design.draw_classes(p)  # (item,)
         standard = pm.Normal.dist if self.noise == "normal" else pm.Logistic.dist
         noise = standard(0, 1 if self.noise == "normal" else 1 / STEEP, shape=(item.shape[0],))  # (annotation,)
         perceived = true_class[item] + p.severity[who] + p.sd[who] * noise

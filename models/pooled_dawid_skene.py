@@ -48,6 +48,8 @@ class PooledDawidSkene(ModelB):
     ----------
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
     confusion_strength : float, default 30
         Total concentration of the Dirichlet prior of each row of the confusion matrix: a number of answers.
     confusion_accuracy : float, default 0.6
@@ -71,7 +73,7 @@ class PooledDawidSkene(ModelB):
         return p.prevalence, p.confusion.T[None]
 
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        true_class = design.draw_classes(p)  # (item,)
         return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])  # (annotation,)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:

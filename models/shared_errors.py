@@ -73,6 +73,8 @@ class SharedErrors(DifficultyModel, HasCaveats):
         Standard deviation of habits, before their mean is taken off.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
+        Whether items have one prevalence, or what is known of them says more.
 
     Examples
     --------
@@ -88,7 +90,6 @@ class SharedErrors(DifficultyModel, HasCaveats):
     spread_prior: Positive = 1.0
     loading_prior: Positive = 0.5
     habit_prior: Positive = 1.0
-    prevalence_prior: Positive = 3.0
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
@@ -107,9 +108,7 @@ class SharedErrors(DifficultyModel, HasCaveats):
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         p = {
-            "prevalence": pm.Dirichlet(
-                "prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class"
-            ),
+            "prevalence": self.declare_prevalence(prior),
             "spread": pm.HalfNormal("spread", prior.spread_prior),
             "ability": pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator"),
             "loading": pm.LogNormal("loading", 0, prior.loading_prior, dims="annotator"),
@@ -118,7 +117,7 @@ class SharedErrors(DifficultyModel, HasCaveats):
         self.declare_accuracy(data, Parameters(p))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        true_class = design.draw_classes(p)  # (item,)
         z = pm.Normal.dist(shape=(design.n_items,))[design.item]  # (annotation,)
         gain = self.gain(p, design.annotator, z, None, design.class_response.size)
         return true_class, draw_responses(design, true_class, gain, p.habit)

@@ -41,10 +41,9 @@ from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import is_exchangeable, latents
 from bayesanno.modeling.data_kinds import Data
-from bayesanno.modeling.functions import keep
+from bayesanno.modeling.functions import keep, stack_samples
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
-from bayesanno.simulation.by_law import stack_samples
 from bayesanno.simulation.simulate import Simulator
 
 KEPT = 99  # draws that a rank is among: evenly spaced, so that they are nearly independent

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesanno.data.described import freeze
+from bayesanno.data.item_columns import hash_columns, read_columns
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells
 from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
 from bayesanno.ground.errors import DataError
@@ -46,6 +47,8 @@ class AnnotationData(Labelled):
         Known true labels, for evaluation only; no model sees them.
     controls : mapping of item name to label, optional
         Known true labels that enter the likelihood as constraints.
+    item_columns : mapping of column name to values, shape (item,), or DataFrame, optional
+        What else is known of each item, as names or numbers: for models with a `class_prior`.
 
     Raises
     ------
@@ -90,6 +93,7 @@ class AnnotationData(Labelled):
     order_declared: bool = False
     gold: Mapping[str, str] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
+    item_columns: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check every field and freeze the arrays."""
@@ -112,6 +116,7 @@ class AnnotationData(Labelled):
             if codes.size and not (0 <= codes.min() and codes.max() < len(names)):
                 raise DataError(f"{what} has an index outside 0..{len(names) - 1}: {codes.min()}..{codes.max()}")
             object.__setattr__(self, what, freeze(codes))
+        object.__setattr__(self, "item_columns", read_columns(self.item_columns, len(self.items)))
         unsure = name_unsure(self.unsure)
         check_unsure(unsure, self.labels)
         object.__setattr__(self, "unsure", tuple(name for name in self.labels if name in unsure))
@@ -143,6 +148,7 @@ class AnnotationData(Labelled):
         unsure: str | Sequence[str] = (),
         gold: Mapping[str, str] | None = None,
         controls: Mapping[str, str] | None = None,
+        item_columns: Mapping[str, Any] | pd.DataFrame | None = None,
     ) -> Self:
         """Build from (item, annotator, label) triples.
 
@@ -171,6 +177,7 @@ class AnnotationData(Labelled):
             order_declared=labels is not None,
             gold=gold or {},
             controls=controls or {},
+            item_columns={} if item_columns is None else dict(item_columns),
         )
 
     @cached_property
@@ -285,6 +292,7 @@ class AnnotationData(Labelled):
         digest.update(json.dumps(named).encode())
         for codes in (self.item, self.annotator, self.label):
             digest.update(codes.astype("<i8").tobytes())
+        digest.update(hash_columns(self.item_columns))
         return digest.hexdigest()
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -340,6 +348,11 @@ class AnnotationData(Labelled):
         if self.gold:
             table["gold"] = [self.gold.get(name, "") for name in names]
         return pd.DataFrame(table, dtype="str")
+
+
+def take_columns(data: AnnotationData, items: np.ndarray) -> dict[str, Any]:
+    """Return the columns of some items, by position; nothing is known of the position -1."""
+    return {name: column.take(items) for name, column in data.item_columns.items()}
 
 
 def take_rows[Table: AnnotationData](data: Table, rows: np.ndarray) -> Table:

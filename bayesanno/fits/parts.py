@@ -292,7 +292,10 @@ def _recode_table(known: AnnotationData, new: AnnotationData, *, takes_new_annot
             )
         codes[what] = np.array([code_of[name] for name in getattr(new, f"{what}s")])[getattr(new, what)]
     same = {name: getattr(known, name) for name in ("labels", "unsure", "order_declared")}
-    return replace(new, **codes, annotators=annotators, **same)
+    columns = dict(new.item_columns)
+    for name in columns.keys() & known.item_columns.keys():
+        columns[name] = columns[name].recode(known.item_columns[name], name)
+    return replace(new, **codes, annotators=annotators, item_columns=columns, **same)
 
 
 # ------------------------------------------------------------------------------------------------- all of a fit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import singledispatch
 from importlib.metadata import version
 from itertools import compress
@@ -15,7 +16,9 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
+from bayesanno.data.described import freeze
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
+from bayesanno.data.item_columns import ItemColumn
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
@@ -28,6 +31,7 @@ MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item,
 LARGE_FIT = 32 * 2**20  # bytes
 IS_NO_CLASS = "unsure"  # of each response whether it is no class; only where one is none
 IN_ORDER = "order_declared"  # whether an order of the labels was declared; only where one was
+ITEM_COLUMNS = "item_columns"  # the group of what else is known of items; only where something is
 KNOWN = {"gold": "gold", "control": "controls"}  # what is known of items: the variable, and the data's field
 
 
@@ -47,7 +51,36 @@ def _(data: AnnotationData) -> dict[str, xr.Dataset]:
         variables[IS_NO_CLASS] = ("response", [name in data.unsure for name in data.labels])
     if data.order_declared:
         variables[IN_ORDER] = ((), True)
-    return _annotation_groups([data], variables, {"response": list(data.labels)})
+    groups = _annotation_groups([data], variables, {"response": list(data.labels)})
+    return groups | ({ITEM_COLUMNS: _columns_group(data)} if data.item_columns else {})
+
+
+def _columns_group(data: AnnotationData) -> xr.Dataset:
+    """Return what else is known of the items: a variable for each column, named by number, as names can be any."""
+    each = enumerate(data.item_columns.items())
+    return xr.Dataset(
+        {
+            f"column_{at}": (
+                "item",
+                one.values,
+                {"name": name, "levels": json.dumps(one.levels), "mean": one.mean, "sd": one.sd},
+            )
+            for at, (name, one) in each
+        },
+        coords={"item": list(data.items)},
+    )
+
+
+def _read_columns(fit: xr.DataTree) -> dict[str, ItemColumn]:
+    return {
+        one.attrs["name"]: ItemColumn(
+            freeze(one.values.copy()),
+            tuple(json.loads(one.attrs["levels"])),
+            float(one.attrs["mean"]),
+            float(one.attrs["sd"]),
+        )
+        for one in fit[ITEM_COLUMNS].to_dataset().data_vars.values()
+    }
 
 
 @data_groups.register(MultiAnnotationData)
@@ -176,9 +209,10 @@ def data_of(fit: xr.DataTree) -> Any:
         refuse_items()
     read = READERS[model_of(fit).data_class]
     try:
-        return read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
+        data = read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
     except KeyError as error:
         raise FitError(f"the data of this fit are not whole: {str(error.args[0]).split('.')[0]}") from None
+    return replace(data, item_columns=_read_columns(fit)) if ITEM_COLUMNS in fit.children else data
 
 
 def is_on_dask(fit: xr.DataTree) -> bool:

@@ -73,7 +73,7 @@ class Fields:
         for field in fields(self):
             try:
                 value = _convert(getattr(self, field.name), hints[field.name])
-            except _UnfitError as error:
+            except UnfitError as error:
                 raise self.error(f"{of}{field.name} {error}") from None
             object.__setattr__(self, field.name, value)
 
@@ -96,10 +96,11 @@ class Fields:
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields as plain values that JSON can hold; `from_fields` gives the model back."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: to() if (to := getattr(value, "to_fields", None)) else value for name, value in values.items()}
 
     def _repr_html_(self) -> str:
-        return html_table(type(self).__name__, ((name, as_typed(value)) for name, value in self.to_fields().items()))
+        return html_table(type(self).__name__, ((name, as_typed(getattr(self, name))) for name in self.to_fields()))
 
     @classmethod
     def default_fields(cls) -> dict[str, Any]:
@@ -121,21 +122,23 @@ def as_typed(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-class _UnfitError(ValueError):
+class UnfitError(ValueError):
     """What a value is, and what it must be."""
 
 
 def _convert(value: Any, hint: Any) -> Any:
     """Return `value`, of text or JSON or Python, as the type `hint` says."""
     origin, arguments = get_origin(hint), get_args(hint)
+    if hasattr(hint, "convert"):  # a value of its own
+        return hint.convert(value)
     if origin is Annotated:
         converted, limits = _convert(value, arguments[0]), arguments[1]
         if converted not in limits:
-            raise _UnfitError(f"is {value}: it must be {limits}")
+            raise UnfitError(f"is {value}: it must be {limits}")
         return converted
     if origin is Literal:
         if value not in arguments:
-            raise _UnfitError(f"is {value!r}: it must be one of {', '.join(map(repr, arguments))}")
+            raise UnfitError(f"is {value!r}: it must be one of {', '.join(map(repr, arguments))}")
         return value
     if origin is tuple:
         parts = value.split(":") if isinstance(value, str) else value
@@ -143,7 +146,7 @@ def _convert(value: Any, hint: Any) -> Any:
         if not isinstance(parts, list | tuple) or not (of_any_size or len(parts) == len(arguments)):
             size, example = ("some", 2) if of_any_size else (len(arguments), len(arguments))
             typed = ":".join(["0.5"] * example)
-            raise _UnfitError(f"is {value!r}: it must be {size} numbers (on the command line {typed})")
+            raise UnfitError(f"is {value!r}: it must be {size} numbers (on the command line {typed})")
         kinds = [arguments[0]] * len(parts) if of_any_size else arguments
         return tuple(_convert(part, kind) for part, kind in zip(parts, kinds, strict=True))
     if origin in (Union, types.UnionType):
@@ -159,7 +162,7 @@ def _convert(value: Any, hint: Any) -> Any:
             if not math.isnan(converted) and (hint is float or converted == float(value)):
                 return converted
     words = {bool: "true or false", int: "a whole number", float: "a number"}
-    raise _UnfitError(f"is {value!r}: it must be {words[hint]}")
+    raise UnfitError(f"is {value!r}: it must be {words[hint]}")
 
 
 def _convert_union(value: Any, kinds: tuple[Any, ...]) -> Any:
@@ -170,7 +173,8 @@ def _convert_union(value: Any, kinds: tuple[Any, ...]) -> Any:
         if kind is not type(None):
             try:
                 return _convert(value, kind)
-            except _UnfitError as error:
+            except UnfitError as error:
                 problems.append(str(error))
-    words = [repr(word) for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
-    raise _UnfitError(f"{problems[0]}, or {' or '.join(words)}" if words else problems[-1])
+    words = [repr(word) for kind in kinds[1:] if get_origin(kind) is Literal for word in get_args(kind)]
+    words += [kind.wanted() for kind in kinds[1:] if hasattr(kind, "wanted")]
+    raise UnfitError(f"{problems[0]}, or {' or '.join(words)}" if words else problems[-1])

@@ -17,6 +17,8 @@ from bayesanno.ground.fields import Fields
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 
+LOG_CLASS = "log_class"  # log p(class) of items that differ in it, (row, true_class), among the parameters
+
 
 class Parameters:
     """A model's parameters by the names they were declared with: `p.prevalence`, `p["frequency_focus"]`.
@@ -146,10 +148,22 @@ class Design:
     n_items: pt.TensorVariable
     class_response: np.ndarray
     control: pt.TensorVariable | None = None
+    class_row: pt.TensorVariable | None = None  # of each item, where a class prior depends on it
 
     def with_controls(self, state: pt.TensorVariable) -> pt.TensorVariable:
         """Put the known states in place of random ones; shape (item,)."""
         return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
+
+    def draw_classes(self, p: Parameters) -> pt.TensorVariable:
+        """Return random true classes (item,), known ones in their place.
+
+        By the model's class prior, by `prevalence`, or, where there is none, with equal probabilities.
+        """
+        if (log_class := p.get(LOG_CLASS)) is not None:
+            return self.with_controls(pm.Categorical.dist(logit_p=log_class[self.class_row]))
+        n_classes = self.class_response.size
+        prevalence = p.prevalence if "prevalence" in p else pt.as_tensor(np.ones(n_classes) / n_classes)
+        return self.with_controls(pm.Categorical.dist(prevalence, shape=(self.n_items,)))
 
 
 @dataclass(frozen=True)

@@ -15,20 +15,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.fields import Fields
+from bayesanno.ground.fields import Fields, Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
+from bayesanno.modeling.class_prior import ClassPrior, class_prior_of
+from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import observe
+from bayesanno.modeling.pairs import Pairs  # noqa: F401
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +131,37 @@ class AnnotationModel(Fields, ABC):
         with pm.Model(coords=self.coords(data)) as graph:
             for name, known in known_parameters(self, data).items():
                 pm.Data(name, known.value, dims=known.dims)
-            self.priors(data, Priors(self))
+            prior, of_class = Priors(self), class_prior_of(self)
+            if of_class is not None:
+                of_class.declare(data, prior.prevalence_prior)
+            self.priors(data, prior)
             name_dims(graph)
             observe(self, data)
         return graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassModel(AnnotationModel):
+    """A model whose items have true classes: with one prevalence, or with a prior of their own.
+
+    Parameters
+    ----------
+    prevalence_prior : float, default 3
+        Concentration of the symmetric Dirichlet prior of the prevalence.
+    class_prior : "learnt", Pairs, Columns, Classifier, or a sum of these, default "learnt"
+        What the class of an item depends on before anybody answers: on nothing, or on what is known of the item.
+    """
+
+    prevalence_prior: Positive = 3.0
+    class_prior: Literal["learnt"] | ClassPrior = "learnt"
+
+    def declare_prevalence(self, prior: Priors) -> pt.TensorVariable:
+        """Declare `prevalence` in the graph whose context this is, unless a class prior has."""
+        graph = pm.modelcontext(None)
+        if "prevalence" in graph.named_vars:
+            return graph["prevalence"]
+        of_each = prior.prevalence_prior * np.ones(len(graph.coords["true_class"]))
+        return pm.Dirichlet("prevalence", of_each, dims="true_class")
 
 
 def name_dims(graph: pm.Model) -> None:
@@ -147,6 +177,8 @@ def name_dims(graph: pm.Model) -> None:
 def require_data(model: AnnotationModel, data: Any) -> None:
     """Raise a DataError unless the data are of the model's class, and have the labels and controls that it takes."""
     require_kind(data, model.data_class, model.name)
+    if (prior := class_prior_of(model)) is not None:
+        prior.check(data)
     if not model.takes_other_labels and (unsure := getattr(data, "unsure", ())):
         raise DataError(
             f"{model.name} takes each label as a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} not "

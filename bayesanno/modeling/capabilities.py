@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bayesanno.ground.lazy import pt, xr
-from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.data_kinds import Arrays, Patterns
+from bayesanno.modeling.arguments import LOG_CLASS, Parameters
+from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.data_kinds import CLASS_ROW, Arrays, Patterns
 
 ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
 
@@ -197,7 +198,9 @@ def known_parameters(model: Any, data: Any) -> dict[str, Known]:
 
 def caveats(model: Any, data: Any) -> list[str]:
     """Return what a model cannot learn from these data."""
-    return model.caveats(data) if isinstance(model, HasCaveats) else []
+    of_class = class_prior_of(model)
+    found = of_class.caveats(data) if of_class is not None else []
+    return found + (model.caveats(data) if isinstance(model, HasCaveats) else [])
 
 
 def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
@@ -207,7 +210,7 @@ def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
 
 def is_exchangeable(model: Any, data: Any) -> bool:
     """Whether permuting the classes leaves prior and likelihood of a model as they are."""
-    return isinstance(model, Relabels) and model.is_exchangeable(data)
+    return isinstance(model, Relabels) and class_prior_of(model) is None and model.is_exchangeable(data)
 
 
 def latents(model: Any, data: Any) -> tuple[Latent, ...]:
@@ -249,6 +252,9 @@ def subtract_total(logp: pt.TensorVariable, total: pt.TensorVariable) -> pt.Tens
 
 def _known_state_logp(model: Any, answers: Any, p: Parameters) -> pt.TensorVariable:
     logp = model.state_logp(answers, p)  # (item, state)
+    log_class = p.get(LOG_CLASS)
+    if log_class is not None:  # the model's own formula has the prevalence
+        logp = logp + (log_class - pt.log(p.prevalence))[answers.index[CLASS_ROW.role]]
     control = getattr(answers, "control", None)
     if control is None:
         return logp

@@ -31,6 +31,7 @@ class Per(Enum):
 
     DATA = "anything else: it is never cut"
     PATTERN = "a pattern of equal items"
+    ROW = "the items that are alike in what a class prior reads of them"
     KEPT = "an annotation of the first item of a pattern"
 
 
@@ -58,6 +59,7 @@ Arrays = dict[Key, IndexArray]
 RESPONSE, SUCCESSES = Key("label"), Key("positive")  # the observed values
 ITEM_PATTERN, PATTERN_ITEM = Key("item_pattern"), Key("pattern_item")
 CONTROL, TRIALS = Key("control"), Key("trials")
+CLASS_ROW, ROW_OF_ITEM = Key("class_row"), Key("class_row_of_item")
 
 
 @dataclass(frozen=True)
@@ -220,10 +222,14 @@ def cut(arrays: Mapping[Key, IndexArray], chunk: slice) -> dict[Key, np.ndarray]
     for key, array in arrays.items():
         if key.role == "kept_pattern":
             within[key.dimension] = slice(*np.searchsorted(array.values, [chunk.start, chunk.stop]))
+    renumbered = {}
+    where: dict[Per, Any] = {Per.DATA: slice(None), Per.PATTERN: chunk}
+    if CLASS_ROW in arrays:
+        where[Per.ROW], renumbered[CLASS_ROW] = np.unique(arrays[CLASS_ROW].values[chunk], return_inverse=True)
     parts = {}
     for key, array in arrays.items():
-        part = {Per.DATA: slice(None), Per.PATTERN: chunk, Per.KEPT: within.get(key.dimension)}[array.per]
-        parts[key] = array.values[part] - (chunk.start if key.role == "kept_pattern" else 0)
+        part = array.values[within[key.dimension] if array.per is Per.KEPT else where[array.per]]
+        parts[key] = renumbered.get(key, part - (chunk.start if key.role == "kept_pattern" else 0))
     return parts
 
 
@@ -266,4 +272,5 @@ def _design(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimens
         n_items=given[ITEM_PATTERN].shape[0],
         class_response=data.class_codes,
         control=given.get(CONTROL),
+        class_row=given.get(ROW_OF_ITEM),
     )

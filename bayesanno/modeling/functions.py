@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt
+from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.any_size import remove_sizes
 
 type DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
@@ -173,6 +173,12 @@ def compile_draws(
             yield from zip(*function(*(of[begin : begin + at_once] for of in draws), *rest), strict=True)
 
     return evaluate
+
+
+def stack_samples(draws: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return the values of each variable, the draws of all chains one after the other: (sample, ...)."""
+    values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
+    return {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}
 
 
 def evaluate_draws(

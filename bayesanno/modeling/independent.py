@@ -17,7 +17,8 @@ import numpy as np
 from bayesanno.data.labelled import Labelled
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Parameters, Priors
-from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.base import ClassModel
+from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.modeling.data_kinds import PATTERN_ITEM
 from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, votes_of
 from bayesanno.modeling.ops.variables import beta_by_probit
@@ -32,7 +33,7 @@ class PairedShares(Parameters):
         return pair[..., 0], pair[..., 1]
 
 
-class IndependentAnswers(AnnotationModel):
+class IndependentAnswers(ClassModel):
     """A model whose annotations are independent given the class.
 
     Attributes
@@ -168,14 +169,16 @@ class ConjugateModel(IndependentAnswers):
         """
 
     def without_updates(self) -> str:
-        """Return which of its options EM and variational Bayes cannot fit; by default none."""
-        return ""
+        """Return which of its options EM and variational Bayes cannot fit."""
+        of_class = class_prior_of(self)
+        return "" if of_class is None else f"class_prior={of_class}"
 
     @override
     def priors(self, data: Any, prior: Priors) -> None:
         """Declare the parameters."""
         records = self.parameters(prior, data.names_class.T)
-        declared = {name: record.declare(name) for name, record in records.items()}
+        there = pm.modelcontext(None).named_vars  # the prevalence, of a class prior
+        declared = {name: there[name] if name in there else record.declare(name) for name, record in records.items()}
         if self.derives_accuracy:
             self.declare_accuracy(data, declared)
 

@@ -37,7 +37,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Parameters
-from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.functions import BY_NUMPY, compile_draws, evaluate_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
@@ -108,7 +108,7 @@ def _lay(n: Any, reach: float, size: Size) -> tuple[pt.TensorVariable, pt.Tensor
     return at, log_weight - pt.log(pt.exp(log_weight).sum()), index.shape[0]
 
 
-class ItemNumberModel(AnnotationModel):
+class ItemNumberModel(ClassModel):
     """A model whose answers depend on the true class and on a standard normal number of the item, or on two.
 
     It declares `prevalence` (true_class) and what its answers depend on (`log_answers`).
@@ -212,7 +212,7 @@ def _for_each(
     arrays = index_arrays(model, data, find_patterns(model, data))
     answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
     values = {str(name): variable.transpose("chain", "draw", ...).values for name, variable in draws.items()}
-    drawn = {name: pt.tensor(name, shape=(None,) * (each.ndim - 2)) for name, each in values.items()}
+    drawn = {name: pt.TensorType("float64", (None,) * (each.ndim - 2))(name) for name, each in values.items()}
     return answers, Parameters(drawn), {drawn[name]: each.reshape(-1, *each.shape[2:]) for name, each in values.items()}
 
 

@@ -13,9 +13,13 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.patterns import find_joint_patterns, lay_out
+from bayesanno.data.patterns import find_patterns as find_answers
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
+from bayesanno.modeling.class_prior import arrays_of_rows, class_prior_of, find_rows, with_log_class
 from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns, outline_of
 
 
@@ -32,7 +36,11 @@ class ObservedModel(Protocol):
 
 def find_patterns(model: ObservedModel, data: Data) -> Patterns:
     """Find the items that are equal in the eyes of a model."""
-    return KINDS[model.data_class].find_patterns(data, collapse=model.collapse_items)
+    prior = class_prior_of(model)
+    if not isinstance(data, AnnotationData) or prior is None or not model.collapse_items:
+        return KINDS[model.data_class].find_patterns(data, collapse=model.collapse_items)
+    layout = lay_out(data, find_joint_patterns([find_answers(data), find_rows(prior, data).of_item]))
+    return Patterns({"": layout}, layout.first, layout.pattern)
 
 
 def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays:
@@ -40,6 +48,8 @@ def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays
     arrays = KINDS[model.data_class].arrays(data, patterns)
     if not model.takes_controls:
         arrays.pop(CONTROL, None)
+    if (prior := class_prior_of(model)) is not None:
+        arrays |= arrays_of_rows(prior, data, patterns)
     return arrays | model.index_arrays(data, patterns) if isinstance(model, HasIndexArrays) else arrays
 
 
@@ -64,8 +74,11 @@ def observe(model: ObservedModel, data: Data) -> pt.TensorVariable:
     use_log_simplex(graph)
     kind = KINDS[model.data_class]
     arrays = index_arrays(model, data, find_patterns(model, data))
-    containers = {key: pm.Data(key.name, array.values) for key, array in arrays.items()}
-    declared = declared_parameters(model, data, graph)
+    there = graph.named_vars  # those of a class prior
+    containers = {
+        key: there[key.name] if key.name in there else pm.Data(key.name, array.values) for key, array in arrays.items()
+    }
+    declared = declared_parameters(model, data, graph, containers)
     taken = _taken(model, data, declared, containers)
     observed = containers.pop(kind.values)
     parameters = {name: variable for name, variable in declared.items() if name in taken}
@@ -95,15 +108,18 @@ def observe(model: ObservedModel, data: Data) -> pt.TensorVariable:
 def taken_parameters(model: ObservedModel, data: Data, graph: Any) -> tuple[str, ...]:
     """Return the names of the parameters that a model's formula or generative process takes, of a graph of its own."""
     arrays = index_arrays(model, data, find_patterns(model, data))
-    declared = declared_parameters(model, data, graph)
-    taken = _taken(model, data, declared, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
+    given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
+    declared = declared_parameters(model, data, graph, given)
+    taken = _taken(model, data, declared, given)
     return tuple(name for name in declared if name in taken)
 
 
-def declared_parameters(model: ObservedModel, data: Data, graph: Any) -> dict[str, pt.TensorVariable]:
+def declared_parameters(
+    model: ObservedModel, data: Data, graph: Any, given: Mapping[Key, pt.TensorVariable]
+) -> dict[str, pt.TensorVariable]:
     """Return what a model's methods find in `p`: free, derived and known parameters, by name."""
     names = [*(variable.name for variable in graph.unobserved_RVs), *known_parameters(model, data)]
-    return {name: graph[name] for name in names}
+    return with_log_class(model, data, {name: graph[name] for name in names}, given)
 
 
 def _taken(

@@ -18,6 +18,7 @@ from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
+from bayesanno.modeling.class_prior import with_log_class
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import DrawsFunction, compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
@@ -345,16 +346,15 @@ def compile_formula(
     draws = {name: variable.values.reshape(-1, *variable.shape[2:]) for name, variable in ordered.items()}
     item_axis = {name: variable.dims.index("item") - 1 for name, variable in ordered.items() if "item" in variable.dims}
 
-    drawn = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
+    drawn = {name: pt.TensorType("float64", (None,) * (values.ndim - 1))(name) for name, values in draws.items()}
     beforehand = {
-        name: pt.tensor(name, dtype=np.asarray(value).dtype, shape=(None,) * np.ndim(value))
-        for name, value in known.items()
+        name: pt.TensorType(np.asarray(value).dtype, (None,) * np.ndim(value))(name) for name, value in known.items()
     }
     given: dict[Key, pt.TensorVariable] = {
-        key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
-        for key, array in arrays.items()
+        key: pt.TensorType(array.values.dtype, (None,) * array.values.ndim)(key.name) for key, array in arrays.items()
     }
-    answers, p = KINDS[model.data_class].answers(data, given), Parameters(drawn | beforehand)
+    answers = KINDS[model.data_class].answers(data, given)
+    p = Parameters(with_log_class(model, data, drawn | beforehand, given))
     latent = latent_posterior(model, answers, p)
     views = {(name, what): view for name, of in latent.views.items() for what, view in of.items()}
     outputs = [

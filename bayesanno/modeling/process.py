@@ -58,7 +58,7 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     kind = KINDS[model.data_class]
     arrays = index_arrays(model, data, find_patterns(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
-    parameters = Parameters(declared_parameters(model, data, graph))
+    parameters = Parameters(declared_parameters(model, data, graph, given))
     states, labels = model.generate(kind.design(data, given), parameters)
     free = {variable: variable.name for variable in graph.free_RVs}
 

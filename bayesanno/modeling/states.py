@@ -24,6 +24,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import SeveralLatents, latents
+from bayesanno.modeling.class_prior import log_classes_of_items, without_items
 from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node, number_of_nodes
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
@@ -90,13 +91,15 @@ Factors = Iterator[tuple[np.ndarray, np.ndarray]]  # of each draw: (item, class,
 
 def _by_node(model: Any, data: AnnotationData, posterior: xr.Dataset, known: Any) -> Factors:  # noqa: ARG001
     counts = _count_answers(data)  # (item, annotator and response)
-    prevalence = posterior["prevalence"].values[0]  # (draw, true_class)
+    log_classes = log_classes_of_items(model, data, posterior)
+    if log_classes is None:
+        log_classes = (np.log(share)[None] for share in posterior["prevalence"].values[0])
     allowed = _allow(data)
     each, log_weight = answers_by_node(model, data, posterior)
-    for log_answer, share in zip(each, prevalence, strict=True):
+    for log_answer, log_class in zip(each, log_classes, strict=True):
         by_item = (counts @ log_answer.reshape(counts.shape[1], -1)).reshape(data.n_items, *log_answer.shape[2:])
         with np.errstate(divide="ignore"):
-            logs = by_item + np.log(share)[:, None] + log_weight + allowed[:, :, None]
+            logs = by_item + log_class[:, :, None] + log_weight + allowed[:, :, None]
         state = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
         yield _short(state / state.sum(axis=(1, 2), keepdims=True)), _short(np.exp(log_answer))
 
@@ -104,13 +107,15 @@ def _by_node(model: Any, data: AnnotationData, posterior: xr.Dataset, known: Any
 def _by_class(model: AnnotationModel, data: AnnotationData, posterior: xr.Dataset, known: Any) -> Factors:
     formula = compile_formula(model, data, posterior, known)
     one_each = _ask_each_once(data)
-    each_once = compile_formula(model, one_each, posterior, known)
+    each_once = compile_formula(without_items(model), one_each, posterior, known)
+    log_classes = log_classes_of_items(model, data, posterior)
     counts, shape = _count_answers(data), (data.n_annotators, data.n_labels, -1)
     for draw, (joint, once) in enumerate(zip(formula.log_joint(), each_once.log_joint(), strict=True)):
         prior, possible = once[0], np.isfinite(once[0])
         log_answer = np.where(possible, once[1:] - np.where(possible, prior, 0.0), -np.log(data.n_labels))
         if draw == 0:
-            _check_independence(model, data, joint, prior + _sum_over_answers(counts, log_answer))
+            of_items = prior if log_classes is None else next(log_classes)
+            _check_independence(model, data, joint, of_items + _sum_over_answers(counts, log_answer))
         state = np.exp(joint - joint.max(axis=1, keepdims=True))  # (item, class)
         state /= state.sum(axis=1, keepdims=True)
         yield _short(state[..., None]), _short(np.exp(log_answer).reshape(shape)[..., None])
@@ -128,6 +133,7 @@ def _ask_each_once(data: AnnotationData) -> AnnotationData:
         label=cell % data.n_labels,
         gold={},
         controls={},
+        item_columns={},
     )
 
 

@@ -15,18 +15,14 @@ from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.class_prior import log_classes_of_items
+from bayesanno.modeling.functions import stack_samples
 from bayesanno.modeling.independent import IndependentAnswers
 
 
 def has_law(model: AnnotationModel) -> bool:
     """Return whether all that a model says of answers follows from its law: no other formula takes its place."""
     return isinstance(model, IndependentAnswers) and type(model).state_logp is IndependentAnswers.state_logp
-
-
-def stack_samples(draws: xr.Dataset) -> dict[str, np.ndarray]:
-    """Return the values of each variable, the draws of all chains one after the other: (sample, ...)."""
-    values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
-    return {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}
 
 
 def each_law(
@@ -37,10 +33,12 @@ def each_law(
     The second is of shape (annotator, response, true_class).
     """
     assert isinstance(model, IndependentAnswers)
-    flat = stack_samples(draws)
+    flat, of_items = stack_samples(draws), log_classes_of_items(model, data, draws)
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
         p = Parameters({name: array[sample] for name, array in flat.items()} | dict(known))
         of_class, of_answer = model.law(p, data.names_class.T)
+        if of_items is not None:
+            of_class = np.exp(next(of_items))
         yield of_class, np.broadcast_to(of_answer, (data.n_annotators, *of_answer.shape[1:]))
 
 

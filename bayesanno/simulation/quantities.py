@@ -22,6 +22,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
+from bayesanno.modeling.class_prior import without_items
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.by_law import each_law, has_law, join_answers
 
@@ -147,7 +148,7 @@ def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[
         annotator=annotator.ravel(),
         label=np.repeat(np.tile(np.arange(n_labels), n), annotator.shape[1]),
     )
-    for logs in compile_formula(*drawn._replace(data=asked)).log_joint(dimension):
+    for logs in compile_formula(*drawn._replace(model=without_items(drawn.model), data=asked)).log_joint(dimension):
         yield np.exp(logs[: n * n_labels]).reshape(n, n_labels, -1)
 
 
@@ -160,7 +161,9 @@ def make_data(data: Any, dimension: str, *, item: np.ndarray, annotator: np.ndar
 @make_data.register(AnnotationData)
 def _(data: AnnotationData, _: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> AnnotationData:
     items = tuple(map(str, range(int(item.max()) + 1)))
-    return replace(data, items=items, item=item, annotator=annotator, label=label, gold={}, controls={})
+    return replace(
+        data, items=items, item=item, annotator=annotator, label=label, gold={}, controls={}, item_columns={}
+    )
 
 
 @make_data.register(MultiAnnotationData)

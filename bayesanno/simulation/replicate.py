@@ -17,10 +17,11 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters
+from bayesanno.modeling.class_prior import with_log_class
 from bayesanno.modeling.data_kinds import KINDS, Data
-from bayesanno.modeling.functions import BY_NUMPY, compile_once
+from bayesanno.modeling.functions import BY_NUMPY, compile_once, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.simulation.by_law import draw_answers, each_law, has_law, stack_samples
+from bayesanno.simulation.by_law import draw_answers, each_law, has_law
 from bayesanno.simulation.quantities import ModelDraws
 
 
@@ -50,7 +51,7 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
     from bayesanno.ground.private.pytensor import RandomType
 
     values = stack_samples(draws)
-    symbols = {name: pt.tensor(name, shape=(None,) * (array.ndim - 1)) for name, array in values.items()}
+    symbols = {name: pt.TensorType("float64", (None,) * (array.ndim - 1))(name) for name, array in values.items()}
     states, answers = put_together(model, design, symbols | {name: as_data(value) for name, value in known.items()})
     inputs = dict.fromkeys([*graph_inputs([answers]), *graph_inputs([states])])  # what answers take comes first
     made = [variable for variable in inputs if isinstance(variable.type, RandomType)]
@@ -66,7 +67,8 @@ def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, 
     """Return the states of the items and their annotations, as codes: variables of the model's generative process."""
     arrays = index_arrays(model, design, find_patterns(model, design))
     given = {key: as_data(array.values) for key, array in arrays.items()}
-    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(parameters))
+    p = Parameters(with_log_class(model, design, parameters, given))
+    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), p)
     return states, answers
 
 

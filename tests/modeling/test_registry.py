@@ -79,7 +79,7 @@ def test_the_zoo_is_a_table():
     assert table["name"].tolist() == sorted(table["name"])
     rows = table.set_index("name")
     assert rows.loc["mace", "fields"] == (
-        "competence_prior=0.5:0.5, strategy_prior=10, class_prior=learnt, prevalence_prior=10"
+        "prevalence_prior=10, class_prior=learnt, competence_prior=0.5:0.5, strategy_prior=10"
     )
     assert rows.loc["model_b", "model"].startswith("Model B: every annotator has a confusion matrix")
 
@@ -133,7 +133,7 @@ def test_a_field_that_does_not_fit_is_refused(refuses, wrong):
 
 def test_a_model_shows_itself_in_a_line_and_in_a_table():
     model = ba.models.MACE(competence_prior=(1, 2))
-    assert repr(model).startswith("MACE(competence_prior=(1.0, 2.0), strategy_prior=10.0, ")
+    assert repr(model).startswith("MACE(prevalence_prior=10.0, class_prior='learnt', competence_prior=(1.0, 2.0), ")
     assert len(repr(model).splitlines()) == 1
     html = model._repr_html_()
     for field, value in (("competence_prior", "1:2"), ("class_prior", "learnt")):

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData, take_columns
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.diagnosis.errors import ErrorMeasure, measure_errors
 from bayesanno.modeling.capabilities import latents
@@ -113,6 +113,7 @@ def _draw_items(data: Data, rng: np.random.Generator) -> Data:
         label=data.label[kept],
         gold={},
         controls={item: data.controls[item] for item in items if item in data.controls},
+        item_columns=take_columns(data, chosen),
     )
 
 

@@ -25,6 +25,7 @@ from bayesanno.ground.wording import name_error
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, exact_arithmetic, keep
 
@@ -142,7 +143,7 @@ def _is_of_cache(error: Exception) -> bool:
 
 def compile_model(model: AnnotationModel, data: Data, graph: pm.Model) -> Density:
     """Compile the graph of a model, to begin where the model starts."""
-    return compile_graph(graph, {name: np.asarray(value, dtype=float) for name, value in model.start(data).items()})
+    return compile_graph(graph, {name: np.asarray(value, dtype=float) for name, value in start_of(model, data).items()})
 
 
 def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:

@@ -28,6 +28,7 @@ from bayesanno.inference.modes.objective import Objective, Parameters, Target, c
 from bayesanno.inference.modes.polish import End, ascend, find_better, polish
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
@@ -143,7 +144,7 @@ def _find(model: AnnotationModel, data: Data, target: Target, n_starts: int, see
     with status("compiling", show=show):
         reader = _Reader(model, data, target)
     objective = reader.objective
-    views = [dict(model.start(data))]
+    views = [start_of(model, data)]
     if model.competence in views[0]:
         views.append(views[0] | {model.competence: np.full(np.shape(views[0][model.competence]), NOBODY_KNOWS)})
     starts = choose_points(objective, [reader.read_start(view) for view in views], n_starts, rng)

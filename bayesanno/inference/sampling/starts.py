@@ -17,6 +17,7 @@ from bayesanno.inference.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_surface, search
 from bayesanno.inference.modes.tops import Mode
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
 
 Begin = Literal["auto", "vote", "prior", "em"]
@@ -129,7 +130,7 @@ def choose_starts(
 
         given = start_at_point(model, data, random_seed)
     with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
-        density = compile_graph(graph, _check_values({**model.start(data), **given}, graph))
+        density = compile_graph(graph, _check_values({**start_of(model, data), **given}, graph))
     near = start_near(density)
     if initvals == "prior":
         return replace(near, draw_prior=_from_prior(graph))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from bayesanno.fits.view import FitView
 from bayesanno.ground.fields import as_typed
+from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.report.blocks import Card, Heading, PageBlock, SmallTable
 
 
@@ -27,6 +28,8 @@ def describe_origin(view: FitView) -> Iterator[PageBlock]:
     yield SmallTable(rows=list(facts.items()))
     if fields := view.model.to_fields():
         yield Heading("Priors and options")
-        yield SmallTable(rows=[(name, as_typed(value)) for name, value in fields.items()])
-    if card := sys.modules[type(view.model).__module__].__doc__:
-        yield Card(f"The card of {view.model.name}: process, formulas, priors, when to use it", card.strip())
+        yield SmallTable(rows=[(name, as_typed(getattr(view.model, name))) for name in fields])
+    of_class = class_prior_of(view.model)
+    for one in (view.model, *(of_class.terms if of_class is not None else ())):
+        if card := sys.modules[type(one).__module__].__doc__:
+            yield Card(f"The card of {one.name}: process, formulas, priors, when to use it", card.strip())

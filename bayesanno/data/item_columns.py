@@ -1,0 +1,122 @@
+"""What is known of items beside their annotations: a column has a name or a number of each item.
+
+The invariant: levels, mean and standard deviation are those of the items that a column was made of. Data made from
+these data keep them, so that a name or a number means the same for new items.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bayesanno.data.described import freeze
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.wording import listed, nearest
+
+
+@dataclass(frozen=True, eq=False)
+class ItemColumn:
+    """A column of items: of names, or of numbers.
+
+    Parameters
+    ----------
+    values : array, shape (item,)
+        Numbers, nan where one is missing; or positions in `levels`, -1 where a name is missing.
+    levels : tuple of str
+        The names; empty for numbers.
+    mean, sd : float
+        Of the numbers of the items that the column was made of.
+
+    Examples
+    --------
+    >>> from bayesanno.data.item_columns import ItemColumn
+    >>> ItemColumn.of(["llama", "opt", "llama"]).levels, ItemColumn.of([1, 2, 3]).mean
+    (('llama', 'opt'), 2.0)
+    """
+
+    values: np.ndarray
+    levels: tuple[str, ...] = ()
+    mean: float = 0.0
+    sd: float = 1.0
+
+    @classmethod
+    def of(cls, values: Any, levels: Sequence[str] | None = None) -> Self:
+        """Return the column of these values, one for each item; of text, or with `levels`, it is of names."""
+        given = pd.Series(values)
+        if levels is None and pd.api.types.is_numeric_dtype(given.dtype):
+            numbers = given.to_numpy(dtype=float, na_value=np.nan)
+            known = numbers[np.isfinite(numbers)]
+            return cls(freeze(numbers), (), float(known.mean()) if known.size else 0.0, float(np.std(known)))
+        names = ["" if missing else str(name).strip() for name, missing in zip(given, given.isna(), strict=True)]
+        known_levels = tuple(sorted({name for name in names if name})) if levels is None else tuple(levels)
+        position = {name: code for code, name in enumerate(known_levels)} | {"": -1}
+        return cls(freeze(np.array([position[name] for name in names], dtype=np.int64)), known_levels)
+
+    @property
+    def is_missing(self) -> np.ndarray:
+        """Of which items nothing is known; shape (item,)."""
+        return self.values < 0 if self.levels else ~np.isfinite(self.values)
+
+    @property
+    def names(self) -> list[str]:
+        """The values as text, "" where one is missing; shape (item,)."""
+        named = [*self.levels, ""] if self.levels else None
+        return [named[value] if named else "" if np.isnan(value) else f"{value:g}" for value in self.values]
+
+    def take(self, items: np.ndarray) -> Self:
+        """Return the column of some items, by position; nothing is known of the position -1."""
+        nothing = -1 if self.levels else np.nan
+        return replace(self, values=freeze(np.where(items >= 0, self.values[items], nothing).astype(self.values.dtype)))
+
+    def recode(self, known: Self, name: str) -> Self:
+        """Return the column with the levels, the mean and the standard deviation of a known column of that name.
+
+        Raises
+        ------
+        DataError
+            If a name is not among the levels, or one column has names and the other numbers.
+        """
+        if bool(self.levels) != bool(known.levels):
+            raise DataError(f"column {name!r} of the items has {'numbers' if known.levels else 'names'}, not as before")
+        if not known.levels:
+            return replace(known, values=self.values)
+        new = next((level for level in self.levels if level not in known.levels), None)
+        if new is not None:
+            raise DataError(
+                f"{name} {new!r} of an item is not among those of the fit, {listed(known.levels)}"
+                f"{nearest(new, known.levels)}: leave these items out, or fit again with them"
+            )
+        return type(self).of(self.names, known.levels)
+
+
+def read_columns(columns: Mapping[str, Any] | pd.DataFrame, n_items: int) -> dict[str, ItemColumn]:
+    """Return columns by name, of columns or of values, one for each item.
+
+    Raises
+    ------
+    DataError
+        If one has not as many values as there are items.
+    """
+    found = {}
+    for name, values in columns.items():
+        column = values if isinstance(values, ItemColumn) else ItemColumn.of(values)
+        if len(column.values) != n_items:
+            raise DataError(
+                f"item_columns: {str(name)!r} has {len(column.values):,} values, and there are {n_items:,} items: "
+                "give one for each item, in their order"
+            )
+        found[str(name)] = column
+    return found
+
+
+def hash_columns(columns: Mapping[str, ItemColumn]) -> bytes:
+    """Return a digest of columns; of none, nothing."""
+    digest = hashlib.sha256()
+    for name, column in columns.items():
+        digest.update(repr((name, column.levels, column.mean, column.sd)).encode() + column.values.tobytes())
+    return digest.digest() if columns else b""

@@ -1,0 +1,294 @@
+"""Priors of the class that depend on the item: the annotators' side of a model stays as it is.
+
+A model with a common prevalence says p(class k) = pi_k of every item. With a class prior it says instead
+
+    p(class k of item i)  =  softmax_k( sum over terms of eta_ik ),
+
+where each term is one reason why items differ: which two systems an item compares (`bayesanno.modeling.pairs`), columns
+of the items, or the probabilities of a classifier (`bayesanno.modeling.columns`). Unless a term has shares of its own
+where all effects are 0, `base_rate` (true_class) ~ Dirichlet(prevalence_prior) has them: without effects the model is
+then that with a common prevalence. `prevalence` (true_class) is a deterministic, the mean over the items of the data.
+
+The invariant: a formula of a model is written with `prevalence`, as if it were common. The one place where p(class) is
+put right is where its states are summed out, and where classes are drawn; see `LOG_CLASS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bayesanno.data.item_columns import ItemColumn
+from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.ground.fields import Fields, UnfitError
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
+from bayesanno.modeling.data_kinds import CLASS_ROW, ROW_OF_ITEM, Arrays, IndexArray, Key, Patterns, Per
+from bayesanno.modeling.functions import stack_samples
+
+BASE_RATE = "base_rate"
+ROW_SHARE = Key("class_row_share")
+LEAST_SHARE = 1e-300  # of a class among the items: its log is a number
+OF_COLUMN = "class_column"  # the role of a term's arrays, whose names are the dimension of the key
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term(Fields, ABC):
+    """A reason why the class depends on the item: a frozen value with its priors as fields.
+
+    Attributes
+    ----------
+    has_shares : bool
+        Whether it says what the shares of the classes are where all effects are 0.
+    """
+
+    has_shares: ClassVar[bool] = False
+
+    def __add__(self, other: Term | ClassPrior) -> ClassPrior:
+        """Return the class prior of both."""
+        return ClassPrior((self,)) + other
+
+    @classmethod
+    def kinds(cls) -> dict[str, type[Term]]:
+        """Return all kinds of terms by the names of their classes."""
+        return {kind.__name__: kind for kind in cls.__subclasses__()}
+
+    @abstractmethod
+    def check(self, data: Any) -> None:
+        """Raise a DataError unless the items have the columns that the term needs."""
+
+    def check_design(self, data: Any) -> None:
+        """Raise a DataError where these items, as a whole, cannot tell what the term has to learn."""
+
+    def caveats(self, data: Any) -> list[str]:  # noqa: ARG002
+        """Return, in plain words, what the term cannot learn from these data."""
+        return []
+
+    @abstractmethod
+    def columns(self, data: Any) -> dict[str, np.ndarray]:
+        """Return what the term reads of each item, by name: (item, ...)."""
+
+    @abstractmethod
+    def coords(self, data: Any) -> dict[str, list[str]]:
+        """Return the coordinates of its parameters."""
+
+    @abstractmethod
+    def declare(self, data: Any, prior: Priors) -> None:
+        """Declare its parameters: PyMC variables with dims."""
+
+    @abstractmethod
+    def log_weights(self, data: Any, p: Parameters, columns: Mapping[str, Any]) -> Any:
+        """Return eta of rows of `columns`, (row, true_class), by operators that PyTensor and NumPy share."""
+
+    @abstractmethod
+    def start(self, data: Any) -> dict[str, np.ndarray]:
+        """Return where chains start: the parameters without effects."""
+
+
+@dataclass(frozen=True)
+class ClassPrior:
+    """Terms that add up on the scale of log odds.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> ba.Pairs(first="left", second="right") + ba.Columns("length")
+    Pairs(first='left', second='right', strength_prior=1.0, tie_prior=(-1.0, 1.0)) + Columns(formula='length', ...)
+    """
+
+    terms: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        """Check that each kind of term is there once."""
+        kinds = [type(term).__name__ for term in self.terms]
+        twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+        if twice:
+            raise ModelError(f"class_prior: there are two {twice}: give one, with all that it has to know")
+
+    def __add__(self, other: Term | ClassPrior) -> ClassPrior:
+        """Return the class prior of the terms of both."""
+        return ClassPrior(self.terms + (other.terms if isinstance(other, ClassPrior) else (other,)))
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.terms))
+
+    def to_fields(self) -> list[dict[str, Any]]:
+        """Return the terms as plain values that JSON can hold."""
+        return [{"term": type(term).__name__, **term.to_fields()} for term in self.terms]
+
+    @classmethod
+    def convert(cls, value: Any) -> Self:
+        """Return a class prior, of one, of a term, or of what `to_fields` returned."""
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Term):
+            return cls((value,))
+        kinds = Term.kinds()
+        if isinstance(value, list) and all(isinstance(one, dict) and one.get("term") in kinds for one in value):
+            given = [dict(one) for one in value]
+            return cls(tuple(kinds[one.pop("term")].from_fields(one) for one in given))
+        raise UnfitError(f"is {value!r}: it must be {cls.wanted()}")
+
+    @staticmethod
+    def wanted() -> str:
+        """Return in words what can be a class prior."""
+        return f"{', '.join(f'{kind}(...)' for kind in sorted(Term.kinds()))}, or a sum of these"
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether a term says what the shares of the classes are where all effects are 0."""
+        return any(term.has_shares for term in self.terms)
+
+    def check(self, data: Any) -> None:
+        """Raise a DataError unless the items have what the terms need."""
+        for term in self.terms:
+            term.check(data)
+
+    def check_design(self, data: Any) -> None:
+        """Raise a DataError where these items, as a whole, cannot tell what the terms have to learn."""
+        for term in self.terms:
+            term.check_design(data)
+
+    def caveats(self, data: Any) -> list[str]:
+        """Return, in plain words, what the terms cannot learn from these data."""
+        return [caveat for term in self.terms for caveat in term.caveats(data)]
+
+    def coords(self, data: Any) -> dict[str, list[str]]:
+        """Return the coordinates of the parameters."""
+        return {dim: names for term in self.terms for dim, names in term.coords(data).items()}
+
+    def start(self, data: Any) -> dict[str, np.ndarray]:
+        """Return where chains start."""
+        shares = {} if self.has_shares else {BASE_RATE: np.full(data.n_classes, 1 / data.n_classes)}
+        return {name: value for term in self.terms for name, value in term.start(data).items()} | shares
+
+    def log_classes(self, data: Any, p: Parameters, columns: Mapping[str, Any]) -> Any:
+        """Return log p(class) of rows of columns: (row, true_class), of PyTensor or NumPy."""
+        eta = sum(term.log_weights(data, p, columns) for term in self.terms)
+        if not self.has_shares:
+            eta = eta + np.log(p[BASE_RATE])
+        if isinstance(eta, np.ndarray):
+            from scipy.special import log_softmax
+
+            return log_softmax(eta, axis=1)
+        return eta - pt.logsumexp(eta, axis=1, keepdims=True)
+
+    def declare(self, data: Any, concentration: pt.TensorVariable) -> None:
+        """Declare all parameters, and the prevalence that follows from them, in the graph whose context this is."""
+        graph = pm.modelcontext(None)
+        graph.add_coords(self.coords(data))
+        if not self.has_shares:
+            pm.Dirichlet(BASE_RATE, concentration * np.ones(data.n_classes), dims="true_class")
+        for term in self.terms:
+            term.declare(data, Priors(term))
+        rows = find_rows(self, data)
+        arrays = {key: pm.Data(key.name, array.values) for key, array in rows.arrays.items()}
+        p = Parameters({variable.name: variable for variable in graph.unobserved_RVs})
+        log_class = self.log_classes(data, p, columns_of(arrays))
+        prevalence = (pt.exp(log_class) * arrays[ROW_SHARE][:, None]).sum(axis=0)
+        pm.Deterministic("prevalence", pt.maximum(prevalence, LEAST_SHARE), dims="true_class")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The items that differ in what a class prior reads of them.
+
+    Attributes
+    ----------
+    arrays : Arrays
+        What is read of each row, and the share of the items that it stands for.
+    of_item : array of int, shape (item,)
+    """
+
+    arrays: Arrays
+    of_item: np.ndarray
+
+
+def class_prior_of(model: Any) -> ClassPrior | None:
+    """Return a model's class prior, None where all items have one prevalence."""
+    found = getattr(model, "class_prior", None)
+    return found if isinstance(found, ClassPrior) else None
+
+
+def find_rows(prior: ClassPrior, data: Any) -> Rows:
+    """Find the items that differ in what a class prior reads of them."""
+    columns = {name: values for term in prior.terms for name, values in term.columns(data).items()}
+    flat = [np.zeros((data.n_items, 1)), *(values.reshape(data.n_items, -1) for values in columns.values())]
+    _, first, of_item = np.unique(np.concatenate(flat, axis=1), axis=0, return_index=True, return_inverse=True)
+    of_item = of_item.ravel()
+    arrays = {Key(OF_COLUMN, name): IndexArray(values[first], Per.ROW) for name, values in columns.items()}
+    share = np.bincount(of_item, minlength=first.size) / data.n_items
+    return Rows(arrays | {ROW_SHARE: IndexArray(share, Per.ROW)}, of_item)
+
+
+def arrays_of_rows(prior: ClassPrior, data: Any, patterns: Patterns) -> Arrays:
+    """Return the arrays that formula and generative process look up for a class prior."""
+    rows = find_rows(prior, data)
+    of_patterns = IndexArray(rows.of_item[patterns.first], Per.PATTERN)
+    return rows.arrays | {CLASS_ROW: of_patterns, ROW_OF_ITEM: IndexArray(rows.of_item)}
+
+
+def start_of(model: Any, data: Any) -> dict[str, Any]:
+    """Return where chains start: parameter values near the majority vote, those of a class prior without effects."""
+    values, prior = dict(model.start(data)), class_prior_of(model)
+    if prior is not None:
+        values = {name: value for name, value in values.items() if name != "prevalence"} | prior.start(data)
+    return values
+
+
+def columns_of(given: Mapping[Key, Any]) -> dict[str, Any]:
+    """Return what is read of the rows, by name, of all arrays of a graph."""
+    return {key.dimension: values for key, values in given.items() if key.role == OF_COLUMN}
+
+
+def with_log_class(model: Any, data: Any, values: Mapping[str, Any], given: Mapping[Key, Any]) -> dict[str, Any]:
+    """Return parameters by name and, of a model with a class prior, log p(class) of the rows that are given."""
+    prior = class_prior_of(model)
+    if prior is None:
+        return dict(values)
+    return dict(values) | {LOG_CLASS: prior.log_classes(data, Parameters(values), columns_of(given))}
+
+
+def without_items(model: Any) -> Any:
+    """Return the model in which items have the prevalence that draws hold: for items whose columns are not known."""
+    return model if class_prior_of(model) is None else replace(model, class_prior="learnt")
+
+
+def log_classes_of_items(model: Any, data: Any, draws: xr.Dataset) -> Iterator[np.ndarray] | None:
+    """Return log p(class) of every item by each draw, (item, true_class); None where all have one prevalence."""
+    prior = class_prior_of(model)
+    if prior is None:
+        return None
+    rows, flat = find_rows(prior, data), stack_samples(draws)
+    columns = columns_of({key: array.values for key, array in rows.arrays.items()})
+    samples = (
+        {name: array[at] for name, array in flat.items()} for at in range(draws.sizes["chain"] * draws.sizes["draw"])
+    )
+    return (prior.log_classes(data, Parameters(one), columns)[rows.of_item] for one in samples)
+
+
+def column_of(data: Any, name: str, who: str) -> ItemColumn:
+    """Return a column of the items that a term needs.
+
+    Raises
+    ------
+    DataError
+        If there is none of that name, or an item has no value in it.
+    """
+    columns = data.item_columns
+    if name not in columns:
+        there_are = f"their columns are {listed(tuple(columns))}" if columns else "they have no columns"
+        raise DataError(
+            f"{who} needs the column {name!r} of the items, and {there_are}{nearest(name, columns)}: give it with "
+            "item_columns=... where data are made, or with --items"
+        )
+    column: ItemColumn = columns[name]
+    if column.is_missing.any():
+        item = data.items[int(np.flatnonzero(column.is_missing)[0])]
+        raise DataError(f"{who}: item {item!r} has no {name!r}: fill it in, or leave the item out")
+    return column
