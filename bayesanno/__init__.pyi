@@ -22,6 +22,7 @@ from .analysis.annotators import low_competence_table as low_competence_table
 from .analysis.behaviour import behaviour_table as behaviour_table
 from .analysis.behaviour import confusion_table as confusion_table
 from .analysis.behaviour import differ_more_probability as differ_more_probability
+from .analysis.coefficients import coefficient_table as coefficient_table
 from .analysis.correctness import correctness_table as correctness_table
 from .analysis.decisions import decide_labels as decide_labels
 from .analysis.decisions import sample_labels as sample_labels
@@ -35,6 +36,8 @@ from .analysis.labels import label_table as label_table
 from .analysis.parameters import summary as summary
 from .analysis.population import population_table as population_table
 from .analysis.predict import predict_labels as predict_labels
+from .analysis.ranking import ranking_table as ranking_table
+from .analysis.ranking import win_table as win_table
 from .analysis.recalibrate import recalibrate as recalibrate
 from .analysis.recalibrate import recalibration_table as recalibration_table
 from .analysis.tags import tag_table as tag_table
@@ -126,6 +129,7 @@ from .report.plots.items import plot_labels as plot_labels
 from .report.plots.plates import plot_plates as plot_plates
 from .report.plots.prior import plot_prior_posterior as plot_prior_posterior
 from .report.plots.progress import plot_progress as plot_progress
+from .report.plots.ranking import plot_ranking as plot_ranking
 from .report.plots.ranks import plot_ranks as plot_ranks
 from .report.plots.sensitivity import plot_label_power_scaling as plot_label_power_scaling
 from .report.plots.sensitivity import plot_power_scaling as plot_power_scaling

@@ -15,6 +15,8 @@ import typer
 
 import bayesanno as ba
 from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.coefficients import has_effects
+from bayesanno.analysis.ranking import has_pairs
 from bayesanno.analysis.recalibrate import about_recalibration
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.annotations import AnnotationData
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
+RANKING = ["system", "n_answers", "strength_mean", "strength_sd", "rank_eti94_lb", "rank_eti94_ub", "p_best"]
 SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
 
@@ -105,6 +108,8 @@ def write_if_asked(table: pd.DataFrame, out: Path | None) -> None:
 def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool) -> None:
     """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
     print_result(describe_result(run), out, run["files"])
+    if "ranking.csv" in run["files"]:
+        typer.echo(show_table(ba.ranking_table(view)[RANKING]))
     if report:
         typer.echo(ba.write_report(view, out / "report.html", checks=False))
 
@@ -137,6 +142,8 @@ def write_fit(
         "grades.csv": (of_grades, ba.grade_table),
         "tags.csv": (bio, ba.tag_table),
         "summary.csv": (True, ba.summary),
+        "ranking.csv": (has_pairs(view), ba.ranking_table),
+        "coefficients.csv": (has_effects(view), ba.coefficient_table),
         "recalibration.csv": (view.is_recalibrated, ba.recalibration_table),
     }
     tables = {name: tabulate(view) for name, (is_asked, tabulate) in possible.items() if is_asked}

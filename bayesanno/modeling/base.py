@@ -27,7 +27,7 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
-from bayesanno.modeling.class_prior import ClassPrior, class_prior_of
+from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import observe
@@ -131,13 +131,24 @@ class AnnotationModel(Fields, ABC):
         with pm.Model(coords=self.coords(data)) as graph:
             for name, known in known_parameters(self, data).items():
                 pm.Data(name, known.value, dims=known.dims)
-            prior, of_class = Priors(self), class_prior_of(self)
-            if of_class is not None:
-                of_class.declare(data, prior.prevalence_prior)
-            self.priors(data, prior)
+            self._declare(data)
             name_dims(graph)
             observe(self, data)
         return graph
+
+    def _declare(self, data: Any) -> None:
+        """Declare all parameters, those of a class prior first: the prevalence is among them."""
+        prior, of_class = Priors(self), class_prior_of(self)
+        if of_class is None:
+            return self.priors(data, prior)
+        try:
+            of_class.declare(data, prior.prevalence_prior)
+            return self.priors(data, prior)
+        except ValueError as error:
+            if "already exists" not in str(error):
+                raise
+            name = str(error).removeprefix("Variable name ").removesuffix(" already exists.")
+            raise DataError(f"{name!r} is the name of a parameter of {self.name}: rename that column") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +169,10 @@ class ClassModel(AnnotationModel):
     def declare_prevalence(self, prior: Priors) -> pt.TensorVariable:
         """Declare `prevalence` in the graph whose context this is, unless a class prior has."""
         graph = pm.modelcontext(None)
-        if "prevalence" in graph.named_vars:
-            return graph["prevalence"]
+        if PREVALENCE in graph.named_vars:
+            return graph[PREVALENCE]
         of_each = prior.prevalence_prior * np.ones(len(graph.coords["true_class"]))
-        return pm.Dirichlet("prevalence", of_each, dims="true_class")
+        return pm.Dirichlet(PREVALENCE, of_each, dims="true_class")
 
 
 def name_dims(graph: pm.Model) -> None:

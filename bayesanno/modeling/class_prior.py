@@ -31,7 +31,7 @@ from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
 from bayesanno.modeling.data_kinds import CLASS_ROW, ROW_OF_ITEM, Arrays, IndexArray, Key, Patterns, Per
 from bayesanno.modeling.functions import stack_samples
 
-BASE_RATE = "base_rate"
+BASE_RATE, PREVALENCE = "base_rate", "prevalence"
 ROW_SHARE = Key("class_row_share")
 LEAST_SHARE = 1e-300  # of a class among the items: its log is a number
 OF_COLUMN = "class_column"  # the role of a term's arrays, whose names are the dimension of the key
@@ -191,7 +191,7 @@ class ClassPrior:
         p = Parameters({variable.name: variable for variable in graph.unobserved_RVs})
         log_class = self.log_classes(data, p, columns_of(arrays))
         prevalence = (pt.exp(log_class) * arrays[ROW_SHARE][:, None]).sum(axis=0)
-        pm.Deterministic("prevalence", pt.maximum(prevalence, LEAST_SHARE), dims="true_class")
+        pm.Deterministic(PREVALENCE, pt.maximum(prevalence, LEAST_SHARE), dims="true_class")
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def start_of(model: Any, data: Any) -> dict[str, Any]:
     """Return where chains start: parameter values near the majority vote, those of a class prior without effects."""
     values, prior = dict(model.start(data)), class_prior_of(model)
     if prior is not None:
-        values = {name: value for name, value in values.items() if name != "prevalence"} | prior.start(data)
+        values = {name: value for name, value in values.items() if name != PREVALENCE} | prior.start(data)
     return values
 
 

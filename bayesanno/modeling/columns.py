@@ -196,8 +196,8 @@ class Columns(Term):
         graph = pm.modelcontext(None)
         for effect in self.effects:
             name, dims = effect.name, effect.dims(data)
-            if name in graph.named_vars or name in graph.coords:
-                raise DataError(f"Columns: {name!r} is the name of a parameter or a dimension: rename that column")
+            if name in graph.coords:
+                raise DataError(f"Columns: {name!r} is the name of a dimension: rename that column")
             n_axes = 1 + len(effect.factors(data)) - len(effect.group)
             if not effect.group:
                 pm.ZeroSumNormal(name, sigma=prior.coefficient_prior, n_zerosum_axes=n_axes, dims=dims)

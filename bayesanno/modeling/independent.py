@@ -18,7 +18,7 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Parameters, Priors
 from bayesanno.modeling.base import ClassModel
-from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.class_prior import PREVALENCE, class_prior_of
 from bayesanno.modeling.data_kinds import PATTERN_ITEM
 from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, votes_of
 from bayesanno.modeling.ops.variables import beta_by_probit
@@ -177,8 +177,11 @@ class ConjugateModel(IndependentAnswers):
     def priors(self, data: Any, prior: Priors) -> None:
         """Declare the parameters."""
         records = self.parameters(prior, data.names_class.T)
-        there = pm.modelcontext(None).named_vars  # the prevalence, of a class prior
-        declared = {name: there[name] if name in there else record.declare(name) for name, record in records.items()}
+        there = pm.modelcontext(None).named_vars
+        declared = {
+            name: there[name] if name == PREVALENCE and name in there else record.declare(name)  # of a class prior
+            for name, record in records.items()
+        }
         if self.derives_accuracy:
             self.declare_accuracy(data, declared)
 

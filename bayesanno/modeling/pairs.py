@@ -30,7 +30,7 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import enumerated, listed
@@ -78,7 +78,7 @@ class Pairs(Term):
         """Check that there are two columns."""
         super().__post_init__()
         if self.first == self.second:
-            raise DataError(f"Pairs: the first and the second system are both in {self.first!r}: name two columns")
+            raise ModelError(f"Pairs: the first and the second system are both in {self.first!r}: name two columns")
 
     def systems(self, data: Any) -> list[str]:
         """Return the names of the systems, sorted."""

@@ -17,6 +17,7 @@ from bayesanno.report.sections.dependence import show_dependence
 from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import describe_origin
 from bayesanno.report.sections.progress import show_progress
+from bayesanno.report.sections.ranking import show_ranking
 from bayesanno.report.sections.recalibration import show_recalibration
 from bayesanno.report.sections.trust import judge_fit
 
@@ -27,8 +28,8 @@ def write_report(
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
     It shows, in this order, whether the fit can be trusted; the labels, and the items that need another look; the
-    recalibration, if any; the annotators; what more answers would bring; what the model fails to predict, and how much
-    the prior mattered; and how the fit was made.
+    recalibration, if any; the ranking, where items compare systems; the annotators; what more answers would bring; what
+    the model fails to predict, and how much the prior mattered; and how the fit was made.
 
     Parameters
     ----------
@@ -93,6 +94,7 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
         ("trust", "Can I trust this fit?", judge_fit(view)),
         ("labels", ask_of_items(view), show_items(view)),
         ("recalibration", "What did recalibration change?", show_recalibration(view)),
+        ("ranking", "Which system is best?", show_ranking(view)),
         ("annotators", "Who are the annotators?", show_annotators(view)),
         ("dependence", "Do annotators err together?", show_dependence(view, random_seed=random_seed)),
         ("progress", "What would more answers bring?", show_progress(view, random_seed=random_seed) if checks else ()),

@@ -134,12 +134,12 @@ def _name_all(
 ) -> tuple[Any, xr.Dataset]:
     """Return simulated data, and what made them."""
     data = put_labels(design, process, state, label)
-    named = process.coords(design)
+    named = {dim: names for dim, names in graph.coords.items() if names is not None}
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}
     used = {dim for names in dims.values() for dim in names}
     truth = xr.Dataset(
         {name: (dims[name], value) for name, value in values.items()},
-        coords={dim: named[dim] for dim in sorted(used & set(named))},
+        coords={dim: list(named[dim]) for dim in sorted(used & set(named))},
     )
     if process.state_dim != "true_class":  # no gold can hold it
         names = np.array(process.states(design), dtype=str)[state]

@@ -1,0 +1,76 @@
+"""Effects of the columns of items on their class, from a fit with a class prior."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.columns import SLOPE, Classifier, Columns
+
+
+def coefficient_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+    """Return how columns of the items change the log odds of each class.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Its model has a class prior with `Columns` or `Classifier`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per effect, level and class: `effect`, a term of the formula, or `slope` of a classifier; `level`, of
+        names, several joined by " | "; `true_class`; `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and
+        `r_hat`. Effects are on the scale of log odds; of a number they are those of one standard deviation of the
+        items of the fit.
+
+    Raises
+    ------
+    FitError
+        If the model has no such class prior.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("by_system")  # doctest: +SKIP
+    >>> ba.coefficient_table(fit).query("effect == 'system'")  # doctest: +SKIP
+    """
+    view = view_for_table(fit, from_draws=True)
+    names = _list_effects(view)
+    if not names:
+        raise FitError(
+            f"this fit of {view.model.name} has no effects of columns: fit with class_prior=Columns(...), or a "
+            "Classifier"
+        )
+    return pd.concat([_describe(view, name) for name in names], ignore_index=True)
+
+
+def has_effects(view: FitView) -> bool:
+    """Whether columns of the items have effects in a fit."""
+    return bool(_list_effects(view))
+
+
+def _list_effects(view: FitView) -> list[str]:
+    prior = class_prior_of(view.model)
+    terms = prior.terms if prior is not None else ()
+    names = [effect.name for term in terms if isinstance(term, Columns) for effect in term.effects]
+    return names + [SLOPE for term in terms if isinstance(term, Classifier)]
+
+
+def _describe(view: FitView, name: str) -> pd.DataFrame:
+    draws = view.posterior[name].transpose("chain", "draw", ...)
+    dims = draws.dims[2:]
+    shape = draws.shape[2:]
+    places = np.indices(shape).reshape(len(shape), -1)  # (dim, row)
+    cells = {dim: draws[dim].values.astype(object)[places[at]] for at, dim in enumerate(dims)}
+    classes = cells.pop("true_class", np.full(max(1, int(np.prod(shape))), "", dtype=object))
+    levels = [" | ".join(each) for each in zip(*cells.values(), strict=True)] if cells else [""] * len(classes)
+    found = describe_draws(draws)
+    found |= dict(zip(DIAGNOSTICS, convergence_of(view, name).values, strict=True))
+    table = pd.DataFrame({"effect": [name] * len(classes), "level": levels, "true_class": classes}, dtype="str")
+    return table.assign(**{what: np.ravel(values) for what, values in found.items()})

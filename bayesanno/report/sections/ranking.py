@@ -1,0 +1,50 @@
+"""Which system is best? Strengths and ranks of the systems that items compare, with their uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayesanno.analysis.ranking import has_pairs, ranking_table, win_table
+from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
+from bayesanno.report.plots.ranking import draw_ranking
+
+SURE = 0.95  # of which of two systems is stronger
+MOST_NEIGHBOURS = 30  # pairs of neighbours in the ranking that are listed
+
+
+def show_ranking(view: FitView) -> Iterator[PageBlock]:
+    """Show the ranking of systems; nothing where items compare none."""
+    if not has_pairs(view) or view.yields == "point":
+        return
+    table, wins = ranking_table(view), win_table(view)
+    best = table.iloc[0]
+    unsure = int((wins["p_stronger"] < SURE).sum())
+    yield Text(
+        f"{best['system']} is the strongest of {len(table):,} systems with a probability of {best['p_best']:.0%}. Of "
+        f"{len(wins):,} pairs of systems, {unsure:,} are not decided: which is stronger is less than {SURE:.0%} sure."
+        + _doubt(view)
+    )
+    said = "Strength, and rank with the probability of being the best, of each system, with 94% intervals."
+    yield draw(draw_ranking(table), said)
+    yield large_table(table, name="ranking-table", what="systems", by="strength_mean")
+    neighbours = wins[_are_neighbours(table, wins)].head(MOST_NEIGHBOURS)
+    yield Heading("Neighbours in the ranking")
+    yield small_table(neighbours, caption="How often the first truly wins, a tie counting half")
+
+
+def _are_neighbours(table: pd.DataFrame, wins: pd.DataFrame) -> pd.Series[bool]:
+    place = {name: at for at, name in enumerate(table["system"])}
+    return wins["second"].map(place) == wins["first"].map(place) + 1
+
+
+def _doubt(view: FitView) -> str:
+    """Say where strengths are surer than answers allow."""
+    if not explain_misfit(view.diagnostics):
+        return ""
+    return (
+        " The answers are not as the model predicts them: where judges err together, intervals of strengths are too "
+        "narrow. Fit shared_errors, or give true answers of some comparisons as controls, and compare."
+    )
