@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import collect_warnings
-from bayesanno.data.annotations import AnnotationData, take_rows
+from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
 from bayesanno.data.described import require_kind
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
@@ -31,6 +31,7 @@ from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, HasPopulation, known_parameters
+from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.planning.progress import Measure, check_target, tabulate_progress
@@ -86,7 +87,8 @@ def plan_answers(
         How many, or their names; 2 by default, and with `like` those of that fit.
     like : xarray.DataTree or FitView, optional
         A fit, of any model of labels, whose annotators are like the new ones. New ones are drawn from its population
-        where its model has one, as `hierarchical_dawid_skene`, and are else its own, drawn with replacement.
+        where its model has one, as `hierarchical_dawid_skene`, and are else its own, drawn with replacement. If its
+        items have columns, new items have those of its own, drawn with replacement.
     target : float, optional
         A share of right labels, or of sure ones, that is to be reached.
     measure : {"accuracy", "share_sure"}
@@ -115,7 +117,7 @@ def plan_answers(
     ------
     DataError
         If numbers of answers do not rise, or are more than there are annotators; if an argument is out of its range,
-        or labels are given with `like`.
+        or labels are given with `like`; if the model has a class prior, and items no columns that it needs.
     FitError
         If the model, or that of `like`, has no true labels of items; if `like` was recalibrated; if workers is less
         than 1.
@@ -158,7 +160,13 @@ def plan_answers(
     rng = np.random.default_rng(random_seed)
     asked: dict[str, Any] = {"items": items, "annotators": annotators, "per_item": looks[-1]}
     asked["random_seed"] = int(rng.integers(2**31))
+    of_class = class_prior_of(chosen)
     if like is None:
+        if of_class is not None:
+            raise DataError(
+                f"class_prior={of_class} needs columns of the items, and items that are simulated without a fit have "
+                "none: give like=..., a fit whose items have them, or plan with class_prior='learnt'"
+            )
         design = make_design(labels=2 if labels is None else labels, **asked)
         process = chosen.without_data() if isinstance(chosen, HasKnownParameters) else chosen
         drawn = draws_of_prior(process, design, n, rng)
@@ -167,7 +175,12 @@ def plan_answers(
             raise DataError("with like, labels are those of that fit: leave labels out")
         view = _require_like(like)
         known = {name: getattr(view.data, name) for name in ("labels", "unsure", "order_declared")}
+        if view.data.item_columns:
+            known["item_columns"] = take_columns(view.data, rng.integers(view.data.n_items, size=items))
         design = replace(make_design(labels=view.data.classes, **asked), **known)
+        if of_class is not None:
+            of_class.check(design)
+            of_class.check_design(design)
         drawn = _draw_like(view, design, n, rng)
     settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
     futures: list[Future] = [

@@ -165,3 +165,26 @@ def test_new_annotators_can_be_like_those_of_a_model_without_annotators(crowd):
     fit = ba.fit("pooled_dawid_skene", data, method="vb", check=False, **QUIET)
     table = plan_answers("one_coin", items=50, annotators=6, like=fit, per_item=[1, 5], simulations=3, **QUIET)
     assert bool(table["accuracy"].is_monotonic_increasing)
+
+
+def test_new_items_have_the_columns_of_those_that_they_are_like():
+    n = 120
+    length = np.repeat([-1.0, 1.0], n // 2)
+    design = replace(ba.make_design(items=n, annotators=6, per_item=4, **DESIGN), item_columns={"length": length})
+    model = ba.models.OneCoin(class_prior=ba.Columns("length"), accuracy_prior=(8000, 2000))
+    strong = {"accuracy": np.full(6, 0.8), "base_rate": [0.5, 0.5], "length": [-2.0, 2.0]}
+    data, _ = ba.simulate(model, design, parameters=strong, random_seed=2)
+    fit = ba.fit(model, data, check=False, **SHORT)
+    few = {"items": 100, "annotators": 6, "per_item": [1], "like": fit, "simulations": 4, **QUIET}
+    known = plan_answers(model, **few)["accuracy"].iloc[0]
+    unknown = plan_answers(KNOWN, **few)["accuracy"].iloc[0]  # by which items are all alike
+    assert unknown == pytest.approx(0.8, abs=0.08)
+    assert known > unknown + 0.1  # the column alone gives .98 of the classes
+
+
+def test_a_class_prior_needs_the_columns_of_a_fit(crowd):
+    model = ba.models.OneCoin(class_prior=ba.Columns("length"))
+    with pytest.raises(ba.DataError, match=r"class_prior=Columns\(.*\) needs columns of the items, and items that are"):
+        plan_answers(model, items=20, annotators=4, **QUIET)
+    with pytest.raises(ba.DataError, match="Columns needs the column 'length' of the items, and they have no columns"):
+        plan_answers(model, items=20, annotators=4, like=crowd[1], **QUIET)
