@@ -35,7 +35,11 @@ def ask_next(
     batch: Annotated[int, typer.Option(metavar="N", min=1, help="How many answers.")] = 100,
     out: opt.OutTable = None,
     target: Annotated[
-        str, typer.Option(help="What to learn: labels, annotators, or gold (true labels by an expert, for all labels).")
+        str,
+        typer.Option(
+            help="What to learn: labels, annotators, gold (true labels by an expert, for all labels), or ranking "
+            "(which of two systems is better, if items compare systems)."
+        ),
     ] = "labels",
     utility: Annotated[
         str | None,

@@ -59,13 +59,17 @@ class Gains:
             chunk = slice(begin, begin + step)
             self.gain[chunk] = self.of_measures(states.state[:, chunk].swapaxes(0, 1))
 
-    def choose(self, item: int, annotator: int) -> None:
-        """Take this annotator's answer to this item as asked for, and update the item's other pairs."""
+    def choose(self, item: int, annotator: int) -> bool:
+        """Take this annotator's answer to this item as asked for, and update the item's other pairs.
+
+        Return whether gains of other items have changed.
+        """
         before = self._branches.get(item, self._states.state[None, :, item])  # (branch, draw, class, node)
         answer = self._states.answer[:, annotator].swapaxes(0, 1)  # (response, draw, class, node)
         after = (before[:, None] * answer).reshape(-1, *before.shape[1:])
         self._branches[item] = keep_few(after, self._rng)
         self.gain[item] = self.of_measures(self._branches[item]).sum(axis=0)
+        return False
 
     def of_measures(self, measure: np.ndarray) -> np.ndarray:
         """Return each annotator's gain, of measures of an item's state (row, draw, class, node): (row, annotator)."""
@@ -80,17 +84,22 @@ class Gains:
 
 
 def keep_few(measures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return no more than `MOST_BRANCHES` of measures (branch, ...): drawn in proportion to their totals, if more.
+    """Return no more than `MOST_BRANCHES` of measures (branch, ...): drawn in proportion to their totals, if more."""
+    total = measures.reshape(len(measures), -1).sum(axis=1, dtype=float)
+    chosen, scale = draw_few(total, MOST_BRANCHES, rng)
+    return measures[chosen] * scale.astype(measures.dtype).reshape(-1, *[1] * (measures.ndim - 1))
+
+
+def draw_few(total: np.ndarray, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return which branches to keep, and what to multiply each by: all, or so many in proportion to their totals.
 
     Those drawn have equal totals, so that sums over branches are right on average.
     """
-    if len(measures) <= MOST_BRANCHES:
-        return measures
-    total = measures.reshape(len(measures), -1).sum(axis=1, dtype=float)
-    places = (rng.uniform() + np.arange(MOST_BRANCHES)) / MOST_BRANCHES
+    if len(total) <= most:
+        return np.arange(len(total)), np.ones(len(total))
+    places = (rng.uniform() + np.arange(most)) / most
     chosen = np.searchsorted(total.cumsum() / total.sum(), places).clip(max=len(total) - 1)
-    scale = (total.sum() / MOST_BRANCHES / total[chosen]).astype(measures.dtype)
-    return measures[chosen] * scale.reshape(-1, *[1] * (measures.ndim - 1))
+    return chosen, total.sum() / most / total[chosen]
 
 
 class AnnotatorGains:
@@ -124,14 +133,18 @@ class AnnotatorGains:
             some = slice(begin, min(begin + AT_ONCE, n_annotators))
             self.gain[:, some] = self._gain_of(some, np.ones((some.stop - begin, 1, n_draws)))
 
-    def choose(self, item: int, annotator: int) -> None:
-        """Take this annotator's answer to this item as asked for, and update the annotator's other pairs."""
+    def choose(self, item: int, annotator: int) -> bool:
+        """Take this annotator's answer to this item as asked for, and update the annotator's other pairs.
+
+        Return whether gains of other items have changed.
+        """
         before = self._weight.get(annotator, np.ones((1, self._accuracy.shape[1])))  # (branch, draw)
         answer = self._answer[:, annotator]  # (draw, response, class, node)
         of_item = self._of_items[:, :, item].reshape(answer.shape[2], len(answer), -1)
         after = (before[:, None] * np.einsum("svkn,ksn->vs", answer, of_item)).reshape(-1, len(answer))
         self._weight[annotator] = keep_few(after, self._rng)
         self.gain[:, [annotator]] = self._gain_of(slice(annotator, annotator + 1), self._weight[annotator][None])
+        return True
 
     def _gain_of(self, some: slice, weight: np.ndarray) -> np.ndarray:
         """Return the gains of some annotators, of draws with weights (annotator, branch, draw): (item, annotator)."""

@@ -23,6 +23,7 @@ from bayesanno.ground.wording import nearest
 from bayesanno.inference.adjust import adjustments_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.modeling.capabilities import HasPopulation
+from bayesanno.modeling.posterior import take_draws
 from bayesanno.modeling.states import DrawnStates, find_states
 
 
@@ -37,11 +38,14 @@ class Askable:
     states : DrawnStates
     is_known : array of bool, shape (item,)
         Whether the item's true label is known to the fit: no answer can change it.
+    draws : xarray.Dataset
+        The parameters of the draws that the states are of.
     """
 
     data: AnnotationData
     states: DrawnStates
     is_known: np.ndarray
+    draws: xr.Dataset
 
     def find_open(self) -> np.ndarray:
         """Return which pairs can be asked: of an item that is not known, without an answer; (item, annotator)."""
@@ -99,7 +103,7 @@ def make_askable(
         states = _adjust(view, states)
     if view.is_recalibrated:
         is_known |= np.isin(data.items, known_items(view, ""))
-    return Askable(data, states, is_known)
+    return Askable(data, states, is_known, take_draws(posterior, states.n_draws))
 
 
 def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bayesanno.fits.parts import find_positions
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread
@@ -17,10 +17,11 @@ from bayesanno.ground.wording import counted, listed
 from bayesanno.planning.budget import Budget, make_budget
 from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
 from bayesanno.planning.of_fit import Askable, make_askable
+from bayesanno.planning.ranking import RankingGains, explain_order, require_pairs, strengths_of
 from bayesanno.planning.utility import choose_utility
 
-Target = Literal["labels", "annotators", "gold"]
-TARGETS = ("labels", "annotators", "gold")
+Target = Literal["labels", "annotators", "gold", "ranking"]
+TARGETS = get_args(Target)
 CLEAR = 0.9  # the probability of a label from which on it is taken for settled in words
 
 
@@ -50,9 +51,10 @@ def suggest_annotations(
         A fit of annotations. If it was recalibrated, gains are those of the recalibrated labels.
     n : int
         How many.
-    target : {"labels", "annotators", "gold"}
-        What to learn: the true labels of the items asked about, the accuracies of the annotators asked, or, by the true
-        labels of n items from an expert, all labels.
+    target : {"labels", "annotators", "gold", "ranking"}
+        What to learn: the true labels of the items asked about; the accuracies of the annotators asked; by the true
+        labels of n items from an expert, all labels; or, where items compare systems (`class_prior=Pairs(...)`), which
+        of each two systems is stronger.
     utility : {"information", "accuracy"}, DataFrame or mapping of mappings
         In what gains for labels are measured: in nats, in the expected share of one right label, or in the expected
         cost of the cheapest decision, with a cost matrix as that of `decide_labels`.
@@ -86,7 +88,7 @@ def suggest_annotations(
         if the fit is of counts or of several dimensions, or the target or the utility is unknown.
     FitError
         If an item or an annotator is not in the fit; if an item's answers are not independent given its true label in
-        the model.
+        the model; if a ranking is the target, and items compare no systems.
 
     Warns
     -----
@@ -105,6 +107,10 @@ def suggest_annotations(
     entropy for U it is the mutual information of answer and label (Lindley 1956, doi:10.1214/aoms/1177728069). The
     draws weigh as the answer makes them probable. What an answer says of other items, by what it says of its annotator,
     does not count. The gain for annotators is what the answer tells, in nats, of the accuracy of its annotator.
+
+    The gain for a ranking is the expected decrease, in nats, of the sum over all pairs of systems of the entropy of
+    which of the two is stronger. It is Monte Carlo over draws: what is there by chance is subtracted, see
+    `bayesanno.planning.ranking`.
 
     Of a posterior 2,000 draws are taken, spread evenly; of a model whose items have a number of their own, as
     `item_difficulty`, 200. On simulated data of the size of RTE (800 items, 164 annotators) gains of 200 draws differ
@@ -129,6 +135,7 @@ def suggest_annotations(
     if target not in TARGETS:
         raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
     rng = np.random.default_rng(random_seed)
+    pairs = require_pairs(view_of(fit).model, "target='ranking'") if target == "ranking" else None
     asked = make_askable(fit, "suggest_annotations", rng, annotators)
     of_items = ~asked.is_known
     if items is not None:
@@ -143,12 +150,15 @@ def suggest_annotations(
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
     is_open = _find_open(asked, of_items, among)
     _check_enough(n, is_open, budget, asked.data.annotators)
+    if target != "labels" and utility != "information":
+        raise DataError(f"utility is of labels: leave it out with target={target!r}")
+    gains: Gains | AnnotatorGains | RankingGains
     if target == "labels":
-        gains: Gains | AnnotatorGains = Gains(asked.states, worth, rng)
-    else:
-        if utility != "information":
-            raise DataError("utility is of labels: leave it out with target='annotators'")
+        gains = Gains(asked.states, worth, rng)
+    elif target == "annotators":
         gains = AnnotatorGains(asked.states, asked.data.class_codes[:, None] == np.arange(asked.data.n_labels), rng)
+    else:
+        gains = RankingGains(asked.states, strengths_of(asked), rng)
     items_asked, annotators_asked, gain = _choose(gains, n, is_open, budget)
     table = _name_items(asked, items_asked)
     table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators_asked], dtype="str"))
@@ -158,6 +168,8 @@ def suggest_annotations(
     if target == "annotators":
         so_far = zip(table["annotator"], asked.data.by_annotator[annotators_asked].tolist(), strict=True)
         table["why"] = [f"{name!r} has given {counted(answers, 'answer')}" for name, answers in so_far]
+    if pairs is not None:
+        table["why"] = explain_order(asked, pairs, items_asked)
     return table
 
 
@@ -189,7 +201,7 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
 
 
 def _choose(
-    gains: Gains | AnnotatorGains, n: int, is_open: np.ndarray, budget: Budget
+    gains: Gains | AnnotatorGains | RankingGains, n: int, is_open: np.ndarray, budget: Budget
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose pairs one after the other; return their items, their annotators and their gains, (answer,) each."""
     is_open, left = is_open & (budget.most > 0), budget.most.copy()
@@ -200,16 +212,13 @@ def _choose(
         item = int(best.argmax())
         annotator = int(value[item].argmax())
         chosen[:, number], found[number] = (item, annotator), gains.gain[item, annotator]
-        gains.choose(item, annotator)
+        others_changed = gains.choose(item, annotator)
         is_open[item, annotator] = False
         left[annotator] -= 1
         is_open[:, annotator] &= left[annotator] > 0
-        value[item] = np.where(is_open[item], gains.gain[item] / budget.cost, -np.inf)
-        best[item] = value[item].max()
-        if isinstance(gains, AnnotatorGains) or left[annotator] <= 0:
-            of_annotator = gains.gain[:, annotator] / budget.cost[annotator]
-            value[:, annotator] = np.where(is_open[:, annotator], of_annotator, -np.inf)
-            best = value.max(axis=1)
+        changed = slice(None) if others_changed or left[annotator] <= 0 else item
+        value[changed] = np.where(is_open[changed], gains.gain[changed] / budget.cost, -np.inf)
+        best[changed] = value[changed].max(axis=-1)
     return *chosen, found
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy.stats import binom
 
 import bayesanno as ba
@@ -29,7 +30,7 @@ def coins(n_items, n_annotators, accuracy=ACCURACY, given=0):
     answer = np.where(np.eye(2, dtype=bool), accuracy, 1 - accuracy)[None, None, :, :, None]
     state = np.full((1, n_items, 2, 1), 0.5, dtype=np.float32)
     states = DrawnStates(("no", "yes"), state, np.repeat(answer, n_annotators, axis=1).astype(np.float32))
-    return Askable(data, states, np.zeros(n_items, dtype=bool))
+    return Askable(data, states, np.zeros(n_items, dtype=bool), xr.Dataset())
 
 
 def test_accuracy_after_n_answers_is_that_of_n_coins(rng):
@@ -47,7 +48,7 @@ def test_suggested_answers_go_where_they_tell_most(rng):
     asked = coins(400, 5)
     better = asked.states.answer.copy()
     better[:, 3] = np.where(np.eye(2, dtype=bool), 0.95, 0.05)[:, :, None]
-    asked = Askable(asked.data, DrawnStates(asked.states.names, asked.states.state, better), asked.is_known)
+    asked = replace(asked, states=replace(asked.states, answer=better))
     found = {}
     for allocation in ("evenly", "suggested"):
         budget = make_budget(asked.data.annotators, None, dict.fromkeys(asked.data.annotators, 400))

@@ -1,0 +1,153 @@
+"""What one more answer is expected to tell of a ranking: which of two systems is stronger, over all pairs of systems.
+
+Given draw s of the parameters, the probability of an answer v follows from the two factors of
+`bayesanno.modeling.states`, p(v | s) = sum_k p(k | answers so far, s) p(v | k, s), and the order of two systems is
+known, z = [strength_a > strength_b]. So P(z, v) is the mean over draws of [z] p(v | s), and
+
+    gain  =  sum over pairs of systems  H(z) - sum_v P(v) H(z | v),
+
+in nats: what the answer and the order of each two systems have in common (their mutual information), summed. It is
+never below 0, and at most log 2 for each two systems. It is 0 where p(v | s) is the same in all draws, so that the
+answer is independent of the strengths, and where the order is the same in all draws.
+
+The means are Monte Carlo. With n independent draws, the probability of an answer and the order of two systems are
+correlated by chance, which adds about sum_v Var_s(p(v | s)) / (2 n P(v)) nats for each two systems. That is subtracted,
+where draws have weights with n = (sum w)^2 / sum w^2; what is below 0 then counts as 0.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from bayesanno.ground.errors import FitError
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.pairs import STRENGTH, SYSTEM, Pairs
+from bayesanno.modeling.states import DrawnStates
+from bayesanno.planning.gains import CHUNK_BYTES, draw_few
+from bayesanno.planning.of_fit import Askable
+from bayesanno.planning.utility import information
+
+MOST_BRANCHES = 16  # ways in which the answers chosen so far may turn out; of more, so many are drawn
+
+
+def require_pairs(model: AnnotationModel, what: str) -> Pairs:
+    """Return what says which two systems an item compares.
+
+    Raises
+    ------
+    FitError
+        If the class prior of the model has no pairs; `what` needs them.
+    """
+    prior = class_prior_of(model)
+    found = next((term for term in prior.terms if isinstance(term, Pairs)), None) if prior is not None else None
+    if found is None:
+        raise FitError(
+            f"{what} needs items that compare two systems, and this fit of {model.name} has no strengths: fit it with "
+            "class_prior=bayesanno.Pairs(...)"
+        )
+    return found
+
+
+def strengths_of(asked: Askable) -> np.ndarray:
+    """Return the strengths of systems in the draws that states are of: (draw, system)."""
+    strength: np.ndarray = asked.draws[STRENGTH].values[0]
+    return strength
+
+
+def explain_order(asked: Askable, pairs: Pairs, items: np.ndarray) -> list[str]:
+    """Say what is known so far of the two systems that each of these items compares."""
+    names, strength = asked.draws[SYSTEM].values.tolist(), strengths_of(asked)
+    found = []
+    for a, b in zip(*(side[items] for side in pairs.columns(asked.data).values()), strict=True):
+        p = float((strength[:, a] > strength[:, b]).mean())
+        stronger, weaker = (names[a], names[b]) if p >= 0.5 else (names[b], names[a])
+        found.append(f"{stronger!r} is stronger than {weaker!r} with probability {max(p, 1 - p):.2f}")
+    return found
+
+
+class RankingGains:
+    """The gain for a ranking of each pair of item and annotator, kept up to date while answers are chosen.
+
+    Answers that are chosen weigh the draws, in each branch of how they may turn out. Given a draw, they say something
+    of the item's class too: a second answer to an item tells less than one to an item that nobody has been asked about.
+
+    Parameters
+    ----------
+    states : DrawnStates
+    strength : array, shape (draw, system)
+        Of the same draws.
+    rng : numpy.random.Generator
+        For branches, where they are many.
+
+    Attributes
+    ----------
+    gain : array, shape (item, annotator)
+    """
+
+    def __init__(self, states: DrawnStates, strength: np.ndarray, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._order = np.array([strength[:, a] > strength[:, b] for a, b in combinations(range(strength.shape[1]), 2)])
+        n_draws, n_items = states.state.shape[:2]
+        self._state = states.state.reshape(n_draws, n_items, -1)  # (draw, item, state), of class and node
+        self._state = self._state / self._state.sum(axis=2, keepdims=True)  # adjusted ones add up to 1 over all draws
+        self._answer = np.moveaxis(states.answer.reshape(*states.answer.shape[:3], -1), 3, 1)  # (draw, state, ...)
+        self._weight = np.ones((1, n_draws))  # (branch, draw)
+        self._asked: dict[int, np.ndarray] = {}  # the states of items asked about: (branch, draw, state)
+        self.gain = np.empty((n_items, states.answer.shape[1]))
+        self._update()
+
+    def choose(self, item: int, annotator: int) -> bool:
+        """Take this annotator's answer to this item as asked for, and update all gains.
+
+        Return whether gains of other items have changed.
+        """
+        before = self._asked.get(item, self._state[None, :, item])  # (branch, draw, state)
+        after = before[:, None] * np.moveaxis(self._answer[:, :, annotator], 2, 0)  # (branch, response, draw, state)
+        after = np.broadcast_to(after, (len(self._weight), *after.shape[1:]))
+        p = after.sum(axis=3, dtype=float)  # (branch, response, draw)
+        weight = self._weight[:, None] * p
+        chosen, scale = draw_few(weight.sum(axis=2).ravel(), MOST_BRANCHES, self._rng)
+        branch, said = np.divmod(chosen, after.shape[1])
+        self._weight = weight[branch, said] * scale[:, None]
+        self._asked = {other: states[branch] for other, states in self._asked.items()}
+        self._asked[item] = after[branch, said] / np.maximum(p[branch, said, :, None], np.finfo(np.float32).tiny)
+        self._update()
+        return True
+
+    def _update(self) -> None:
+        """Compute the gains of all pairs of item and annotator."""
+        n_items, (n_draws, _, *shape) = len(self.gain), self._answer.shape
+        by_state = self._answer.reshape(*self._answer.shape[:2], -1)  # (draw, state, annotator and response)
+        n_numbers = n_draws + 4 * len(self._weight) * (1 + len(self._order))  # of an answer, in memory at a time
+        step = max(1, CHUNK_BYTES // (8 * n_numbers * by_state.shape[2]))
+        for begin in range(0, n_items, step):
+            p = self._state[:, begin : begin + step] @ by_state  # (draw, item, annotator and response)
+            self.gain[begin : begin + step] = self._gain_of(p.reshape(1, n_draws, -1, *shape))
+        for item, states in self._asked.items():
+            p = (states[:, :, None] @ by_state).reshape(*states.shape[:2], 1, *shape)
+            self.gain[item] = self._gain_of(p)[0]
+
+    def _gain_of(self, p: np.ndarray) -> np.ndarray:
+        """Return gains, of p(answer | draw) (branch or 1, draw, item, annotator, response): (item, annotator)."""
+        n_draws, shape, weight = p.shape[1], p.shape[2:], self._weight
+        p = p.reshape(*p.shape[:2], -1).astype(float)
+
+        def average(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+            """Return means over draws, of rows (branch, row, draw): (branch, row, item, annotator, response)."""
+            of_values = rows.reshape(len(values), -1, n_draws) @ values / n_draws
+            return of_values.reshape(*rows.shape[:2], *shape)
+
+        of_answer, squared = average(weight[:, None], p), average(weight[:, None], p**2)
+        of_first = average(weight[:, None] * self._order, p)  # and of system a being stronger than b: row by row
+        joint = np.stack([of_first, np.maximum(of_answer - of_first, 0.0)], axis=-1)
+        before = joint.sum(axis=4)  # (branch, two systems, item, annotator, z), of all answers the same
+        found = information(joint).sum(axis=4) - information(before)
+        spread = np.divide(squared, of_answer, out=np.zeros_like(squared), where=of_answer > 0).sum(axis=4)
+        total = weight.mean(axis=1)[:, None, None, None]
+        n_effective = (weight.sum(axis=1) ** 2 / (weight**2).sum(axis=1))[:, None, None, None]
+        by_chance = total * (spread - 1) / (2 * n_effective) * (before.min(axis=-1) > 0)
+        gain: np.ndarray = np.maximum((found - by_chance).sum(axis=(0, 1)), 0.0)
+        return gain

@@ -1,0 +1,178 @@
+"""Which comparisons are asked for, to learn which system is stronger: gains by hand, and where they must be largest."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.modeling.states import DrawnStates
+from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.ranking import RankingGains
+from tests.samples import SHORT, tiny_data
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # of few draws
+
+LABELS = ["first", "second", "tie"]
+ITEMS = {f"{a}{b}{n}": (a, b) for a, b in combinations("abc", 2) for n in range(8)}  # a is far ahead, b and c are equal
+JUDGES = {"ada": 0.95, "bo": 0.95, "cy": 0.4}  # how often each says which is better, and not whatever comes
+
+
+def entropy(p):
+    return -sum(x * np.log(x) for x in p if x > 0)
+
+
+def gain_by_hand(order, p):
+    """The sum over pairs of systems of H(z) - sum_v P(v) H(z | v), of z (pair, draw) and p(v | draw) (draw, answer)."""
+    total = 0.0
+    for z in order:
+        total += entropy([z.mean(), 1 - z.mean()])
+        for v in range(p.shape[1]):
+            first = (p[:, v] * z).sum() / p[:, v].sum()
+            total -= p[:, v].mean() * entropy([first, 1 - first])
+    return total
+
+
+def by_chance(order, p):
+    open_pairs = sum(0 < z.mean() < 1 for z in order)
+    return open_pairs * sum(p[:, v].var() / (2 * len(p) * p[:, v].mean()) for v in range(p.shape[1]))
+
+
+@pytest.fixture
+def drawn(rng):
+    """Three systems, three items that compare them, and two annotators in 60 draws, of two numbers of each item."""
+    strength = rng.normal(size=(60, 3))
+    odds = np.stack([strength[:, [0, 0, 1]], strength[:, [1, 2, 2]], np.full((60, 3), -1.0)], axis=2)
+    share = np.exp(2 * odds)[..., None] * rng.dirichlet([2, 3], size=(60, 3, 1))
+    state = share / share.sum(axis=(2, 3), keepdims=True)  # (draw, item, class, node)
+    answer = rng.dirichlet(np.ones(3), size=(60, 2, 3, 2)).transpose(0, 1, 4, 2, 3) + 3 * np.eye(3)[..., None]
+    return strength, DrawnStates(tuple(LABELS), state, answer / answer.sum(axis=2, keepdims=True))
+
+
+def order_of(strength):
+    return [strength[:, a] > strength[:, b] for a, b in combinations(range(3), 2)]
+
+
+def test_a_gain_is_what_an_answer_takes_from_the_entropy_of_each_two_systems(drawn, rng):
+    strength, states = drawn
+    found, order = RankingGains(states, strength, rng).gain, order_of(strength)
+    for item in range(3):
+        for annotator in range(2):
+            p = np.einsum("skn,svkn->sv", states.state[:, item], states.answer[:, annotator])
+            expected = gain_by_hand(order, p) - by_chance(order, p)
+            assert found[item, annotator] == pytest.approx(max(expected, 0), abs=1e-9)
+    assert found.max() > 0.02
+    adjusted = DrawnStates(states.names, states.state * rng.uniform(0.9, 1.1, size=(60, 3, 1, 1)), states.answer)
+    np.testing.assert_allclose(RankingGains(adjusted, strength, rng).gain, found, atol=1e-9)
+
+
+def test_a_gain_after_another_answer_is_what_both_tell_less_what_one_does(drawn, rng):
+    strength, states = drawn
+    order, first, second = order_of(strength), (0, 1), {"same item": (0, 0), "another": (1, 0)}
+    gains = RankingGains(states, strength, rng)
+    alone = gains.gain.copy()
+    assert gains.choose(*first)
+    for item, annotator in second.values():
+        total = 0.0
+        for v in range(3):
+            now = states.state[:, 0] * states.answer[:, 1, v]
+            weight = now.sum(axis=(1, 2))  # p(the first answer | draw)
+            own = now / weight[:, None, None] if item == 0 else states.state[:, item]
+            p = np.einsum("skn,svkn->sv", own, states.answer[:, annotator])
+            at = weight / weight.sum()
+            for z in order:
+                after = [(at * p[:, u] * z).sum() / (at @ p[:, u]) for u in range(3)]
+                told = entropy([at @ z, 1 - at @ z]) - sum(
+                    at @ p[:, u] * entropy([q, 1 - q]) for u, q in enumerate(after)
+                )
+                chance = sum(at @ (p[:, u] - at @ p[:, u]) ** 2 / (2 * (at @ p[:, u])) for u in range(3)) * (at @ at)
+                total += weight.mean() * (told - chance)
+        assert gains.gain[item, annotator] == pytest.approx(max(total, 0), abs=1e-9)
+    assert gains.gain[0, 0] < alone[0, 0]
+
+
+def test_an_answer_that_is_independent_of_strengths_tells_nothing(drawn, rng):
+    strength, states = drawn
+    same = np.repeat(states.answer[:1], 60, axis=0)
+    same[:] = same.mean(axis=3, keepdims=True)  # whatever the class
+    assert RankingGains(DrawnStates(states.names, states.state, same), strength, rng).gain.max() < 1e-12
+    decided = np.sort(strength, axis=1)  # in all draws
+    assert RankingGains(states, decided, rng).gain.max() < 1e-12
+
+
+def test_what_is_there_by_chance_does_not_count():
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(40):  # strengths have nothing to do with answers
+        state = rng.dirichlet(np.ones(3), size=(400, 1))[..., None]
+        answer = rng.dirichlet(np.ones(3), size=(400, 1, 3, 1)).transpose(0, 1, 4, 2, 3)
+        p = np.einsum("skn,svkn->sv", state[:, 0], answer[:, 0])
+        order = order_of(strength := rng.normal(size=(400, 3)))
+        gains = RankingGains(DrawnStates(tuple(LABELS), state, answer), strength, rng)
+        found.append((gain_by_hand(order, p), gain_by_hand(order, p) - by_chance(order, p), gains.gain[0, 0]))
+    raw, corrected = (np.array(found)[:, column] for column in (0, 1))
+    mcse = corrected.std() / np.sqrt(40)
+    assert abs(corrected.mean()) < 4 * mcse < raw.mean()
+
+
+@pytest.fixture(scope="module")
+def fit():
+    """A fit in which a has won against both others six times, and b and c were compared once; others are not judged."""
+    rng = np.random.default_rng(1)
+    records = []
+    for item, (a, _) in ITEMS.items():
+        if int(item[2]) > (0 if a == "b" else 5):
+            continue
+        truth = "first" if a == "a" else "tie"
+        for judge, known in JUDGES.items():
+            records.append((item, judge, truth if rng.uniform() < known else LABELS[rng.integers(3)]))
+    columns = {side: [pair[code] for pair in ITEMS.values()] for code, side in enumerate(("first", "second"))}
+    data = ba.AnnotationData.from_records(records, items=list(ITEMS), labels=LABELS, item_columns=columns)
+    model = ba.models.MACE(class_prior=ba.Pairs())
+    return ba.fit(model, data, check=False, **SHORT | {"draws": 300, "tune": 300})
+
+
+def test_systems_of_equal_strength_are_compared_and_not_those_that_are_decided(fit):
+    table = ba.suggest_annotations(fit, 6, target="ranking", random_seed=1)
+    assert {item[:2] for item in table["item"]} == {"bc"}
+    assert table["item"].nunique() == 6  # another comparison of the two tells more than the same one again
+    assert set(table["annotator"]) <= {"ada", "bo"}
+    assert (table["gain"] > 0).all()
+    assert table["why"].str.fullmatch(r"'[bc]' is stronger than '[bc]' with probability 0\.\d\d").all()
+    again = ba.suggest_annotations(fit, 6, target="ranking", random_seed=1)
+    assert table.equals(again)
+
+
+def test_budgets_costs_and_items_hold_for_rankings_too(fit):
+    judged = ["ab0", "ac0", "bc0"]
+    with pytest.raises(ba.DataError, match="1 answers are wanted, and 0 can be asked for"):
+        ba.suggest_annotations(fit, 1, target="ranking", items=judged)
+    costs = {"ada": 100, "bo": 1, "cy": 1}
+    table = ba.suggest_annotations(fit, 3, target="ranking", per_annotator=2, costs=costs, random_seed=1)
+    assert table["annotator"].value_counts().to_dict() == {"bo": 2, "cy": 1}
+    np.testing.assert_allclose(table["gain_per_cost"], table["gain"])
+
+
+def test_judges_whom_a_fit_has_never_seen_can_be_asked(fit):
+    data = ba.data_of(fit)
+    model = ba.models.HierarchicalDawidSkene(class_prior=ba.Pairs())
+    wide = ba.fit(model, data, check=False, **SHORT)
+    table = ba.suggest_annotations(wide, 3, target="ranking", annotators=["dee"], random_seed=1)
+    assert set(table["annotator"]) == {"dee"}
+    asked = make_askable(wide, "this test", np.random.default_rng(1), ["dee"])
+    assert asked.draws.sizes["draw"] == asked.states.n_draws
+
+
+def test_a_ranking_is_of_systems(fit, tiny_fit):
+    with pytest.raises(
+        ba.FitError, match="target='ranking' needs items that compare two systems, and this fit of model_b"
+    ):
+        ba.suggest_annotations(tiny_fit, 1, target="ranking")
+    model = ba.models.OneCoin(class_prior=ba.Columns("length"))
+    data = ba.AnnotationData.from_records(
+        list(tiny_data().to_frame().itertuples(index=False)), item_columns={"length": range(6)}
+    )
+    with pytest.raises(ba.FitError, match=r"class_prior=bayesanno\.Pairs"):
+        ba.suggest_annotations(ba.fit(model, data, check=False, **SHORT), 1, target="ranking")
+    with pytest.raises(ba.DataError, match="utility is of labels: leave it out with target='ranking'"):
+        ba.suggest_annotations(fit, 1, target="ranking", utility="accuracy")
