@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
@@ -66,7 +68,7 @@ def _describe(view: FitView, name: str) -> pd.DataFrame:
     draws = view.posterior[name].transpose("chain", "draw", ...)
     dims = draws.dims[2:]
     shape = draws.shape[2:]
-    places = np.indices(shape).reshape(len(shape), -1)  # (dim, row)
+    places = np.indices(shape).reshape(len(shape), math.prod(shape))  # (dim, row)
     cells = {dim: draws[dim].values.astype(object)[places[at]] for at, dim in enumerate(dims)}
     classes = cells.pop("true_class", np.full(max(1, int(np.prod(shape))), "", dtype=object))
     levels = [" | ".join(each) for each in zip(*cells.values(), strict=True)] if cells else [""] * len(classes)

@@ -18,6 +18,7 @@ import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.cli.for_model import read_for
+from bayesanno.cli.models import choose_model
 from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
@@ -38,6 +39,8 @@ def compare(
     data: opt.DataSource,
     model: Annotated[list[str], opt.value("MODEL[,FIELD=VALUE...]", "A model, with fields to set; give two or more.")],
     out: opt.OutFolder,
+    formula: opt.ClassPriorFormula = None,
+    classifier: opt.ClassifierColumns = None,
     method: Annotated[str, typer.Option(help=f"{WITH_DRAWS}.")] = "nuts",
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
@@ -50,7 +53,7 @@ def compare(
 ) -> None:
     """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
     begin, show = time.perf_counter(), sys.stderr.isatty()
-    models = parse_models(model)
+    models = parse_models(model, data, options, formula, classifier)
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     check_method(method, models, sampling)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
@@ -67,8 +70,10 @@ def compare(
     print_result(describe_comparison(tables), out, sorted(files))
 
 
-def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
-    """Return the models that --model names, by what was given.
+def parse_models(
+    specs: list[str], source: str, options: opt.DataOptions, formula: str | None = None, classifier: str | None = None
+) -> dict[str, AnnotationModel]:
+    """Return the models that --model names, by what was given, all with the class prior that options of items say.
 
     Raises
     ------
@@ -80,7 +85,8 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
     models: dict[str, AnnotationModel] = {}
     for spec in specs:
         name, *settings = (part.strip() for part in spec.split(","))
-        found = ba.get_model(name, opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
+        fields = opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3")
+        found = choose_model(name, fields, source, options, formula, classifier)
         same = next((other for other, known in models.items() if known == found), None)
         if same is not None:
             raise FitError(f"--model {spec} is the same as --model {same}: leave one of them out")

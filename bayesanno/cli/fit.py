@@ -17,6 +17,7 @@ from bayesanno.analysis.tags import check_tags
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import finish_fit, new_folder, write_fit
 from bayesanno.cli.for_model import read_for
+from bayesanno.cli.models import choose_model
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import as_line
@@ -39,6 +40,8 @@ def fit(
     data: opt.DataSource,
     out: opt.OutFolder,
     settings: opt.Settings = None,
+    formula: opt.ClassPriorFormula = None,
+    classifier: opt.ClassifierColumns = None,
     method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "nuts",
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
@@ -92,7 +95,7 @@ def fit(
     each (--label A --label B).
     """
     begin = time.perf_counter()
-    chosen = ba.get_model(model, opt.parse_settings(settings))
+    chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
     sampling: dict[str, Any] = {
         "draws": draws,
         "tune": tune,
@@ -109,7 +112,8 @@ def fit(
     with new_folder(out, overwrite=overwrite) as folder:
         sampling |= {"method": method, "random_seed": seed, "initvals": initvals, "adjust": adjust}
         if dask is not None:
-            of_items = {"--coverage": coverage, "--grades": grades, "--bio": bio, "--recalibrate": recalibrate}
+            of_items: dict[str, Any] = {"--class-prior": formula, "--classifier": classifier}
+            of_items |= {"--coverage": coverage, "--grades": grades, "--bio": bio, "--recalibrate": recalibrate}
             fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, **sampling)
         else:
             answers, described = read_for(chosen, data, options)

@@ -181,7 +181,10 @@ _EVERY_LABEL = {
 _LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
 _OF_ANNOTATIONS = ("annotator", "label", "labels", "unsure", "format", "columns", "transpose", "missing")
 _KNOWN = ("--gold", "--gold-file", "--controls")
-_ADDED = {"--add": "{option} is for models of annotations with one label column: {model} takes others, so leave it out"}
+_ADDED = dict.fromkeys(
+    ("--add", "--items", "--pairs", "--tie"),
+    "{option} is for models of annotations with one label column: {model} takes others, so leave it out",
+)
 
 _KINDS: Mapping[type, _Kind] = {
     AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),

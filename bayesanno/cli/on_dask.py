@@ -24,7 +24,10 @@ from bayesanno.modeling.base import AnnotationModel
 OF_ITEMS = {
     "--coverage": "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column "
     "entropy of the labels",
-    **{name: f"{name} is for data in memory: with --dask leave it out" for name in ("--grades", "--bio")},
+    **{
+        name: f"{name} is for data in memory: with --dask leave it out"
+        for name in ("--grades", "--bio", "--class-prior", "--classifier")
+    },
     "--recalibrate": "--recalibrate is for data in memory: a fit on Dask holds no items; leave out one of the two",
 }
 READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long table in parts
@@ -74,11 +77,11 @@ def fit_on_dask(
         As for `distribute_annotations` and `write_labels`.
     """
     check_method_on_dask(method)
-    require_updates(model, method)
     for option, value in of_items.items():
         if value not in (None, False):
             raise FitError(OF_ITEMS[option])
     options.refuse(REFUSED, model.name)
+    require_updates(model, method)
     options = require_one_column(model, options)
     if source.startswith("@"):
         raise DataError(f"{source} is a named data set, which fits into memory: leave out --dask")

@@ -39,6 +39,18 @@ DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Settings = Annotated[
     list[str] | None, value("FIELD=VALUE", "Set a field of the model; tuples are written 0.5:0.5.", "--set")
 ]
+ClassPriorFormula = Annotated[
+    str | None,
+    value(
+        "FORMULA",
+        'Columns of items that their class depends on, "system + (1 | language)"; see --items.',
+        "--class-prior",
+    ),
+]
+ClassifierColumns = Annotated[
+    str | None,
+    value("NAME", "A classifier's probabilities of classes, in columns NAME[CLASS] of items.", "--classifier"),
+]
 FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")]
 OutFolder = Annotated[Path, value("DIR", "The folder to write; it must not exist yet.")]
 OutTable = Annotated[Path | None, value("FILE.csv", "Where to write the table.")]
@@ -100,6 +112,13 @@ DATA_OPTIONS: dict[str, Any] = {
     "split": Annotated[str | None, value("TEXT", 'What separates several labels, or annotators, in one cell, as "|".')],
     "missing": Annotated[str | None, value("A,B,...", "Answers that stand for a missing one, as NA,-1.")],
     "columns": Annotated[str | None, value("A,B,...", "The annotators' columns of a wide table; others are left out.")],
+    "items": _file("What is known of items (item and further columns), for --class-prior."),
+    "pairs": Annotated[
+        str | None, value("A,B", "The columns of the two systems that a row compares: fit their strengths as well.")
+    ],
+    "tie": Annotated[
+        str | None, value("A,B,...", 'Labels that are ties; by default those that begin with "tie" (see --pairs).')
+    ],
     "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
     "transpose": _flag("transpose", "A row of a table is an annotator, a column an item."),
     "encoding": Annotated[str | None, value("NAME", "The encoding of a text file, as latin-1; by default UTF-8.")],
@@ -109,7 +128,14 @@ DATA_OPTIONS: dict[str, Any] = {
     "successes": _column("The column of positive answers (counts)."),
     "trials": _column("The column of all answers (counts)."),
 }
-OF_MODELS = ("controls", "add", "positive", "successes", "trials")  # commands that need no model do not have them
+OF_MODELS = (
+    "controls",
+    "add",
+    "items",
+    "positive",
+    "successes",
+    "trials",
+)  # commands that need no model do not have them
 FLAGS = ("drop_unsure", "predictions", "multi_label", "drop_rejected", "no_header", "transpose")
 DEFAULTS = {"format": "auto", **dict.fromkeys(FLAGS, False)}
 

@@ -17,6 +17,7 @@ import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.cli.for_model import read_for
+from bayesanno.cli.models import choose_model
 from bayesanno.criticism.sensitivity import Study, lay_out_grid, require_labels
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.fields import as_typed
@@ -41,6 +42,8 @@ def sensitivity(
         opt.value("FIELD=V1,V2,...", "Fit again with these values, in all combinations; tuples are 0.5:0.5."),
     ] = None,
     settings: opt.Settings = None,
+    formula: opt.ClassPriorFormula = None,
+    classifier: opt.ClassifierColumns = None,
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
     chains: opt.Chains = NUTSSettings.chains,
@@ -55,7 +58,7 @@ def sensitivity(
 ) -> None:
     """Describe the prior of MODEL, how much its fit to DATA depends on it, and what other priors change."""
     began, show = time.perf_counter(), sys.stderr.isatty()
-    chosen = ba.get_model(model, opt.parse_settings(settings))
+    chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
     values = parse_grid(grid or ())
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     choose_method("nuts", **sampling)

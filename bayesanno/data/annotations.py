@@ -21,7 +21,7 @@ from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells
 from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, listed, nearest
+from bayesanno.ground.wording import counted, enumerated, listed, nearest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -297,9 +297,16 @@ class AnnotationData(Labelled):
 
     def _facts(self) -> list[tuple[str, str]]:
         known = {"gold": self.gold, "controls": self.controls}
-        return super()._facts() + [
-            (what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels
+        return [
+            *super()._facts(),
+            *((what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels),
+            *([("columns of items", enumerated(tuple(self.item_columns)))] if self.item_columns else []),
         ]
+
+    def describe(self) -> str:
+        """Return in one line how many annotations of what these are, and what else is known of the items."""
+        columns = f"; columns {enumerated(tuple(self.item_columns))}" if self.item_columns else ""
+        return super().describe() + columns
 
     def _count_unsure(self) -> str:
         return f" ({counted(int(self._is_unsure.sum()), 'annotation')})"

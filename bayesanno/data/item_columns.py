@@ -51,7 +51,8 @@ class ItemColumn:
         if levels is None and pd.api.types.is_numeric_dtype(given.dtype):
             numbers = given.to_numpy(dtype=float, na_value=np.nan)
             known = numbers[np.isfinite(numbers)]
-            return cls(freeze(numbers), (), float(known.mean()) if known.size else 0.0, float(np.std(known)))
+            mean, sd = (float(known.mean()), float(known.std())) if known.size else (0.0, 0.0)
+            return cls(freeze(numbers), (), mean, sd)
         names = ["" if missing else str(name).strip() for name, missing in zip(given, given.isna(), strict=True)]
         known_levels = tuple(sorted({name for name in names if name})) if levels is None else tuple(levels)
         position = {name: code for code, name in enumerate(known_levels)} | {"": -1}
@@ -67,6 +68,13 @@ class ItemColumn:
         """The values as text, "" where one is missing; shape (item,)."""
         named = [*self.levels, ""] if self.levels else None
         return [named[value] if named else "" if np.isnan(value) else f"{value:g}" for value in self.values]
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the column holds, as plain values that JSON can hold."""
+        missing = {"missing": int(self.is_missing.sum())}
+        if self.levels:
+            return {"levels": len(self.levels)} | missing
+        return {"mean": self.mean, "sd": self.sd} | missing
 
     def take(self, items: np.ndarray) -> Self:
         """Return the column of some items, by position; nothing is known of the position -1."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData, take_columns
 from bayesanno.data.described import require_kind
 from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
@@ -23,7 +23,7 @@ def add_annotations(data: AnnotationData, source: Source, *, encoding: str | Non
     data : AnnotationData
     source : path, str or DataFrame
         Columns item, annotator and label; a row without label is left out, other columns are not read. Items and
-        annotators may be new.
+        annotators may be new; `item_columns` of new items are missing.
     encoding : str, optional
         As for `read_annotations`.
 
@@ -67,9 +67,12 @@ def add_annotations(data: AnnotationData, source: Source, *, encoding: str | Non
     def append(codes: Codes, cells: list[str], names: tuple[str, ...]) -> Codes:
         return np.append(codes, find_positions([cells[row] for row in rows], names))
 
+    known = np.full(len(new_items), -1)
+    known[: data.n_items] = np.arange(data.n_items)
     return replace(
         data,
         items=new_items,
+        item_columns=take_columns(data, known),
         annotators=new_annotators,
         item=append(data.item, items, new_items),
         annotator=append(data.annotator, annotators, new_annotators),

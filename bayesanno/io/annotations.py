@@ -14,7 +14,9 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
 from bayesanno.io.columns import Format, make_annotations, read_known
 from bayesanno.io.formats.transposed import transpose
+from bayesanno.io.item_table import add_item_columns
 from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_scale, warn_of_strange_gold
+from bayesanno.io.pairs import read_pairs
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import Source, open_source
@@ -41,6 +43,9 @@ def read_annotations(
     split: str | None = None,
     missing: str | Sequence[str] = (),
     columns: Sequence[str] = (),
+    items: Source | None = None,
+    pairs: str | Sequence[str] = (),
+    tie: str | Sequence[str] = (),
     no_header: bool = False,
     transpose: bool = False,
     encoding: str | None = None,
@@ -85,9 +90,10 @@ def read_annotations(
     item, annotator, label, gold : str, optional
         The columns' names. Without them columns are found by name, in any case: item, task, question, unit,
         instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer, participant, respondent;
-        label, rating, answer, response, annotation, category; gold, true_label, truth; and ids of items and annotators,
-        as task_id and WorkerId. Of an export: `label` is the question where there are several; `item` and `gold` are
-        fields, as in `data.id`. `item` and `annotator` may be templates over columns or fields, `"{model}/{prompt}"`.
+        label, rating, answer, response, annotation, category, winner, verdict, preference; gold, true_label, truth; and
+        ids of items and annotators, as task_id and WorkerId. Of an export: `label` is the question where there are
+        several; `item` and `gold` are fields, as in `data.id`. `item` and `annotator` may be templates over columns or
+        fields, `"{model}/{prompt}"`.
     labels : sequence of str, optional
         All possible labels, in order: grades from the lowest to the highest. May name some that nobody used. By
         default those found, sorted: as numbers if all are numbers, else by the alphabet, which is no order of grades.
@@ -118,6 +124,18 @@ def read_annotations(
     columns : sequence of str, optional
         Of a wide table: the annotators' columns; of one to transpose the items', and of votes the labels'. All others,
         but those of item and gold, are left out.
+    items : path or DataFrame, optional
+        What is known of the items, for models with a `class_prior`: a table with a row for each, whose columns are
+        `item_columns` of the data. A column has numbers where all its cells that are not empty are numbers, else
+        names; an empty cell is missing. Items without answers are items of the data, too.
+    pairs : str or sequence of two str, optional
+        Of comparisons: the columns of a long table, or fields of records, with the names of the two systems, as
+        "model_a,model_b". They become `item_columns`; labels are their names, and "tie". The label of a row is a
+        side's column, the name of its system, or a tie, and so is a known label. An item is what the item column says,
+        with its pair if it has several (`"q1: llama | opt"`), or, without that column, a pair.
+    tie : str or sequence of str, optional
+        The labels that are ties, by default those that begin with "tie", in any case; of a text, "draw,both", each in
+        it.
     no_header : bool, default False
         Whether the first line of a table is data; its columns are then named 1, 2, ...
     transpose : bool, default False
@@ -138,7 +156,8 @@ def read_annotations(
     DataError
         If a table cannot be read, or its contents do not fit together; the message names the place and the value. If a
         label is unsure that nobody gave, and that `labels` does not have. If an export has several questions and none
-        is named, or an option is given that a format has no use for.
+        is named, or an option is given that a format has no use for. If a comparison is of one system, or its label
+        is neither a side nor a tie; if two rows of `items` differ.
 
     Warns
     -----
@@ -147,7 +166,8 @@ def read_annotations(
     NamesWarning
         If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone, may
         stand for a missing answer, or are more than 20 numbers; if a column is left out of a wide table that may be an
-        annotator; if known labels are of items that are not in the data, or none is among the labels.
+        annotator; if known labels are of items that are not in the data, or none is among the labels; if items of
+        comparisons are left out, which nobody has compared.
 
     References
     ----------
@@ -164,6 +184,11 @@ def read_annotations(
     >>> judged = [{"item": item, "model": model, "label": "AB"[item == model]} for item in "xy" for model in "xz"]
     >>> read_annotations(judged, annotator="{model}-2").annotators
     ('x-2', 'z-2')
+    >>> arena = [("q1", "llama", "opt", "ada", "model_a"), ("q2", "opt", "bloom", "ada", "tie (both bad)")]
+    >>> table = pd.DataFrame(arena, columns=["question_id", "model_a", "model_b", "judge", "winner"])
+    >>> data = read_annotations(table, pairs="model_a,model_b")
+    >>> data.labels, data.item_columns["model_a"].names, data.item_columns["model_a"].levels
+    (('model_a', 'model_b', 'tie'), ['llama', 'opt'], ('bloom', 'llama', 'opt'))
     """
     options = ReadOptions(
         format=format,
@@ -181,6 +206,9 @@ def read_annotations(
         split=split,
         missing=missing,
         columns=tuple(columns),
+        items=items,
+        pairs=pairs if isinstance(pairs, str) else tuple(pairs),
+        tie=tie,
         no_header=no_header,
         transpose=transpose,
         encoding=encoding,
@@ -197,26 +225,37 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         As for `read_annotations`.
     """
     formats: dict[str, Format] = load_all(FORMATS)
+    comparisons = None
     if options.transpose:
         table, options = transpose(table, options)
+    if options.pairs:
+        table, options, comparisons = read_pairs(table, options)
     if options.format == "auto":
         fitting = next(each for each in formats.values() if each.looks_like(table, options))
     else:
         fitting = formats[options.format]
     answers = fitting.read(table, options)
+    if comparisons is not None:
+        answers = comparisons.put_into(answers)
+    if options.items is not None:
+        answers = add_item_columns(answers, options.items, comparisons)
     if answers.read_as:
         log.info("%s: %s", table.name, answers.read_as)
     in_order = options.labels or tuple(name for name in answers.categories if name not in options.missing) or None
-    labels = order_responses(answers.label, options.unsure, in_order)
+    possible = comparisons.labels if comparisons is not None and in_order is None else in_order
+    labels = order_responses(answers.label, options.unsure, possible)
     gold, controls = answers.gold, options.controls or {}
     if options.gold_file is not None:
         gold = read_known(
             options.gold_file, ("gold", "label"), answers.items, None, options.missing, encoding=options.encoding
         )
     if not isinstance(controls, Mapping):
+        among = labels if comparisons is None else None
         controls = read_known(
-            controls, ("label", "gold"), answers.items, labels, options.missing, encoding=options.encoding
+            controls, ("label", "gold"), answers.items, among, options.missing, encoding=options.encoding
         )
+    if comparisons is not None:
+        gold, controls = comparisons.understand_known(gold, "gold"), comparisons.understand_known(controls, "controls")
     declared = in_order is not None
     data = make_annotations(
         answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.item_columns import ItemColumn
 from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import counted, listed, nearest
@@ -40,6 +41,7 @@ class NamedAnswers:
     gold: dict[str, str]
     read_as: str = ""  # in words, the columns that were read
     categories: tuple[str, ...] = ()  # labels in an order that the table has
+    item_columns: Mapping[str, ItemColumn] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,7 @@ def make_annotations(
             order_declared=order_declared,
             gold=gold,
             controls=controls or {},
+            item_columns=answers.item_columns,
         )
     except DataError as error:
         raise DataError(f"{answers.table.name}: {error}") from None

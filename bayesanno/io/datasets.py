@@ -28,7 +28,10 @@ _SECONDS = (5, 30)  # to connect, and between two pieces of the answer
 
 @dataclass(frozen=True)
 class NamedData:
-    """A data set with a name: its file, its size, and where it is from; `sha256` only where it is fetched."""
+    """A data set with a name: its file, its size, and where it is from; `sha256` only where it is fetched.
+
+    `pairs` are those of the options of reading it, where it has comparisons.
+    """
 
     file: str
     items: int
@@ -36,6 +39,7 @@ class NamedData:
     labels: int
     source: str
     sha256: str | None = None
+    pairs: tuple[str, ...] = ()
 
 
 _RZHETSKY = "Rzhetsky, Shatkay & Wilbur 2009, supplement"
@@ -46,6 +50,7 @@ _WSD = "77b77c0f63803bcb62d3a15c199e301bacbd4dbe012278600bd34f1e5f8a8ed9"
 
 _NAMED = {
     "@crowd": NamedData("crowd.csv", 300, 25, 4, "simulated by bayesanno"),
+    "@pairs": NamedData("pairs.csv", 300, 5, 3, "simulated by bayesanno", pairs=("model_a", "model_b")),
     "@table9": NamedData("table9.csv", 10_000, 3, 3, f"{_RZHETSKY}, Table 9 (simulated, model A)"),
     "@table14": NamedData("table14.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 14 (simulated, model B)"),
     "@table15": NamedData("table15.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 15 (simulated, model B)"),
@@ -67,6 +72,18 @@ def list_datasets() -> pd.DataFrame:
     columns = ("items", "annotators", "labels", "source")
     table = {"name": list(_NAMED)} | {what: [getattr(entry, what) for entry in _NAMED.values()] for what in columns}
     return pd.DataFrame(table).astype(dict.fromkeys(("items", "annotators", "labels"), "Int64"))
+
+
+def pairs_of(source: object) -> tuple[str, ...]:
+    """Return the columns of systems that a named data set has; none of any other source.
+
+    Examples
+    --------
+    >>> from bayesanno.io.datasets import pairs_of
+    >>> pairs_of("@pairs"), pairs_of("@crowd")
+    (('model_a', 'model_b'), ())
+    """
+    return _NAMED[source].pairs if isinstance(source, str) and source in _NAMED else ()
 
 
 def load_named(name: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
@@ -46,6 +47,12 @@ class ReadOptions:
         Answers and true labels that stand for a missing one.
     columns : tuple of str
         The annotators' columns of a wide table.
+    items : path or table, optional
+        What is known of each item.
+    pairs : str or tuple of two str
+        The columns with the names of the two systems that an item compares.
+    tie : str or tuple of str
+        The labels that are ties.
     no_header, transpose : bool
         Of tables: whether the first line is data, and columns are named 1, 2, ...; whether a row is an annotator, and a
         column an item.
@@ -55,7 +62,8 @@ class ReadOptions:
     Raises
     ------
     DataError
-        If there is no such format, gold is given twice, or what is unsure is to be left out and nothing is.
+        If there is no such format, gold is given twice, or what is unsure is to be left out and nothing is; or if pairs
+        are not two columns of a long table.
 
     Examples
     --------
@@ -83,6 +91,9 @@ class ReadOptions:
     split: str | None = None
     missing: str | Sequence[str] = ()
     columns: tuple[str, ...] = ()
+    items: Any = None
+    pairs: str | tuple[str, ...] = ()
+    tie: str | Sequence[str] = ()
     no_header: bool = False
     transpose: bool = False
     encoding: str | None = None
@@ -90,8 +101,11 @@ class ReadOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
         object.__setattr__(self, "unsure", name_unsure(self.unsure))
-        codes = self.missing.split(",") if isinstance(self.missing, str) else self.missing
-        object.__setattr__(self, "missing", tuple(str(code).strip() for code in codes))
+        for name in ("missing", "pairs", "tie"):
+            given = getattr(self, name)
+            names = given.split(",") if isinstance(given, str) else given
+            object.__setattr__(self, name, tuple(str(one).strip() for one in names))
+        self._check_pairs()
         if self.columns and self.format not in ("auto", "wide", "grouped", "votes"):
             raise DataError(
                 f"columns=... names columns of a wide table, and format={self.format!r} is another: drop one"
@@ -109,6 +123,24 @@ class ReadOptions:
             raise DataError(
                 "drop_unsure=True leaves out answers that are no class: say with unsure=... which these are"
             )
+
+    def _check_pairs(self) -> None:
+        """Raise a DataError unless pairs are two columns, and other options suit them."""
+        if not self.pairs:
+            if self.tie:
+                raise DataError("tie=... names the ties of comparisons: name the columns of systems with pairs=...")
+            return
+        if len(self.pairs) != 2 or not all(self.pairs) or self.pairs[0] == self.pairs[1]:
+            found = ", ".join(map(repr, self.pairs))
+            raise DataError(f"pairs are {found}: name the two columns of systems, as in pairs='model_a,model_b'")
+        if self.format not in ("auto", "long", "records"):
+            raise DataError(
+                f"pairs=... names columns of a long table, or fields of records, and format={self.format!r} is "
+                "another: drop one"
+            )
+        for option in ("columns", "transpose", "predictions", "multi_label", "drop_rejected", "split"):
+            if self.gives(option):
+                raise DataError(f"{option}=... is not for comparisons of two systems, which pairs=... names: drop one")
 
     def gives(self, *options: str) -> bool:
         """Return whether any of these options is not as it is by default."""

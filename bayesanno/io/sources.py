@@ -18,7 +18,7 @@ from typing import Any
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, name_error
-from bayesanno.io.datasets import load_named
+from bayesanno.io.datasets import load_named, pairs_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain
 from bayesanno.io.exports.records import FIELD, Value
@@ -26,7 +26,7 @@ from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGI
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
 from bayesanno.io.text_rows import decode, rows_of_workbook
-from bayesanno.io.text_table import TextTable, table_from_rows, table_from_text
+from bayesanno.io.text_table import TextTable, header_only, table_from_rows, table_from_text
 
 type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
@@ -42,7 +42,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     """Return the table of annotations in a source, and the options that remain for it.
 
     Of a plain table both are as they are; of an export the table is a long one, and the options that chose what is in
-    it are used up.
+    it are used up. What is known of items is a table as well, with the item first.
 
     Raises
     ------
@@ -50,11 +50,50 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
         As for `open_table`; if the source is an export that cannot be read, or is none that is known.
     """
     document = open_document(source, options)
+    options = replace(options, pairs=options.pairs or pairs_of(source), items=_open_items(options))
+    if options.pairs:
+        return _open_comparisons(document, options), options
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document.name, export.read(document, options), options)
     assert document.table is not None  # or it had been refused
     return _fill_in_items(document.table(), options.item), options
+
+
+def _open_items(options: ReadOptions) -> TextTable | None:
+    """Return the table of what is known of items, whose first column is the item, if there is one."""
+    if options.items is None:
+        return None
+    table = open_table(options.items, options.encoding)
+    if all(name.strip() in table.header for name in FIELD.findall(options.item or "")):
+        table = _fill_in_items(table, options.item)
+    item = table.need("item", options.item if options.item in table.header else None)
+    order = sorted(range(len(table.header)), key=lambda column: column != item)
+    header, columns = zip(*((table.header[column], table.columns[column]) for column in order), strict=True)
+    return replace(table, header=header, columns=columns)
+
+
+def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
+    """Return a table of comparisons: as it is, or a column for each field of records that is named or known."""
+    if document.table is not None and not FIELD.search(options.annotator or ""):
+        return _fill_in_items(document.table(), options.item)
+    header = header_only(document.name, document.first)
+    known = [header.header[column] for role in options.roles for column in header.matching(role)]
+    named = [name for name in (*options.roles.values(), *options.pairs) if name is not None]
+    rows: dict[str, list[str]] = {name: [] for name in (*known, *named)}
+    places = []
+    for record in document.records():
+        there = record.as_object()
+        places.append(record.place)
+        for name, cells in rows.items():
+            cells.append(
+                record.get(name).as_text() if name in there or name not in named else record.fill_in(name, name)
+            )
+    if not places:
+        raise DataError(
+            f"{document.name} is {_kind(document)}: pairs=... names columns of a table, or fields of records"
+        )
+    return TextTable(name=document.name, header=tuple(rows), columns=tuple(rows.values()), lines=places, unit="row")
 
 
 def _fill_in_items(table: TextTable, template: str | None) -> TextTable:

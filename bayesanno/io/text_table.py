@@ -24,7 +24,17 @@ _OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in them, a
 ALIASES = {
     "item": ("item", "task", "question", "unit", "instance_id", "doc", "example"),
     "annotator": ("annotator", "worker", "rater", "coder", "judge", "user", "performer", "participant", "respondent"),
-    "label": ("label", "rating", "answer", "response", "annotation", "category"),
+    "label": (
+        "label",
+        "rating",
+        "answer",
+        "response",
+        "annotation",
+        "category",
+        "winner",
+        "verdict",
+        "preference",
+    ),
     "gold": ("gold", "true_label", "truth"),
     "successes": ("successes", "positive", "positives", "x"),
     "trials": ("trials", "n", "total"),

@@ -284,8 +284,8 @@ def column_of(data: Any, name: str, who: str) -> ItemColumn:
     if name not in columns:
         there_are = f"their columns are {listed(tuple(columns))}" if columns else "they have no columns"
         raise DataError(
-            f"{who} needs the column {name!r} of the items, and {there_are}{nearest(name, columns)}: give it with "
-            "item_columns=... where data are made, or with --items"
+            f"{who} needs the column {name!r} of the items, and {there_are}: give it with items=... where data are "
+            f"read, or with item_columns=... where they are made{nearest(name, columns)}"
         )
     column: ItemColumn = columns[name]
     if column.is_missing.any():

@@ -29,7 +29,7 @@ import numpy as np
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, name_error
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
 
@@ -84,9 +84,12 @@ def read_formula(formula: str) -> tuple[Effect, ...]:
     from formulae.terms import Intercept
 
     try:
-        found = model_description(formula)
+        found = model_description(formula or "1")
     except Exception as error:  # of any kind: each step of reading has its own
-        raise ModelError(f"Columns: {formula!r} is no formula: {error}") from None
+        raise ModelError(
+            f"Columns: {formula!r} is no formula ({name_error(error)}): write columns as in 'system + length', groups "
+            "as in '(1 | language)'"
+        ) from None
     if found.response is not None:
         raise ModelError(
             f"Columns: {formula!r} has a left side: write only what the class depends on, 'system + length'"

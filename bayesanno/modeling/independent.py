@@ -171,7 +171,8 @@ class ConjugateModel(IndependentAnswers):
     def without_updates(self) -> str:
         """Return which of its options EM and variational Bayes cannot fit."""
         of_class = class_prior_of(self)
-        return "" if of_class is None else f"class_prior={of_class}"
+        kinds = () if of_class is None else (type(term).__name__ for term in of_class.terms)
+        return "" if of_class is None else f"class_prior={' + '.join(f'{kind}(...)' for kind in kinds)}"
 
     @override
     def priors(self, data: Any, prior: Priors) -> None:

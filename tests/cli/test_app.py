@@ -190,7 +190,7 @@ print([name for name in %r if name in sys.modules])
 
 
 def test_errors_and_help_are_answered_without_anything_heavy(tmp_path):
-    (tmp_path / "bad.csv").write_text("item,annotator,verdict\n1,a,x\n")
+    (tmp_path / "bad.csv").write_text("item,annotator,opinion\n1,a,x\n")
     (tmp_path / "one.csv").write_text("item,annotator,label\n1,a,x\n2,b,x\n")
     code = LIGHT % (HEAVY,)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -25,7 +25,8 @@ LACKING = {
 
 @pytest.mark.parametrize("command", LACKING, ids=lambda command: command.__name__)
 def test_a_command_has_the_options_of_reading_in_their_order(command):
-    own = [name for name in signature(command).parameters if name in DATA_OPTIONS]
+    named = [name for name in signature(command).parameters if name in DATA_OPTIONS]
+    own = named[1:] if command is noise else named  # its first is --items N
     assert own == [name for name in DATA_OPTIONS if name not in LACKING[command]]
 
 

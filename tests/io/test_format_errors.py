@@ -48,7 +48,7 @@ FILES = {
     "column twice": ("item,ada,ada\n1,a,b\n", "two columns, 2 and 3, are named 'ada': give each its own name"),
     "no header": ("1,1,2\n1,2,2\n", "two columns, 1 and 2, are named '1': .*say no_header=True"),
     "no column name": ("ada,,bo\na,1,b\n", "column 2 has no name: name it 'item'"),
-    "one column": ("verdict\nyes\nno\n", "in the columns 'verdict': a long table has columns for item, .* a wide one"),
+    "one column": ("opinion\nyes\nno\n", "in the columns 'opinion': a long table has columns for item, .* a wide one"),
     "only items": ("item\ns1\n", "no column is left for an annotator among 'item'"),
     "items and gold": ("item,gold\ns1,a\n", "no column is left for an annotator among 'item', 'gold'"),
     "no annotator column": ("item,label\ns1,a\n", r"the annotator among 'item', 'label': name it with annotator="),
@@ -129,7 +129,7 @@ def test_an_option_that_does_not_fit_is_refused(refuses, written, which):
             "word,label\ns1,no\n",
             r"known\.csv: no column for the item: looked for 'item', 'task'.* among 'word', 'label'",
         ),
-        ("item,verdict\ns1,no\n", r"known\.csv: no column for the true label: .* among 'item', 'verdict': rename"),
+        ("item,opinion\ns1,no\n", r"known\.csv: no column for the true label: .* among 'item', 'opinion': rename"),
         ("item,label\n", r"known\.csv has a header but no rows"),
     ],
 )

@@ -1,0 +1,111 @@
+"""What is known of items, from a table with a row for each: a column of names or of numbers for each of its columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bayesanno.data.item_columns import ItemColumn
+from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.wording import counted, nearest
+from bayesanno.io.columns import NamedAnswers
+from bayesanno.io.names import MISSING_CODES
+from bayesanno.io.pairs import Comparisons
+from bayesanno.io.text_table import TextTable
+
+
+def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Comparisons | None) -> NamedAnswers:
+    """Return answers with what a table says of their items, its first column, and with its items that have no answer.
+
+    Where an item is a question and a pair of systems, a row is found by either, and no item is added: its pair is not
+    known.
+
+    Raises
+    ------
+    DataError
+        If a row has no item, two rows of an item differ, no item is among those of the answers, a cell among numbers
+        stands for a missing one, or there is no column beside the item.
+
+    Warns
+    -----
+    NamesWarning
+        If items of comparisons are left out, as nobody has answered them.
+    """
+    row_of = _find_rows(table)
+    asked_of = comparisons.asked_of if comparisons is not None else {}
+    rows = [row_of.get(item, row_of.get(asked_of.get(item, ""), -1)) for item in answers.items]
+    if max(rows, default=-1) < 0:
+        item = next(iter(row_of))
+        raise DataError(
+            f"{table.name}: {table.header[0]} {item!r} is not among the items of the data, and none of the others "
+            f"is: correct them, or rename the column of the items to 'item'{nearest(item, answers.items)}"
+        )
+    known = {*answers.items, *asked_of.values()}
+    new = [item for item in row_of if item not in known]
+    if comparisons is not None and new:
+        warn(
+            f"{table.name}: {counted(len(new), 'item')} that nobody has compared, the first {new[0]!r}, are left out",
+            NamesWarning,
+        )
+        new = []
+    rows += [row_of[item] for item in new]
+    found = {}
+    for at, name in enumerate(table.header):
+        if at == 0 or not name:
+            continue
+        if name in answers.item_columns:
+            raise DataError(f"{table.name}: column {name!r} is one of pairs=... as well: rename it, or leave it out")
+        found[name] = _column_of(table, at, rows)
+    if not found:
+        raise DataError(f"{table.name} says nothing of the items: give it a column beside {table.header[0]!r}")
+    said = f"columns of items {', '.join(map(repr, found))}"
+    return replace(
+        answers,
+        items=(*answers.items, *new),
+        item_columns={**answers.item_columns, **found},
+        read_as="; ".join(filter(None, (answers.read_as, said))),
+    )
+
+
+def _find_rows(table: TextTable) -> dict[str, int]:
+    """Return the first row of each item."""
+    row_of: dict[str, int] = {}
+    for row, item in enumerate(table.columns[0]):
+        if not item:
+            raise DataError(f"{table.where(row)}: there is no item: fill it in, or leave the row out")
+        known = row_of.setdefault(item, row)
+        for name, cells in zip(table.header, table.columns, strict=True):
+            if cells[known] != cells[row]:
+                raise DataError(
+                    f"{table.where(row)}: item {item!r} has two values of {name!r}, {cells[known]!r} and "
+                    f"{cells[row]!r}: keep one"
+                )
+    return row_of
+
+
+def _column_of(table: TextTable, column: int, rows: Sequence[int]) -> ItemColumn:
+    """Return a column of numbers where every cell of it that is not empty is one, else of names."""
+    cells = table.columns[column]
+    numbers = {cell: _as_number(cell) for cell in {*cells} - {""}}
+    odd = [cell for cell, number in numbers.items() if number is None]
+    if not odd:
+        return ItemColumn.of(np.array([numbers.get(cells[row], math.nan) if row >= 0 else math.nan for row in rows]))
+    if len(odd) < len(numbers) and set(odd) <= {*MISSING_CODES}:
+        row = next(row for row, cell in enumerate(cells) if cell in odd)
+        raise DataError(
+            f"{table.where(row)}: {table.header[column]} is {cells[row]!r}, and all other cells are numbers: empty the "
+            "cell if its number is missing"
+        )
+    return ItemColumn.of([cells[row] if row >= 0 else "" for row in rows])
+
+
+def _as_number(cell: str) -> float | None:
+    """Return the finite number that a cell is."""
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in cell else None

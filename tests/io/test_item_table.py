@@ -1,0 +1,87 @@
+"""What is known of items, from a table beside the annotations."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.data.annotations import take_rows
+from bayesanno.ground.errors import DataError, NamesWarning
+
+LONG = "task,worker,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns3,bo,yes\n"
+ITEMS = "id,task,length,language,empty\nx,s2,7,de,\ny,s1,9.5,,\nz,s4,,fr,\n"
+
+
+@pytest.fixture
+def both(read, keep):
+    """Read a table, with one of items."""
+    return lambda rows, items, **options: read(rows, items=keep(items, "items.csv"), **options)
+
+
+def test_columns_are_numbers_or_names_and_items_without_answers_are_items(both):
+    data = both(LONG, ITEMS)
+    assert data.items == ("s1", "s2", "s3", "s4")
+    assert data.annotators == ("ada", "bo")
+    assert list(data.item_columns) == ["id", "length", "language", "empty"]
+    np.testing.assert_array_equal(data.item_columns["length"].values, [9.5, 7, np.nan, np.nan])
+    assert data.item_columns["language"].names == ["", "de", "", "fr"]
+    assert data.item_columns["empty"].is_missing.all()
+    with pytest.raises(DataError, match="Columns: item 's1' has no 'language'"):
+        ba.models.MACE(class_prior=ba.Columns("language")).check(data)
+
+
+def test_the_item_column_is_the_named_one_or_one_of_a_known_name(read, both):
+    frame = pd.DataFrame({"unit": ["s1", "s2", "s3"], "length": [1, 2, 3]})
+    assert read(LONG, items=frame).item_columns["length"].names == ["1", "2", "3"]
+    assert read(LONG.replace("task", "what"), items=frame, item="what").items == ("s1", "s2", "s3")
+    named = frame.rename(columns={"unit": "what"}).assign(unit="u")
+    assert read(LONG.replace("task", "what"), items=named, item="what").item_columns["length"].mean == 2
+    rows = "system,task,worker,label\na,1,ada,yes\nb,1,ada,no\n"
+    assert both(rows, "system,task,size\nb,1,5\na,1,4\n", item="{system}/{task}").item_columns["size"].mean == 4.5
+
+
+def test_names_of_systems_and_questions_find_what_is_known_of_both(both):
+    rows = "item,a,b,label,annotator\nq1,x,y,a,ada\nq1,y,z,a,ada\nq2,x,y,b,bo\n"
+    assert both(rows, "item,language\nq1,de\nq2,fr\n", pairs="a,b").item_columns["language"].names == ["de", "de", "fr"]
+    of_pairs = "item,language\nq1: x | y,de\nq2: x | y,fr\nq1: y | z,en\n"
+    assert both(rows, of_pairs, pairs="a,b").item_columns["language"].names == ["de", "en", "fr"]
+    with pytest.warns(NamesWarning, match=r"items.csv: 1 item that nobody has compared, the first 'q3', are left out"):
+        data = both(rows, "item,language\nq1,de\nq2,fr\nq3,fr\n", pairs="a,b")
+    assert data.n_items == 3
+
+
+REFUSED = {
+    "two rows": ("task,length\ns1,1\ns2,2\ns1,3\n", {},
+                 "items.csv, line 4: item 's1' has two values of 'length', '1' and '3': keep one"),
+    "no item": ("task,length\ns1,1\n,2\n", {}, "items.csv, line 3: there is no item"),
+    "no column": ("what,length\ns1,1\n", {}, r"items.csv: no column for the item: .* name it with item=\.\.\."),
+    "nothing": ("task\ns1\n", {}, "items.csv says nothing of the items: give it a column beside 'task'"),
+    "others": ("task,length\nt1,1\nt2,2\n", {}, "items.csv: task 't1' is not among the items of the data, and none"),
+    "a code": ("task,length\ns1,1\ns2,NA\n", {}, "items.csv, line 3: length is 'NA', and all other cells are numbers"),
+    "a side": ("item,a\nq1,x\n", {"pairs": "a,b"}, r"items.csv: column 'a' is one of pairs=\.\.\. as well"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("items", "options", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_says_nothing_of_the_items_is_refused(both, refuses, items, options, message):
+    rows = "item,a,b,label,annotator\nq1,x,y,a,ada\n" if options else LONG
+    with refuses(DataError, message):
+        both(rows, items, **options)
+
+
+def test_equal_rows_and_numbers_in_words_are_what_they_are(both):
+    data = both(LONG, "task,length,size\ns1,1,inf\ns1,1,inf\ns2,2,1_0\ns3,1e1,3\n")
+    assert data.item_columns["length"].values.tolist() == [1, 2, 10]
+    assert data.item_columns["size"].levels == ("1_0", "3", "inf")
+
+
+def test_data_made_of_these_data_keep_the_columns(both):
+    data = both(LONG.replace("s3,bo,yes", "s3,bo,skip"), ITEMS, unsure="skip")
+    more = pd.DataFrame({"item": ["s2", "s9"], "annotator": ["bo", "cy"], "label": ["yes", "no"]})
+    added = ba.add_annotations(data, more)
+    assert added.items == (*data.items, "s9")
+    assert added.item_columns["language"].names == [*data.item_columns["language"].names, ""]
+    assert added.item_columns["length"].names == [*data.item_columns["length"].names, ""]
+    assert added.item_columns["length"].mean == data.item_columns["length"].mean
+    for made in (data.binarise(positive="yes"), data.without_unsure(), take_rows(data, np.array([0, 1]))):
+        assert made.item_columns["language"].names == data.item_columns["language"].names

@@ -1,0 +1,163 @@
+"""Tables of comparisons: what counts as a side or a tie, what an item is, and what is refused."""
+
+import json
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError
+from bayesanno.io.datasets import load_named
+from tests.io.comparisons import CONFUSION, SIDES, STRENGTHS, make_pairs
+
+ARENA = """question_id,model_a,model_b,winner,judge,gold
+q1,llama,opt,model_a,ada,llama
+q1,llama,opt,tie (bothbad),bo,llama
+q2,opt,bloom,bloom,ada,
+q2,opt,bloom,Tie,bo,
+q3,bloom,llama,,cy,tie
+"""
+CROWD = "worker,left,right,label\nw1,a,b,a\nw2,a,b,b\nw1,b,a,b\nw2,c,a,right\n"
+OF_ARENA = {"pairs": "model_a,model_b"}
+OF_CROWD = {"pairs": ("left", "right")}
+
+
+def answers_of(data):
+    return [(data.items[i], data.annotators[j], data.labels[k])
+            for i, j, k in zip(data.item, data.annotator, data.label, strict=True)]  # fmt: skip
+
+
+def test_a_label_is_a_side_by_its_column_or_by_its_system_and_ties_are_one(read, caplog):
+    caplog.set_level(logging.INFO, logger="bayesanno")
+    data = read(ARENA, **OF_ARENA)
+    assert data.labels == ("model_a", "model_b", "tie")
+    assert not data.labels_are_ordered
+    assert answers_of(data) == [
+        ("q1", "ada", "model_a"), ("q1", "bo", "tie"), ("q2", "ada", "model_b"), ("q2", "bo", "tie"),
+    ]  # fmt: skip
+    assert data.gold == {"q1": "model_a", "q3": "tie"}
+    assert data.item_columns["model_a"].names == ["llama", "opt", "bloom"]
+    assert data.item_columns["model_b"].names == ["opt", "bloom", "llama"]
+    assert {column.levels for column in data.item_columns.values()} == {("bloom", "llama", "opt")}
+    assert caplog.messages[0].endswith(
+        "answers.csv: item 'question_id'; annotator 'judge'; label 'winner'; pairs 'model_a' and 'model_b' of 3 "
+        "systems; labels model_a, model_b, tie (joined: 'tie (bothbad)', 'Tie')"
+    )
+    assert data.describe().endswith("labels model_a, model_b, tie; columns model_a, model_b")
+
+
+def test_without_an_item_column_an_ordered_pair_is_an_item(read):
+    data = read(CROWD, **OF_CROWD)
+    assert data.items == ("a | b", "b | a", "c | a")
+    assert data.labels == ("left", "right")
+    assert [label for *_, label in answers_of(data)] == ["left", "right", "left", "right"]
+
+
+def test_questions_with_several_pairs_or_both_orders_are_items_with_their_pair(read):
+    rows = "q,a,b,w,j\n1,x,y,x,ada\n1,y,x,x,ada\n2,x,z,z,bo\n"
+    data = read(rows, pairs="a,b", item="q", label="w", annotator="j")
+    assert data.items == ("1: x | y", "1: y | x", "2: x | z")
+    assert [label for *_, label in answers_of(data)] == ["a", "b", "b"]
+    judged = ARENA.replace("question_id,", "question_id,turn,").replace("q1,", "q1,1,").replace("q2,", "q2,2,")
+    data = read(judged.replace("q3,", "q3,1,"), **OF_ARENA, item="{question_id}/{turn}")
+    assert data.items == ("q1/1", "q2/2", "q3/1")
+
+
+def test_systems_named_by_numbers_stay_names(read):
+    data = read("item,first,second,label,annotator\n1,10,9,10,ada\n2,9,10,first,bo\n", pairs="first,second")
+    assert data.item_columns["first"].levels == ("10", "9")
+    assert [label for *_, label in answers_of(data)] == ["first", "first"]
+    assert ba.models.ModelB(class_prior=ba.Pairs()).build(data)["strength"].eval().shape == (2,)
+
+
+def test_records_are_read_as_tables_are(keep):
+    frame = pd.read_csv(load_named("@pairs"), dtype=str).head(40)
+    records = [{**row, "conversation_a": [{"role": "user"}]} for row in frame.to_dict("records")]
+    of_table = ba.read_annotations(frame, **OF_ARENA)
+    for of_records in (records, keep(records, lines=True), keep(json.dumps(records), "other.json")):
+        found = ba.read_annotations(of_records, **OF_ARENA)
+        assert (found.hash, found.gold) == (of_table.hash, of_table.gold)
+    two = ba.read_annotations(frame.assign(prompt="p1"), **OF_ARENA, annotator="{judge}/{prompt}")
+    assert two.annotators[0] == f"{frame['judge'][0]}/p1"
+    nested = [{"data": {key: row.pop(key) for key in ("model_a", "model_b")}, **row} for row in records]
+    found = ba.read_annotations(nested, pairs="data.model_a,data.model_b")
+    assert found.item_columns["data.model_a"].names == of_table.item_columns["model_a"].names
+
+
+def test_ties_are_those_that_are_named_and_what_is_unsure_stays(read):
+    drawn = ARENA.replace("tie (bothbad)", "draw").replace("Tie", "skip")
+    data = read(drawn, **OF_ARENA, tie="draw,tie", unsure="skip")
+    assert (data.labels, data.unsure) == (("model_a", "model_b", "tie", "skip"), ("skip",))
+    no_truth = read(ARENA.replace("llama,tie", "llama,").replace(",tie\n", ",\n"), **OF_ARENA, unsure="tie")
+    assert (no_truth.classes, no_truth.unsure) == (("model_a", "model_b"), ("tie",))
+    left_out = read(ARENA, **OF_ARENA, missing=["tie (bothbad)", "Tie", "tie"])
+    assert left_out.labels == ("model_a", "model_b")
+    assert read(ARENA, **OF_ARENA, labels=["model_b", "tie", "model_a"]).labels == ("model_b", "tie", "model_a")
+
+
+def test_a_system_whose_name_begins_with_tie_is_no_tie(read, refuses):
+    rows = ARENA.replace("opt,bloom,bloom", "opt,tiefighter,tiefighter").replace("opt,bloom,Tie", "opt,tiefighter,Tie")
+    assert answers_of(read(rows, **OF_ARENA))[2] == ("q2", "ada", "model_b")
+    with refuses(DataError, r"line 2: label 'tiefighter' is neither 'llama' \(model_a\) nor 'opt' \(m.*: correct it"):
+        read(rows.replace("opt,model_a,ada", "opt,tiefighter,ada"), **OF_ARENA)
+
+
+def test_known_labels_are_understood_alike(read, keep, refuses):
+    gold = keep("item,gold\nq1,opt\nq2,tie\n", "gold.csv")
+    controls = keep("item,label\nq3,bloom\n", "controls.csv")
+    data = read(ARENA, **OF_ARENA, gold_file=gold, controls=controls)
+    assert (data.gold, data.controls) == ({"q1": "model_b", "q2": "tie"}, {"q3": "model_a"})
+    assert read(ARENA, **OF_ARENA, controls={"q1": "opt"}).controls == {"q1": "model_b"}
+    with refuses(DataError, r"controls: item 'q1': label 'bloom' is neither 'llama' \(model_a\) nor 'opt' \(model_b\)"):
+        read(ARENA, **OF_ARENA, controls={"q1": "bloom"})
+
+
+REFUSED = {
+    "with itself": (ARENA.replace("q2,opt,bloom,bloom", "q2,opt,opt,opt"), OF_ARENA,
+                    r"line 4: 'opt' is compared with itself: correct it, or leave the row out"),
+    "no system": (ARENA.replace("q2,opt,bloom,bloom", "q2,,bloom,bloom"), OF_ARENA,
+                  r"line 4: there is no 'model_a': fill in the system"),
+    "no side": (ARENA.replace("Tie", "both"), OF_ARENA,
+                r"line 5: label 'both' is neither 'opt' \(model_a\) nor 'bloom' \(model_b\), nor a tie: if it is a "
+                r"tie, say tie=\.\.\., if it is no answer, missing=\.\.\."),
+    "either side": (CROWD.replace("w1,a,b,a", "w1,a,left,left"), OF_CROWD,
+                    "line 2: label 'left' is the name of a column, and of the system in the other one"),
+    "twice": (CROWD + "w1,a,b,b\n", OF_CROWD, r"line 6: 'w1' compares 'a' with 'b' again, .* asked with item=\.\.\."),
+    "alike": ("item,a,b,label,annotator\nq,x | y,z,a,ada\nq,x,y | z,a,ada\n", {"pairs": "a,b"},
+              r"line 2: another item is named 'q: x \| y \| z' as well"),
+    "no column": (ARENA, {"pairs": "model_a,model_c"},
+                  "no column 'model_c' to take as system; .*did you mean 'model_b'"),
+    "two roles": (ARENA, {"pairs": "model_a,winner"}, "column 'winner' cannot be both label and pairs"),
+    "one column": (ARENA, {"pairs": "model_a"}, "pairs are 'model_a': name the two columns of systems"),
+    "wide": (ARENA, {**OF_ARENA, "format": "wide"}, r"pairs=\.\.\. names columns of a long table, .* format='wide'"),
+    "split": (ARENA, {**OF_ARENA, "split": "|"}, r"split=\.\.\. is not for comparisons"),
+    "ties alone": (ARENA, {"tie": "tie"}, r"tie=\.\.\. names the ties of comparisons: name .* with pairs=\.\.\."),
+    "labels": (ARENA, {**OF_ARENA, "labels": ["model_a", "model_b"]}, "line 3: label 'tie' of item 'q1' is not among"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "options", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_comparison_is_refused(read, refuses, rows, options, message):
+    with refuses(DataError, message):
+        read(rows, **options)
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", '[{"item": "x"}]'], ids=["numbers", "no systems"])
+def test_json_without_systems_is_refused(keep, refuses, content):
+    with refuses(DataError, "export.json"):
+        ba.read_annotations(keep(content), **OF_ARENA)
+
+
+def test_the_file_of_pairs_is_what_its_script_makes():
+    table, truth = make_pairs()
+    assert table.to_csv(index=False, lineterminator="\n") == load_named("@pairs").read_text()
+    assert dict(zip(truth["system"].values.tolist(), truth["strength"].values, strict=True)) == STRENGTHS
+    data = ba.read_annotations("@pairs")
+    assert data.labels == (*SIDES, "tie")
+    assert set(np.bincount(data.item)) == {2, 3}
+    assert len(data.gold) == data.n_items
+    right = data.label == data.gold_codes[data.item]
+    share = {name: right[data.annotator == code].mean() for code, name in enumerate(data.annotators)}
+    assert sorted(share, key=share.get, reverse=True) == list(CONFUSION)
