@@ -13,6 +13,10 @@ answer is independent of the strengths, and where the order is the same in all d
 The means are Monte Carlo. With n independent draws, the probability of an answer and the order of two systems are
 correlated by chance, which adds about sum_v Var_s(p(v | s)) / (2 n P(v)) nats for each two systems. That is subtracted,
 where draws have weights with n = (sum w)^2 / sum w^2; what is below 0 then counts as 0.
+
+With two language models' answers to 200 comparisons of five systems, gains are .0028 nats on average and .024 at most.
+Those of 2,000 draws, as `suggest_annotations` takes, differ from those of 24,000 by .0003 on average. They are too
+large by .00003, and would be by .00023 without the subtraction; of 4,000 draws, by .00001 and .00011.
 """
 
 from __future__ import annotations
@@ -21,9 +25,6 @@ from itertools import combinations
 
 import numpy as np
 
-from bayesanno.ground.errors import FitError
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.modeling.pairs import STRENGTH, SYSTEM, Pairs
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import CHUNK_BYTES, draw_few
@@ -31,24 +32,6 @@ from bayesanno.planning.of_fit import Askable
 from bayesanno.planning.utility import information
 
 MOST_BRANCHES = 16  # ways in which the answers chosen so far may turn out; of more, so many are drawn
-
-
-def require_pairs(model: AnnotationModel, what: str) -> Pairs:
-    """Return what says which two systems an item compares.
-
-    Raises
-    ------
-    FitError
-        If the class prior of the model has no pairs; `what` needs them.
-    """
-    prior = class_prior_of(model)
-    found = next((term for term in prior.terms if isinstance(term, Pairs)), None) if prior is not None else None
-    if found is None:
-        raise FitError(
-            f"{what} needs items that compare two systems, and this fit of {model.name} has no strengths: fit it with "
-            "class_prior=bayesanno.Pairs(...)"
-        )
-    return found
 
 
 def strengths_of(asked: Askable) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bayesanno.analysis.ranking import require_pairs
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError
@@ -17,7 +18,7 @@ from bayesanno.ground.wording import counted, listed
 from bayesanno.planning.budget import Budget, make_budget
 from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
 from bayesanno.planning.of_fit import Askable, make_askable
-from bayesanno.planning.ranking import RankingGains, explain_order, require_pairs, strengths_of
+from bayesanno.planning.ranking import RankingGains, explain_order, strengths_of
 from bayesanno.planning.utility import choose_utility
 
 Target = Literal["labels", "annotators", "gold", "ranking"]
@@ -135,7 +136,7 @@ def suggest_annotations(
     if target not in TARGETS:
         raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
     rng = np.random.default_rng(random_seed)
-    pairs = require_pairs(view_of(fit).model, "target='ranking'") if target == "ranking" else None
+    pairs = require_pairs(view_of(fit)) if target == "ranking" else None
     asked = make_askable(fit, "suggest_annotations", rng, annotators)
     of_items = ~asked.is_known
     if items is not None:

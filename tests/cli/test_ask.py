@@ -115,7 +115,10 @@ def test_how_many_are_enough(at):
             "9,000 answers are wanted, and 300 can be asked for, of 8 of 8 annotators",
         ),
         (("next", "run", "--target", "all"), "target is 'all'"),
-        (("next", "run", "--target", "ranking"), "--target ranking needs items that compare two systems"),
+        (
+            ("next", "run", "--target", "ranking"),
+            "this fit of one_coin compares no systems: fit with class_prior=Pairs",
+        ),
         (("next", "run", "--utility", "fame"), "utility is 'fame'"),
         (("next", "run", "--annotators", "twice.csv"), "twice.csv, line 3: annotator 'a1' is named twice"),
         (
