@@ -145,6 +145,12 @@ TEXTS = {
     "chaosnli.csv": "uid,e,n,c\n19610n,62,36,2\n64538c,0,10,90\n",
     "reliability.csv": "coder,1,2,3,4\nA,*,1,3,4\nB,1,1,3,4\nC,3,*,2,4\nD,1,1,3,4\nE,4,*,*,1\n",
     "survey.csv": "participant,Q1,Q2,Q3\nP0,a,b,a\nP1,a,b,b\nP2,a,a,a\n",
+    "arena.csv": (
+        "question_id,model_a,model_b,winner,judge,turn,anony,language,tstamp\n"
+        "58ab,chatglm-6b,koala-13b,model_b,arena_user_973,1,True,English,1682351591.13\n"
+        "2a5c,oasst-pythia-12b,alpaca-13b,tie (bothbad),arena_user_973,1,True,English,1682351655.58\n"
+    ),
+    "comparisons.csv": "worker,left,right,label\nw1,a,b,a\nw2,a,b,b\nw1,b,c,c\n",
     "tokens.csv": "text,token,annotator,label\ns1,0,ada,B-LOC\ns1,1,ada,O\ns1,0,bo,O\ns1,1,bo,O\n",
 }
 WRITERS = {
@@ -170,7 +176,9 @@ EXPECTED = {
     ),
     "raw_data.csv": (("0", "1"), ("0", "1"), ("1", "2", "4"), 3),
     "mqm.tsv": (("Online-A.1574/3", "Online-B.1590/3"), ("rater1", "rater2"), ("Major", "Minor"), 2),
-    "judgements.jsonl": (("81/alpaca/gpt",), ("author_1", "expert_2"), ("model_a", "tie"), 2),
+    "judgements.jsonl": (("81/1",), ("author_1", "expert_2"), ("model_a", "model_b", "tie"), 2),
+    "arena.csv": (("58ab", "2a5c"), ("arena_user_973",), ("model_a", "model_b", "tie"), 2),
+    "comparisons.csv": (("a | b", "b | c"), ("w1", "w2"), ("left", "right"), 3),
     "cifar10n.csv": (("1", "2"), ("random_label1", "random_label2", "random_label3"), ("4", "6", "9"), 6),
     "chaosnli.csv": (("19610n", "64538c"), ("anyone",), ("e", "n", "c"), 200),
     "reliability.csv": (("1", "2", "3", "4"), ("A", "B", "C", "D", "E"), ("1", "2", "3", "4"), 16),
