@@ -76,6 +76,8 @@ class RankingGains:
         n_draws, n_items = states.state.shape[:2]
         self._state = states.state.reshape(n_draws, n_items, -1)  # (draw, item, state), of class and node
         self._state = self._state / self._state.sum(axis=2, keepdims=True)  # adjusted ones add up to 1 over all draws
+        rows: dict[bytes, int] = {}  # items that are equal in all draws, as those that nobody has answered, are one row
+        self._row = np.array([rows.setdefault(self._state[:, i].tobytes(), len(rows)) for i in range(n_items)])
         self._answer = np.moveaxis(states.answer.reshape(*states.answer.shape[:3], -1), 3, 1)  # (draw, state, ...)
         self._weight = np.ones((1, n_draws))  # (branch, draw)
         self._asked: dict[int, np.ndarray] = {}  # the states of items asked about: (branch, draw, state)
@@ -102,13 +104,16 @@ class RankingGains:
 
     def _update(self) -> None:
         """Compute the gains of all pairs of item and annotator."""
-        n_items, (n_draws, _, *shape) = len(self.gain), self._answer.shape
+        n_draws, _, *shape = self._answer.shape
         by_state = self._answer.reshape(*self._answer.shape[:2], -1)  # (draw, state, annotator and response)
         n_numbers = n_draws + 4 * len(self._weight) * (1 + len(self._order))  # of an answer, in memory at a time
         step = max(1, CHUNK_BYTES // (8 * n_numbers * by_state.shape[2]))
-        for begin in range(0, n_items, step):
-            p = self._state[:, begin : begin + step] @ by_state  # (draw, item, annotator and response)
-            self.gain[begin : begin + step] = self._gain_of(p.reshape(1, n_draws, -1, *shape))
+        _, first = np.unique(self._row, return_index=True)
+        of_rows = []
+        for begin in range(0, len(first), step):
+            p = self._state[:, first[begin : begin + step]] @ by_state  # (draw, row, annotator and response)
+            of_rows.append(self._gain_of(p.reshape(1, n_draws, -1, *shape)))
+        self.gain[:] = np.concatenate(of_rows)[self._row]
         for item, states in self._asked.items():
             p = (states[:, :, None] @ by_state).reshape(*states.shape[:2], 1, *shape)
             self.gain[item] = self._gain_of(p)[0]

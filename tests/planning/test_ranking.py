@@ -143,6 +143,30 @@ def test_systems_of_equal_strength_are_compared_and_not_those_that_are_decided(f
     assert table.equals(again)
 
 
+def test_items_that_are_alike_tell_the_same_until_one_is_asked_about(drawn, rng):
+    strength, states = drawn
+    twice = DrawnStates(states.names, np.repeat(states.state, 2, axis=1), states.answer)
+    gains = RankingGains(twice, strength, rng)
+    once = RankingGains(states, strength, rng)
+    np.testing.assert_allclose(gains.gain, np.repeat(once.gain, 2, axis=0), atol=1e-12)
+    gains.choose(2, 1)
+    once.choose(1, 1)
+    np.testing.assert_allclose(gains.gain[2], once.gain[1], atol=1e-12)
+    assert (gains.gain[3] > gains.gain[2]).all()
+
+
+def test_plans_begin_with_the_labels_of_tables(fit):
+    table = ba.label_table(fit)
+    asked = make_askable(fit, "this test", np.random.default_rng(1))
+    np.testing.assert_allclose(asked.states.probability.max(axis=1), table["probability"], atol=1e-4)
+    nobody = table.set_index("item").loc[["ab7", "bc7"]]  # without answers, they have what strengths say of each
+    assert nobody.loc["ab7", "p[first]"] > nobody.loc["bc7", "p[first]"] + 0.2
+    progress = ba.expected_progress(fit, [0, 20], random_seed=1)
+    assert progress["accuracy"].iloc[0] == pytest.approx(table["probability"].mean(), abs=0.02)
+    stopping = ba.stopping_table(fit, random_seed=1, futures=5).set_index("item")
+    assert stopping.loc["bc7", "probability"] < stopping.loc["ab7", "probability"]
+
+
 def test_budgets_costs_and_items_hold_for_rankings_too(fit):
     judged = ["ab0", "ac0", "bc0"]
     with pytest.raises(ba.DataError, match="1 answers are wanted, and 0 can be asked for"):
