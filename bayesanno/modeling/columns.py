@@ -83,8 +83,10 @@ def read_formula(formula: str) -> tuple[Effect, ...]:
     from formulae.model_description import model_description
     from formulae.terms import Intercept
 
+    if "**" in formula:
+        raise ModelError(f"Columns: {formula!r} has a power: put its values into a column; products are a:b or a*b")
     try:
-        found = model_description(formula or "1")
+        found = model_description(formula.strip() or "1")
     except Exception as error:  # of any kind: each step of reading has its own
         raise ModelError(
             f"Columns: {formula!r} is no formula ({name_error(error)}): write columns as in 'system + length', groups "
@@ -102,10 +104,15 @@ def read_formula(formula: str) -> tuple[Effect, ...]:
         calls = [one.name for one in term.components if type(one).__name__ != "Variable"]
         if calls:
             raise ModelError(f"Columns: {calls[0]!r} is a function: put its values into a column, and name that")
+        number = next((name for name in named if not isinstance(name, str)), None)
+        if number is not None:
+            raise ModelError(f"Columns: {formula!r} multiplies by {number}, and what it multiplies must be columns")
         return tuple(named)
 
     common = [Effect(term.name, names_of(term)) for term in found.common_terms if not isinstance(term, Intercept)]
     pooled = [Effect(term.name, names_of(term.expr), names_of(term.factor)) for term in found.group_terms]
+    if common and not any(isinstance(term, Intercept) for term in found.common_terms):
+        raise ModelError(f"Columns: {formula!r} leaves out the intercept, which base_rate is: leave out its 0 or -1")
     if not common and not pooled:
         raise ModelError(f"Columns: {formula!r} names no column")
     return (*common, *pooled)

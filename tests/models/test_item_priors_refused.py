@@ -94,7 +94,11 @@ def test_ten_thousand_levels_are_refused(refuses):
         ("y ~ length", "has a left side"),
         ("np.log(length)", "'np.log\\(length\\)' is a function: put its values into a column"),
         ("1", "names no column"),
-        ("", "is no formula"),
+        ("", "names no column"),
+        ("2*length", "multiplies by 2, and what it multiplies must be columns"),
+        ("length**2", "has a power: put its values into a column"),
+        ("0 + length", "leaves out the intercept, which base_rate is"),
+        ("length - 1", "leaves out the intercept, which base_rate is"),
     ],
 )
 def test_what_is_no_formula_of_columns_is_refused(formula, match, refuses):
