@@ -167,7 +167,7 @@ def read_annotations(
         If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone, may
         stand for a missing answer, or are more than 20 numbers; if a column is left out of a wide table that may be an
         annotator; if known labels are of items that are not in the data, or none is among the labels; if items of
-        comparisons are left out, which nobody has compared.
+        comparisons are left out, which nobody has compared, or known ties, which are unsure.
 
     References
     ----------
@@ -255,7 +255,7 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
             controls, ("label", "gold"), answers.items, among, options.missing, encoding=options.encoding
         )
     if comparisons is not None:
-        gold, controls = comparisons.understand_known(gold, "gold"), comparisons.understand_known(controls, "controls")
+        gold, controls = comparisons.understand_gold(gold), comparisons.understand_known(controls, "controls")
     declared = in_order is not None
     data = make_annotations(
         answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls

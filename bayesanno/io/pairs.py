@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bayesanno.data.item_columns import ItemColumn
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.columns import NamedAnswers, check_distinct
 from bayesanno.io.read_options import ReadOptions
@@ -103,6 +103,15 @@ class Comparisons:
             else label
             for item, label in known.items()
         }
+
+    def understand_gold(self, gold: Mapping[str, str]) -> dict[str, str]:
+        """Return known labels for evaluation as sides or ties; ties that are no class are left out, with a warning."""
+        known = self.understand_known(gold, "gold")
+        kept = {item: label for item, label in known.items() if label != TIE or TIE not in self.words.unsure}
+        if len(kept) < len(known):
+            n, of = len(known) - len(kept), counted(len(known), "known label")
+            warn(f"{n:,} of {of} are ties, which are declared as no class: they are left out", NamesWarning)
+        return kept
 
     def put_into(self, answers: NamedAnswers) -> NamedAnswers:
         """Return answers whose items have the two systems as columns."""

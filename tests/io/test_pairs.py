@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.io.datasets import load_named
 from tests.io.comparisons import CONFUSION, SIDES, STRENGTHS, make_pairs
 
@@ -90,8 +90,12 @@ def test_ties_are_those_that_are_named_and_what_is_unsure_stays(read):
     drawn = ARENA.replace("tie (bothbad)", "draw").replace("Tie", "skip")
     data = read(drawn, **OF_ARENA, tie="draw,tie", unsure="skip")
     assert (data.labels, data.unsure) == (("model_a", "model_b", "tie", "skip"), ("skip",))
-    no_truth = read(ARENA.replace("llama,tie", "llama,").replace(",tie\n", ",\n"), **OF_ARENA, unsure="tie")
+    with pytest.warns(
+        NamesWarning, match="^1 of 2 known labels are ties, which are declared as no class: they are left"
+    ):
+        no_truth = read(ARENA, **OF_ARENA, unsure="tie")
     assert (no_truth.classes, no_truth.unsure) == (("model_a", "model_b"), ("tie",))
+    assert no_truth.gold == {"q1": "model_a"}
     left_out = read(ARENA, **OF_ARENA, missing=["tie (bothbad)", "Tie", "tie"])
     assert left_out.labels == ("model_a", "model_b")
     assert read(ARENA, **OF_ARENA, labels=["model_b", "tie", "model_a"]).labels == ("model_b", "tie", "model_a")
