@@ -17,6 +17,8 @@ them their standard errors:
     error      the mean absolute error of win rates by the fit
     entropy    of the order of each two systems by the fit, in nats, summed
     seconds    to choose
+
+The last row, "counted", has people's win rates by all their answers to those 200: how far these 200 are from all 999.
 """
 
 from __future__ import annotations
@@ -110,6 +112,9 @@ def main() -> None:
             item_columns={side: items[side].tolist() for side in ("first", "second")},
         )
         rows += [(seed, *row) for row in replay(data, known, model, seed)]
+        counted = win_rates_of_people(table[table["item"].isin(items["item"])])[known.index]
+        of_people = spearmanr(counted, known).statistic, (counted - known).abs().mean()
+        rows.append((seed, "counted", 3 * ITEMS, *of_people, np.nan, np.nan))
         found = pd.DataFrame(rows, columns=["seed", "way", "answers", "rank", "error", "entropy", "seconds"])
         means = found.drop(columns="seed").groupby(["answers", "way"])
         print(f"{seed + 1} seeds", means.mean().round(3).to_string(), sep="\n", flush=True)
