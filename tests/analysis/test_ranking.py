@@ -1,0 +1,185 @@
+"""Rankings: tables are functions of the draws, and strengths are those of other ways to estimate them."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import kendalltau
+
+import bayesanno as ba
+from bayesanno.fits.view import FitView
+from bayesanno.report.sections.ranking import show_ranking
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # chains are short
+SYSTEMS = ("bloom", "cerebras", "llama", "opt", "pythia")
+STRENGTH = np.array([0.2, -1.2, 1.3, -0.4, 0.1])
+LABELS = ("first", "second", "tie")
+SETTINGS = {"draws": 400, "tune": 400, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
+
+
+def compare_systems(rng, n, shares_of):
+    """Who is compared, and the true outcomes: shares_of(difference) are those of first, second and a tie."""
+    pairs = np.array([rng.choice(5, 2, replace=False) for _ in range(n)])
+    shares = np.array([shares_of(STRENGTH[a] - STRENGTH[b]) for a, b in pairs])
+    return pairs, (rng.uniform(size=n)[:, None] > shares.cumsum(axis=1)).sum(axis=1)
+
+
+def davidson(difference, tie=-0.5):
+    weights = np.exp([difference / 2, -difference / 2, tie])
+    return weights / weights.sum()
+
+
+def rao_kupper(difference, wide=1.6):
+    """Rao and Kupper (1967): a tie where strengths, with logistic noise, differ by less than log(wide)."""
+    first, second = 1 / (1 + wide * np.exp(-difference)), 1 / (1 + wide * np.exp(difference))
+    return np.array([first, second, 1 - first - second])
+
+
+def judge(rng, pairs, truth, rights, labels=LABELS, controls=None):
+    """Every judge answers every comparison, right with a probability of their own."""
+    said = []
+    for j, right in enumerate(rights):
+        wrong = (truth + rng.integers(1, len(labels), truth.size)) % len(labels)
+        answers = np.where(rng.uniform(size=truth.size) < right, truth, wrong)
+        said += [(f"q{i}", f"judge {j}", labels[code]) for i, code in enumerate(answers)]
+    columns = {side: [SYSTEMS[code] for code in pairs[:, at]] for at, side in enumerate(("first", "second"))}
+    return ba.AnnotationData.from_records(said, labels=labels, item_columns=columns, controls=controls)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    return judge(rng, *compare_systems(rng, 300, davidson), rights=(0.9, 0.8, 0.6))
+
+
+@pytest.fixture(scope="module")
+def fit(data):
+    return ba.fit(ba.models.ModelB(class_prior=ba.Pairs()), data, **SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def draws(fit):
+    """Strengths (sample, system) and the tie (sample,)."""
+    posterior = fit["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    return posterior["strength"].transpose("sample", "system").values, posterior["tie"].values
+
+
+def win(a, b, tie):
+    """Davidson's model, a tie counting half."""
+    first, second, even = np.exp(a), np.exp(b), np.exp(tie + (a + b) / 2)
+    return (first + even / 2) / (first + second + even)
+
+
+def test_a_ranking_is_a_table_of_the_draws(fit, data, draws):
+    table, (strength, tie) = ba.ranking_table(fit, elo=True).set_index("system"), draws
+    assert table.index.tolist() == [SYSTEMS[code] for code in np.argsort(-strength.mean(axis=0))]
+    ranks = (-strength).argsort(axis=1).argsort(axis=1) + 1
+    for code, system in enumerate(SYSTEMS):
+        row = table.loc[system]
+        assert row["strength_mean"] == pytest.approx(strength[:, code].mean())
+        assert row["strength_sd"] == pytest.approx(strength[:, code].std(ddof=1))
+        assert row["strength_hdi94_lb"] < row["strength_mean"] < row["strength_hdi94_ub"]
+        assert row["elo_mean"] == pytest.approx(400 / np.log(10) * strength[:, code].mean())
+        assert row["rank_mean"] == pytest.approx(ranks[:, code].mean())
+        assert row["p_best"] == (ranks[:, code] == 1).mean()
+        low, high = row["rank_eti94_lb"], row["rank_eti94_ub"]
+        assert ((ranks[:, code] >= low) & (ranks[:, code] <= high)).mean() >= 0.94
+        assert (ranks[:, code] < low).mean() < 0.03
+        others = [other for other in range(5) if other != code]
+        rates = np.mean([win(strength[:, code], strength[:, other], tie) for other in others], axis=0)
+        assert row["win_rate_mean"] == pytest.approx(rates.mean())
+        sides = [np.array(data.item_columns[side].names)[data.item] == system for side in ("first", "second")]
+        assert row["n_answers"] == np.sum(sides)
+    assert table["strength_mean"].sum() == pytest.approx(0, abs=1e-9)
+    assert table["win_rate_mean"].mean() == pytest.approx(0.5)
+
+
+def test_wins_are_of_every_pair_with_ties_taken_out_or_half(fit, draws):
+    strength, tie = draws
+    order = ba.ranking_table(fit)["system"].tolist()
+    for ties in ("half", "out"):
+        table = ba.win_table(fit, ties=ties)
+        assert list(zip(table["first"], table["second"], strict=True)) == list(combinations(order, 2))
+        for row in table.to_dict("records"):
+            a, b = (strength[:, SYSTEMS.index(row[side])] for side in ("first", "second"))
+            expected = win(a, b, tie if ties == "half" else -np.inf)
+            assert row["mean"] == pytest.approx(expected.mean())
+            assert row["p_stronger"] == (a > b).mean()
+    assert ba.win_table(fit)["n_answers"].sum() == 900
+
+
+def test_strengths_are_recovered_whoever_judges(fit):
+    table = ba.ranking_table(fit).set_index("system").loc[list(SYSTEMS)]
+    assert (np.abs(table["strength_mean"] - STRENGTH) < 3.5 * table["strength_sd"]).all()
+    assert kendalltau(table["strength_mean"], STRENGTH).statistic > 0.7
+
+
+def test_with_known_outcomes_strengths_are_those_of_bradley_and_terry():
+    rng = np.random.default_rng(5)
+    pairs, truth = compare_systems(rng, 400, lambda d: davidson(d, -np.inf))
+    known = {f"q{i}": LABELS[code] for i, code in enumerate(truth)}
+    data = judge(rng, pairs, truth, (0.6, 0.6, 0.6), LABELS[:2], known)
+    model = ba.models.ModelB(class_prior=ba.Pairs(strength_prior=10))
+    found = ba.ranking_table(ba.fit(model, data, **SETTINGS)).set_index("system").loc[list(SYSTEMS)]
+
+    def loss(free):
+        s = np.append(free, -free.sum())
+        winner = np.where(truth == 0, pairs[:, 0], pairs[:, 1])
+        loser = np.where(truth == 0, pairs[:, 1], pairs[:, 0])
+        return np.log1p(np.exp(s[loser] - s[winner])).sum()
+
+    best = minimize(loss, np.zeros(4)).x
+    expected = np.append(best, -best.sum())
+    assert np.abs(found["strength_mean"] - expected).max() < 0.05
+    assert "tie" not in data.classes
+
+
+def test_ties_of_another_model_leave_the_order_as_it_is():
+    rng = np.random.default_rng(8)
+    data = judge(rng, *compare_systems(rng, 500, rao_kupper), rights=(0.9, 0.7, 0.6))
+    fit = ba.fit(ba.models.MACE(class_prior=ba.Pairs()), data, **SETTINGS)
+    table = ba.ranking_table(fit).set_index("system").loc[list(SYSTEMS)]
+    sure = ba.win_table(fit).query("p_stronger > 0.97")
+    ends = [STRENGTH[[SYSTEMS.index(name) for name in sure[side]]] for side in ("first", "second")]
+    assert len(sure) >= 8
+    assert (ends[0] > ends[1]).all()
+    d = STRENGTH[:, None] - STRENGTH
+    first, _, tie = np.vectorize(rao_kupper, signature="()->(n)")(d).transpose(2, 0, 1)
+    rate = ((first + tie / 2).sum(axis=1) - 0.5) / 4
+    assert (np.abs(table["win_rate_mean"] - rate) < 3.5 * table["win_rate_sd"]).all()
+
+
+def test_who_favours_a_side_is_found_out_and_changes_no_strength():
+    rng = np.random.default_rng(9)
+    pairs, truth = compare_systems(rng, 500, davidson)
+    fair = judge(rng, pairs, truth, (0.85, 0.75, 0.65))
+    said = [(f"q{i}", "partial", "first" if rng.uniform() < 0.9 else LABELS[truth[i]]) for i in range(500)]
+    rows = fair.to_frame()[["item", "annotator", "label"]].itertuples(index=False)
+    data = ba.AnnotationData.from_records([*rows, *said], labels=LABELS, item_columns=fair.item_columns)
+    model = ba.models.ModelB(class_prior=ba.Pairs())
+    with_partial, without = (ba.fit(model, each, **SETTINGS) for each in (data, fair))
+    confusion = with_partial.posterior["confusion"].sel(annotator="partial").mean(("chain", "draw"))
+    assert (confusion.sel(response="first") > 0.8).all()
+    tables = [ba.ranking_table(each).set_index("system").loc[list(SYSTEMS)] for each in (with_partial, without)]
+    assert np.abs(tables[0]["strength_mean"] - tables[1]["strength_mean"]).max() < 0.15
+
+
+def test_the_figure_and_the_section_name_the_strongest(fit):
+    figure = ba.plot_ranking(fit)
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert names[::-1] == ba.ranking_table(fit)["system"].tolist()
+    blocks = list(show_ranking(FitView(fit)))
+    assert "llama is the strongest of 5 systems with a probability of" in blocks[0].text
+
+
+def test_fits_without_systems_or_draws_have_no_ranking(fit, data, refuses):
+    common = ba.fit("model_b", data, method="em", check=False, random_seed=1, progressbar=False)
+    for table in (ba.ranking_table, ba.win_table, ba.plot_ranking):
+        with refuses(ba.FitError, "this fit of model_b compares no systems: fit with class_prior=Pairs"):
+            table(common)
+    assert list(show_ranking(FitView(common))) == []
+    with refuses(ba.FitError, "has no effects of columns"):
+        ba.coefficient_table(fit)
+    with refuses(ba.FitError, "ties is 'all': choose one of half, out"):
+        ba.win_table(fit, ties="all")
