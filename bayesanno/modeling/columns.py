@@ -9,7 +9,7 @@ Symbols, and priors, of each term of a formula, whose name its variable has.
     1|language          (language_level, true_class)        partially pooled: its sd times ~ ZeroSumNormal(1)
     1|language_sd       ()                                  ~ HalfNormal(1)
     slope               ()                                  of a classifier's log probabilities: ~ Normal(1, 1)
-All add up to 0 over classes. At 1 standard deviation an effect of 1 takes a class of two from .5 to .80.
+All add up to 0 over classes. Of two classes, an effect of one standard deviation takes one from .5 to .80.
 A slope of 1 says that the classifier is calibrated beside what annotators say, 0 that it is ignored.
 
 References.

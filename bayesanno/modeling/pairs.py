@@ -8,8 +8,8 @@ which is that of Bradley and Terry (1952) where ties are no class: the log odds 
 
 Symbols, and priors.
     s     strength   (system)   ~ ZeroSumNormal(1): strengths add up to 0; of two systems drawn at random, the better
-                     one wins .72 of what is no tie on average (94% of pairs: .51 to .96)
-    tie              ()         ~ Normal(-1, 1), where a tie is a class: of equal systems .17 are ties (.03 to .54)
+                     one wins .73 of what is no tie on average (94% of pairs: .51 to .96)
+    tie              ()         ~ Normal(-1, 1), where a tie is a class: of equal systems .16 are ties (94%: .03 to .55)
 
 The truth does not depend on which side a system is on. An annotator may: that is a habit, which `confusion`
 (`model_b`), `strategy` (`mace`) and `habit` (`item_difficulty`, `shared_errors`) have. A tie that is an answer but no

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.ranking import has_pairs, ranking_table, win_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.ranking import draw_ranking
 
@@ -23,13 +25,14 @@ def show_ranking(view: FitView) -> Iterator[PageBlock]:
     best = table.iloc[0]
     unsure = int((wins["p_stronger"] < SURE).sum())
     yield Text(
-        f"{best['system']} is the strongest of {len(table):,} systems with a probability of {best['p_best']:.0%}. Of "
+        f"{best['system']} is the strongest of {len(table):,} systems with a probability of {best['p_best']:.3g}. Of "
         f"{len(wins):,} pairs of systems, {unsure:,} are not decided: which is stronger is less than {SURE:.0%} sure."
         + _doubt(view)
     )
     said = "Strength, and rank with the probability of being the best, of each system, with 94% intervals."
     yield draw(draw_ranking(table), said)
-    yield large_table(table, name="ranking-table", what="systems", by="strength_mean")
+    shown = table.drop(columns=[f"{STRENGTH}_{what}" for what in DIAGNOSTICS])  # summary.csv has them
+    yield large_table(shown, name="ranking-table", what="systems", by="strength_mean")
     neighbours = wins[_are_neighbours(table, wins)].head(MOST_NEIGHBOURS)
     yield Heading("Neighbours in the ranking")
     yield small_table(neighbours, caption="How often the first truly wins, a tie counting half")
