@@ -27,9 +27,10 @@ from bayesanno.ground.errors import DataError, FitError, PredictionWarning, Size
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed, check_share
 from bayesanno.ground.wording import counted, listed
+from bayesanno.modeling.class_prior import class_prior_of, column_of
 from bayesanno.modeling.posterior import compile_formula
 
-type Groups = Mapping[str, str] | pd.Series[str] | pd.DataFrame
+type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 Prevalence = Literal["common", "own"]
 
 LEAST_DRAWS = 1000  # of labels: where a fit has fewer draws, several of each
@@ -74,8 +75,9 @@ def group_table(
     ----------
     fit : xarray.DataTree or FitView
         By any model that gives labels of items.
-    groups : mapping of item to group, Series or DataFrame
-        The group of every item of the fit; of a DataFrame the columns item and group. Other items are left out.
+    groups : str, mapping of item to group, Series or DataFrame
+        The group of every item of the fit: the name of a column of its items; or of a DataFrame the columns item and
+        group. Other items are left out.
     prevalence : {"common", "own"}
         Whether groups have a prevalence of their own; of models with a parameter `prevalence`.
     at_large : bool, default False
@@ -140,7 +142,7 @@ def group_table(
     if prevalence == "own":
         _require_prevalence(view)
     grades = _find_grades(part, order)
-    codes, names = code_items(groups, data.items)
+    codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)
     if view.yields == "point" and not view.is_adjusted and not isinstance(fit, FitView):
         warn(
             f"this fit by {view.tree.attrs['method']} is one point: the intervals are of labels given that point, and "
@@ -224,6 +226,17 @@ def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> t
     return codes, list(names)
 
 
+def _read_column(name: str, data: AnnotationData) -> dict[str, str]:
+    """Return the name in a column of the items by item.
+
+    Raises
+    ------
+    DataError
+        If there is no such column.
+    """
+    return dict(zip(data.items, column_of(data, name, "a table of groups").names, strict=True))
+
+
 def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | None:
     """Return the grade of each class, (class,); None where their order is not known."""
     if order is None and not part.data.labels_are_ordered:
@@ -234,6 +247,8 @@ def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | Non
 
 
 def _require_prevalence(view: FitView) -> None:
+    if class_prior_of(view.model) is not None:
+        raise FitError("items have a class prior of their own in this fit: groups need no other, prevalence='common'")
     if "prevalence" not in view.posterior or "true_class" not in view.posterior["prevalence"].dims:
         raise FitError(
             f"{view.model.name} has no prevalence, so groups cannot have their own: fit model_b, which learns one"

@@ -24,7 +24,9 @@ GROUP = "group"
 
 def groups(
     folder: opt.FitFolder,
-    by: Annotated[Path, opt.value("FILE", "The group of every item (item,group), such as its system.")],
+    by: Annotated[
+        str, opt.value("FILE|COL", "The group of every item: a file (item,group), or a column of the items of the fit.")
+    ],
     item: Annotated[str | None, opt.value("COL", "The item column of FILE.")] = None,
     group: Annotated[
         str | None, opt.value("COL", "The column of groups in FILE; by default group, or the only other.")
@@ -54,10 +56,13 @@ def groups(
     """
     check_share("--prob", prob)
     check_out(out, overwrite=overwrite)
-    table = read_groups(by, item=item, group=group)
     fit = ba.load(folder)
+    data = FitView(fit).data
+    is_column = by in getattr(data, "item_columns", {}) and not Path(by).exists()
+    table = by if is_column else read_groups(Path(by), item=item, group=group)
     check_dimension(fit, dimension)
-    code_items(table, FitView(fit).data.items, where=f"--by {by}")
+    if not isinstance(table, str):
+        code_items(table, data.items, where=f"--by {by}")
     with show_status("drawing labels"):
         found = ba.group_table(
             fit,

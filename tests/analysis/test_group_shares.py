@@ -288,3 +288,18 @@ class TestWhatIsRefused:
         groups = dict.fromkeys(ba.data_of(count_fit).items, "all")
         with refuses(FitError, match="binomial_mixture gives no labels of items, and so no shares"):
             ba.group_table(count_fit, groups)
+
+
+def test_groups_may_be_a_column_of_the_items(refuses):
+    data = ba.read_annotations("@crowd")
+    system = ["old" if number % 3 else "new" for number in range(data.n_items)]
+    model = ba.models.OneCoin(class_prior=ba.Columns("(1 | system)"))
+    settings = {"draws": 200, "tune": 200, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
+    fit = ba.fit(model, replace(data, item_columns={"system": system}), **settings)
+    by_column = ba.group_table(fit, "system", random_seed=1)
+    by_name = ba.group_table(fit, dict(zip(data.items, system, strict=True)), random_seed=1)
+    pd.testing.assert_frame_equal(by_column, by_name)
+    with refuses(DataError, "a table of groups needs the column 'sytem' of the items, .*did you mean 'system'"):
+        ba.group_table(fit, "sytem")
+    with refuses(FitError, "items have a class prior of their own in this fit"):
+        ba.group_table(fit, "system", prevalence="own")
