@@ -73,7 +73,7 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
     --------
     >>> from bayesanno.models import ModelB
     >>> ModelB(confusion_accuracy=0.8)
-    ModelB(prevalence_prior=3.0, confusion_strength=8.0, confusion_accuracy=0.8)
+    ModelB(prevalence_prior=3.0, class_prior='learnt', confusion_strength=8.0, confusion_accuracy=0.8)
     """
 
     name: ClassVar[str] = "model_b"

@@ -53,11 +53,13 @@ def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
     change = np.abs(probability[0] - probability[1]).sum(axis=1) / 2
     assert row["mean_change"] == pytest.approx(change.mean(), abs=1e-4)
     assert row["largest_change"] == pytest.approx(change.max(), abs=1e-4)
-    competence = [
-        ba.annotator_table(fit)["competence_mean"].rank(ascending=False, method="min") for fit in (own, other)
-    ]
+    competence = [ba.annotator_table(fit)["competence_mean"] for fit in (own, other)]
+    ranks = [of_fit.rank(ascending=False, method="min") for of_fit in competence]
     moved = study.annotators[study.annotators["prior"] == 1]["rank_move"].to_numpy()
-    np.testing.assert_allclose(moved, competence[1] - competence[0], atol=1)  # at 0 and 1 they tie, but for rounding
+    # those at 0 and 1 tie, but for rounding: their ranks may be exchanged among them
+    ties = sum((np.abs(np.subtract.outer(x.values, x.values)) < 1e-4).sum(axis=0) - 1 for x in competence)
+    assert (np.abs(moved - (ranks[1] - ranks[0])) <= ties).all()
+    assert (ties == 0).sum() >= 10
     assert row["largest_rank_move"] == np.abs(moved).max()
 
 
