@@ -169,7 +169,11 @@ class ClassPrior:
 
     def log_classes(self, data: Any, p: Parameters, columns: Mapping[str, Any]) -> Any:
         """Return log p(class) of rows of columns: (row, true_class), of PyTensor or NumPy."""
-        eta = sum(term.log_weights(data, p, columns) for term in self.terms)
+        eta: Any = 0.0
+        for term in self.terms:
+            of = f"{term.name}:"
+            own = {name.removeprefix(of): values for name, values in columns.items() if name.startswith(of)}
+            eta = eta + term.log_weights(data, p, own)
         if not self.has_shares:
             eta = eta + np.log(p[BASE_RATE])
         if isinstance(eta, np.ndarray):
@@ -217,7 +221,9 @@ def class_prior_of(model: Any) -> ClassPrior | None:
 
 def find_rows(prior: ClassPrior, data: Any) -> Rows:
     """Find the items that differ in what a class prior reads of them."""
-    columns = {name: values for term in prior.terms for name, values in term.columns(data).items()}
+    columns = {
+        f"{term.name}:{name}": values for term in prior.terms for name, values in term.columns(data).items()
+    }  # two terms may read one column, each in its own way
     flat = [np.zeros((data.n_items, 1)), *(values.reshape(data.n_items, -1) for values in columns.values())]
     _, first, of_item = np.unique(np.concatenate(flat, axis=1), axis=0, return_index=True, return_inverse=True)
     of_item = of_item.ravel()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pymc as pm
 import pytest
+import xarray as xr
 from scipy.special import softmax
 from scipy.stats import chisquare, norm
 
@@ -286,3 +287,29 @@ def test_a_class_prior_is_a_value(prior):
     assert repr(again) == repr(model)
     assert isinstance(model.class_prior, ClassPrior)
     assert replace(model, class_prior="learnt") == ba.models.MACE()
+
+
+def test_two_terms_may_read_one_column_each_in_its_own_way():
+    """The codes of a side among all systems are not those of its column among its own levels."""
+    sides = {"first": ["llama", "opt", "llama"], "second": ["opt", "bloom", "bloom"]}
+    said = [(f"q{i}", who, label) for i in range(3) for who, label in (("ada", "first"), ("bo", "tie"))]
+    data = ba.AnnotationData.from_records(said, labels=LABELS, item_columns={**sides, "p": ["x", "y", "x"]})
+    shares = {f"p[{label}]": [1 / 3] * 3 for label in LABELS}
+    data = replace(data, item_columns={**data.item_columns, **shares})
+    prior = ba.Pairs() + ba.Columns("first + p") + ba.Classifier()
+    strength = np.array([0.5, -1.0, 0.5])  # of bloom, llama, opt
+    first = np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])  # of llama, opt
+    p = np.array([[0.3, 0.0, -0.3], [-0.3, 0.0, 0.3]])  # of x, y
+    values = {"strength": strength, "tie": np.array(-1.0), "first": first, "p": p, "slope": np.array(1.0)}
+    draws = xr.Dataset(
+        {
+            name: (("chain", "draw", *(f"{name}_{k}" for k in range(v.ndim))), v[None, None])
+            for name, v in values.items()
+        }
+    )
+    (found,) = log_classes_of_items(ba.models.ModelB(class_prior=prior), data, draws)
+    places = ["bloom", "llama", "opt"]
+    for i, (a, b) in enumerate(zip(*sides.values(), strict=True)):
+        s, t = strength[places.index(a)], strength[places.index(b)]
+        eta = np.array([s, t, -1 + (s + t) / 2]) + first[["llama", "opt"].index(a)] + p["xy".index("xyx"[i])]
+        np.testing.assert_allclose(np.exp(found[i]), softmax(eta))
