@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import batched, combinations
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from bayesanno.modeling.class_prior import class_prior_of, column_of
 from bayesanno.modeling.posterior import compile_formula
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
-Prevalence = Literal["common", "own"]
 
 LEAST_DRAWS = 1000  # of labels: where a fit has fewer draws, several of each
 BLOCK_BYTES = 32 * 2**20  # of log probabilities that are in memory at a time
@@ -43,7 +42,6 @@ def group_table(
     fit: xr.DataTree | FitView,
     groups: Groups,
     *,
-    prevalence: Prevalence = "common",
     at_large: bool = False,
     use_gold: bool = True,
     prob: float = HDI_PROB,
@@ -56,19 +54,22 @@ def group_table(
     Groups are, for instance, the systems whose outputs were judged. A label of each item is drawn in every draw of the
     fit, and shares are counted, so that intervals include the uncertainty of items and of annotators. An item whose
     true label is known counts by that label. In a recalibrated fit labels are drawn from the recalibrated
-    probabilities: each draw is of one temperature and its shifts, and of the mean over draws of annotators.
+    probabilities: each draw takes one temperature and its shifts, and the mean over draws of annotators.
 
-    A model's prevalence is that of all items together, and its labels are pulled towards it: where answers say little,
-    groups are closer to each other than they should be. With `prevalence="own"` each group has a prevalence, drawn
-    around the common one, with a spread between groups that is learnt (`bayesanno.analysis.group_prevalence` has the
-    model). Annotators stay as the fit has them.
+    A model has one prevalence for all items, which pulls groups towards each other where answers say little. So each
+    group gets a prevalence here, drawn around the common one, with a spread between groups that is learnt
+    (`bayesanno.analysis.group_prevalence` has the model). Annotators stay as the fit has them. Labels are drawn as the
+    fit has them where the model has no prevalence, and where the fit has a class prior, which should then contain the
+    groups: `Columns("(1 | system)")`.
 
     In 200 simulated panels of three systems (200 outputs each, five of 20 judges, 20 true labels a system), 94%
-    intervals of differences covered the truth at large in 82% with the common prevalence and in 92% with `"own"`; where
-    judges erred together in 53% and 67%, and recalibrated in 50% and 92%. So groups that differ need `"own"`, and
-    judges who may err together a recalibrated fit as well (`tests/benchmarks/group_shares.py`).
+    intervals of differences covered the truth at large in 92%, and in 82% with the common prevalence. Where judges
+    erred together, coverage was 67%, and 92% after recalibration; so judges who may err together need a recalibrated
+    fit. In 25 of these panels a joint fit with `Columns("(1 | system)")` was as good (91%, errors equal within 4%), but
+    not where it was recalibrated and judges erred together (63%, against 93%): fit without a class prior before
+    recalibrating (`tests/benchmarks/group_shares.py`).
 
-    Errors that depend on the system, as of judges that favour one, are in no model here: a share is then wrong by what
+    No model here has errors that depend on the system, as of judges that favour one: a share is then wrong by what
     they add. Where true labels are known in each group, compare with the shares among these.
 
     Parameters
@@ -78,8 +79,6 @@ def group_table(
     groups : str, mapping of item to group, Series or DataFrame
         The group of every item of the fit: the name of a column of its items; or of a DataFrame the columns item and
         group. Other items are left out.
-    prevalence : {"common", "own"}
-        Whether groups have a prevalence of their own; of models with a parameter `prevalence`.
     at_large : bool, default False
         Whether the shares are those among all items that a group's items are a random sample of, as all that a system
         would put out. By default they are the shares among the items of the fit, whose intervals are narrower.
@@ -110,13 +109,14 @@ def group_table(
         If an item has no group, or two; a group has no item; a gold label that is to be used is not among the labels;
         the labels' order is not as it should be; or `prob` is out of its range.
     FitError
-        If the states of the model's items are no labels, the fit holds no items, which of several dimensions is meant
-        is not said, or groups are to have prevalences in a model without one.
+        If the states of the model's items are no labels, the fit holds no items, or `dimension` is missing where there
+        are several.
 
     Warns
     -----
     PredictionWarning
-        If the fit is one point, as by EM: what is uncertain of annotators is not in the intervals.
+        If the fit is one point, as by EM: the intervals leave out what is uncertain of annotators. If a fit with a
+        class prior was recalibrated: intervals may be too narrow.
     SizeWarning
         If there are more than 30 groups: pairs have no rows.
 
@@ -132,15 +132,11 @@ def group_table(
     """
     check_seed(random_seed)
     check_share("prob", prob)
-    if prevalence not in get_args(Prevalence):
-        raise FitError(f"prevalence is {prevalence!r}: choose one of {', '.join(get_args(Prevalence))}")
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data = part.data
     if part.is_of_types or not isinstance(data, AnnotationData) or part.states != list(data.classes):
         raise FitError(f"{view.model.name} gives no labels of items, and so no shares of them")
-    if prevalence == "own":
-        _require_prevalence(view)
     grades = _find_grades(part, order)
     codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)
     if view.yields == "point" and not view.is_adjusted and not isinstance(fit, FitView):
@@ -149,10 +145,18 @@ def group_table(
             "leave out what is uncertain of annotators; fit by nuts for intervals that include it",
             PredictionWarning,
         )
+    has_class_prior = class_prior_of(view.model) is not None
+    if has_class_prior and part.dimension in recalibrations_of(view) and not isinstance(fit, FitView):
+        warn(
+            "this recalibrated fit has a class prior: where annotators err together, groups are pulled towards each "
+            "other and their intervals are too narrow; recalibrate a fit without a class prior",
+            PredictionWarning,
+        )
+    has_own = not has_class_prior and "true_class" in view.posterior.get("prevalence", xr.DataArray()).dims
     known = _find_known(part, use_gold=use_gold)
     rng = np.random.default_rng(random_seed)
     counts = np.concatenate(
-        [_count(drawn, codes, data.n_classes) for drawn in _draw_labels(view, part, prevalence, codes, known, rng)]
+        [_count(drawn, codes, data.n_classes) for drawn in _draw_labels(view, part, codes, known, rng, has_own=has_own)]
     )  # (sample, group, label)
     if at_large:
         counts = rng.standard_gamma(counts + PRIOR_COUNT)
@@ -246,15 +250,6 @@ def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | Non
     return np.array([grades[name] for name in part.data.classes])
 
 
-def _require_prevalence(view: FitView) -> None:
-    if class_prior_of(view.model) is not None:
-        raise FitError("items have a class prior of their own in this fit: groups need no other, prevalence='common'")
-    if "prevalence" not in view.posterior or "true_class" not in view.posterior["prevalence"].dims:
-        raise FitError(
-            f"{view.model.name} has no prevalence, so groups cannot have their own: fit model_b, which learns one"
-        )
-
-
 def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
     """Return the class of each item that is known, -1 of the others; shape (item,)."""
     data: AnnotationData = part.data
@@ -274,9 +269,9 @@ def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
 
 
 def _draw_labels(
-    view: FitView, part: FitPart, prevalence: Prevalence, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator
+    view: FitView, part: FitPart, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator, *, has_own: bool
 ) -> Iterator[np.ndarray]:
-    """Yield draws of the class of each item, block after block: (sample, item)."""
+    """Yield draws of the class of each item, block after block: (sample, item); groups may have own prevalences."""
     n_samples = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
     of_draws: Iterator[tuple[np.ndarray, np.ndarray | None]]
     if part.dimension in recalibrations_of(view):
@@ -292,7 +287,7 @@ def _draw_labels(
     again = (one for one in of_draws for _ in range(repeats))
     for block in batched(again, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
         logs = np.stack([one for one, _ in block])  # (sample, item, class)
-        if prevalence == "own":
+        if has_own:
             means = [np.log(np.exp(one).mean(axis=0).clip(1e-300)) if own is None else own for one, own in block]
             centre = np.stack(means)
             yield draw_with_own_prevalence(logs - centre[:, None], centre, codes, known, rng)

@@ -32,9 +32,6 @@ def groups(
         str | None, opt.value("COL", "The column of groups in FILE; by default group, or the only other.")
     ] = None,
     out: opt.OutTable = None,
-    own_prevalence: Annotated[
-        bool, typer.Option("--own-prevalence", help="Learn a prevalence of each group, near the common one.")
-    ] = False,
     at_large: Annotated[
         bool, typer.Option("--at-large", help="Shares among all items, of which those of a group are a sample.")
     ] = False,
@@ -67,7 +64,6 @@ def groups(
         found = ba.group_table(
             fit,
             table,
-            prevalence="own" if own_prevalence else "common",
             at_large=at_large,
             use_gold=not ignore_gold,
             prob=prob,

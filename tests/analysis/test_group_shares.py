@@ -43,8 +43,9 @@ def grouped():
 
 
 class TestWhatIsCounted:
-    def test_shares_are_those_of_labels_drawn_from_the_fit(self, grouped):
-        fit, groups = grouped
+    def test_shares_are_those_of_labels_drawn_from_a_fit_without_a_prevalence(self, grouped):
+        data, groups = ba.data_of(grouped[0]), grouped[1]
+        fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, check=False, **SHORT)
         table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
         assert table.columns.tolist() == [
             "first", "second", "quantity", "label", "mean", "sd", "hdi94_lb", "hdi94_ub", "p_above", "n_items",
@@ -105,15 +106,11 @@ class TestWhatIsCounted:
         alone = ba.group_table(fit, dict.fromkeys(groups, "all"))
         assert set(alone["second"]) == {""}
         first = next(iter(groups))
-        for prevalence in ("common", "own"):
-            table = ba.group_table(
-                fit, groups | {first: "single"}, use_gold=False, prevalence=prevalence, random_seed=1
-            )
-            found = row(table, "single")
-            assert found["n_items"] == 1
-            p = float(fit["latent"]["probability"].sel(item=first, true_class="yes"))
-            assert found["mean"] == pytest.approx(p, abs=0.1)
-            assert {found["hdi94_lb"], found["hdi94_ub"]} <= {0, 1}
+        found = row(ba.group_table(fit, groups | {first: "single"}, use_gold=False, random_seed=1), "single")
+        assert found["n_items"] == 1
+        p = float(fit["latent"]["probability"].sel(item=first, true_class="yes"))
+        assert found["mean"] == pytest.approx(p, abs=0.1)
+        assert {found["hdi94_lb"], found["hdi94_ub"]} <= {0, 1}
 
     def test_every_form_of_groups_is_the_same(self, grouped):
         fit, groups = grouped
@@ -136,17 +133,17 @@ class TestWhatIsCounted:
 
 
 class TestPrevalence:
-    def test_a_common_prevalence_pulls_groups_together_and_their_own_do_not(self, rng):
-        found = {"common": [], "own": []}
+    def test_the_common_prevalence_pulls_groups_together_and_their_own_do_not(self, rng):
+        found = []  # (fit, 2): the difference by the table, and by the probabilities of the fit
         for _ in range(8):
             data, groups = simulate_groups(rng, accuracy=0.75)
             fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False, check=False)
-            for prevalence, values in found.items():
-                with pytest.warns(PredictionWarning, match="one point"):
-                    table = ba.group_table(fit, groups, use_gold=False, prevalence=prevalence, random_seed=1)
-                values.append(row(table, "old", "new")["mean"])
-        own, common = np.mean(found["own"]), np.mean(found["common"])
-        error = np.std(found["own"], ddof=1) / np.sqrt(8)
+            with pytest.warns(PredictionWarning, match="one point"):
+                table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
+            p = fit["latent"]["probability"].sel(true_class="yes").to_pandas().groupby(groups).mean()
+            found.append((row(table, "old", "new")["mean"], p["old"] - p["new"]))
+        own, common = np.mean(found, axis=0)
+        error = np.std(found, axis=0, ddof=1)[0] / np.sqrt(8)
         assert own == pytest.approx(0.5, abs=4 * error + 0.05)
         assert own > common + 0.1
 
@@ -157,32 +154,27 @@ class TestPrevalence:
         frame = frame[~frame["item"].isin(first.values())]
         data = ba.AnnotationData.from_records(frame.to_numpy(), items=data.items, labels=data.labels)
         fit = ba.fit("model_b", data, check=False, **SHORT)
-        alone = groups | {item: f"unseen of {name}" for name, item in first.items()}
-        table = ba.group_table(fit, groups, prevalence="own", random_seed=1)
-        assert row(table, "old")["mean"] == pytest.approx(0.8, abs=0.12)
-        common = ba.group_table(fit, alone, random_seed=1)
-        prevalence = float(fit["posterior"]["prevalence"].sel(true_class="yes").mean())
-        for name in first:
-            assert row(common, f"unseen of {name}")["mean"] == pytest.approx(prevalence, abs=0.1)
+        assert row(ba.group_table(fit, groups, random_seed=1), "old")["mean"] == pytest.approx(0.8, abs=0.12)
 
     def test_a_recalibrated_fit_takes_its_own_probabilities(self, grouped):
         fit, groups = grouped
         known = dict(list(ba.data_of(fit).gold.items())[::5])
         done = ba.recalibrate(fit, known)
-        for prevalence in ("common", "own"):
-            table = ba.group_table(done, groups, use_gold=False, prevalence=prevalence, random_seed=1)
-            plain = ba.group_table(fit, groups, use_gold=False, prevalence=prevalence, random_seed=1)
-            assert (row(table, "old")["mean"] - row(plain, "old")["mean"]) != 0
+        table, plain = (ba.group_table(one, groups, use_gold=False, random_seed=1) for one in (done, fit))
+        assert (row(table, "old")["mean"] - row(plain, "old")["mean"]) != 0
+
+    def test_a_recalibrated_fit_without_a_prevalence_has_the_shares_of_its_probabilities(self, grouped):
+        data, groups = ba.data_of(grouped[0]), grouped[1]
+        fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, check=False, **SHORT)
+        done = ba.recalibrate(fit, dict(list(data.gold.items())[::5]))
         p = done["latent"]["probability"].sel(true_class="yes").to_pandas()
         inside = np.array([groups[item] == "old" for item in p.index])
         table = ba.group_table(done, groups, use_gold=False, random_seed=1)
         assert row(table, "old")["mean"] == pytest.approx(p[inside].mean(), abs=0.01)
 
-    def test_a_model_without_one_says_so(self, refuses, grouped):
+    def test_a_point_leaves_out_what_is_uncertain_of_annotators(self, grouped):
         settings = {"method": "em", "random_seed": 1, "progressbar": False, "check": False}
         fit = ba.fit(ba.models.MACE(class_prior="uniform"), ba.data_of(grouped[0]), **settings)
-        with refuses(FitError, match="mace has no prevalence, so groups cannot have their own"):
-            ba.group_table(fit, grouped[1], prevalence="own")
         with pytest.warns(PredictionWarning, match="leave out what is uncertain of annotators"):
             ba.group_table(fit, grouped[1])
 
@@ -198,12 +190,11 @@ class TestHardTables:
         assert not data.votes[0].any()
         fit = ba.fit("model_b", data, check=False, **SHORT)
         groups = {item: "ab"[number % 2] for number, item in enumerate(data.items)}
-        for prevalence in ("common", "own"):
-            table = ba.group_table(fit, groups, use_gold=False, prevalence=prevalence, random_seed=1)
-            assert table.drop(columns="p_above").notna().all(axis=None)
-            for name in "ab":
-                share = truth[[groups[item] == name for item in data.items]].mean()
-                assert row(table, name)["hdi94_lb"] <= share <= row(table, name)["hdi94_ub"] + 0.05
+        table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
+        assert table.drop(columns="p_above").notna().all(axis=None)
+        for name in "ab":
+            share = truth[[groups[item] == name for item in data.items]].mean()
+            assert row(table, name)["hdi94_lb"] <= share <= row(table, name)["hdi94_ub"] + 0.05
 
     def test_labels_nobody_gave_have_shares(self):
         data = ba.AnnotationData.from_records(tiny_data().to_frame()[["item", "annotator", "label"]].to_numpy(),
@@ -268,8 +259,6 @@ class TestWhatIsRefused:
         assert (ba.group_table(fit, grouped[1], use_gold=False)["n_known"] == 0).all()
 
     def test_arguments_out_of_their_range(self, grouped, refuses):
-        with refuses(FitError, match="prevalence is 'each': choose one of common, own"):
-            ba.group_table(*grouped, prevalence="each")
         with refuses(DataError, match="prob is 1.5"):
             ba.group_table(*grouped, prob=1.5)
         with refuses(FitError, match="random_seed is -1"):
@@ -281,8 +270,6 @@ class TestWhatIsRefused:
             ba.group_table(multi_fit, groups)
         table = ba.group_table(multi_fit, groups, dimension="focus", use_gold=False, random_seed=1)
         assert set(table["label"]) - {""} == set(DIMENSIONS["focus"])
-        with refuses(FitError, match="model_a_multi has no prevalence"):
-            ba.group_table(multi_fit, groups, dimension="focus", prevalence="own")
 
     def test_counts_have_no_labels(self, count_fit, refuses):
         groups = dict.fromkeys(ba.data_of(count_fit).items, "all")
@@ -301,5 +288,5 @@ def test_groups_may_be_a_column_of_the_items(refuses):
     pd.testing.assert_frame_equal(by_column, by_name)
     with refuses(DataError, "a table of groups needs the column 'sytem' of the items, .*did you mean 'system'"):
         ba.group_table(fit, "sytem")
-    with refuses(FitError, "items have a class prior of their own in this fit"):
-        ba.group_table(fit, "system", prevalence="own")
+    with pytest.warns(PredictionWarning, match="this recalibrated fit has a class prior"):
+        ba.group_table(ba.recalibrate(fit), "system", random_seed=1)

@@ -18,8 +18,8 @@ Of each method and each quantity, a system's share or the difference of two: bia
     Rogan-Gladen     the vote, corrected by its sensitivity and specificity on all true labels; draws of all three
     ppi vote         prediction-powered inference (Angelopoulos et al. 2023), power-tuned, by the share of votes
     ppi model_b      the same by the probabilities of model B
-    model_b          `group_table`, with the common prevalence
-    model_b own      with a prevalence of each system
+    model_b          `group_table`: each system has its own prevalence, annotators are those of the fit (a cut model)
+    joint            the fit has the class prior `Columns("(1 | system)")`, so annotators learn from it too
     recalibrated     either of them, of the fit recalibrated by the true labels
     controls         of a fit to which the true labels were given as controls
     shared_errors    the same of another model
@@ -131,7 +131,7 @@ def by_table(fit: Any, systems: dict[str, str], seed: int, **options: Any) -> Fo
     return {(first, second): tuple(values) for first, second, *values in rows}
 
 
-def fit_model(name: str, data: ba.AnnotationData, seed: int, draws: int) -> Any:
+def fit_model(name: Any, data: ba.AnnotationData, seed: int, draws: int) -> Any:
     """Fit by NUTS."""
     return ba.fit(name, data, draws=draws, tune=draws, chains=2, check=False, random_seed=seed, progressbar=False)
 
@@ -159,15 +159,17 @@ def compare_on(
         else:
             fit = fit_model(name, data, seed, draws)
             fits = {name: fit, f"{name} recalibrated": ba.recalibrate(fit)}
+            columns = {"system": [systems[item] for item in data.items]}
+            joint = ba.get_model(name, {"class_prior": ba.Columns("(1 | system)")})
+            of_systems = fit_model(joint, replace(data, item_columns=columns), seed, draws)
+            fits |= {f"{name} joint": of_systems, f"{name} joint recalibrated": ba.recalibrate(of_systems)}
         fitted = time.perf_counter() - begin
-        for of, fit in fits.items():
-            for prevalence in ("common", "own"):
-                begin = time.perf_counter()
-                method = f"{of} own" if prevalence == "own" else of
-                found[method] = by_table(fit, systems, seed, prevalence=prevalence, at_large=True)
-                seconds[method] = fitted + time.perf_counter() - begin
-                if among:
-                    finite[f"{method}, of these 600"] = by_table(fit, systems, seed, prevalence=prevalence)
+        for method, fit in fits.items():
+            begin = time.perf_counter()
+            found[method] = by_table(fit, systems, seed, at_large=True)
+            seconds[method] = fitted + time.perf_counter() - begin
+            if among:
+                finite[f"{method}, of these 600"] = by_table(fit, systems, seed)
         if name == "model_b":
             found["ppi model_b"] = by_ppi(system, gold, fits[name]["latent"]["probability"].values[:, 1])
             seconds["ppi model_b"] = fitted
