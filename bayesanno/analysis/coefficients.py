@@ -11,7 +11,7 @@ from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.columns import SLOPE, Classifier, Columns
 
 
@@ -58,8 +58,7 @@ def has_effects(view: FitView) -> bool:
 
 
 def _list_effects(view: FitView) -> list[str]:
-    prior = class_prior_of(view.model)
-    terms = prior.terms if prior is not None else ()
+    terms = terms_of(view.model)
     names = [effect.name for term in terms if isinstance(term, Columns) for effect in term.effects]
     return names + [SLOPE for term in terms if isinstance(term, Classifier)]
 

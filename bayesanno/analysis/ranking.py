@@ -13,7 +13,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_share
-from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.pairs import STRENGTH, SYSTEM, TIE, Pairs
 
 ELO = 400 / np.log(10)  # points of a log odds
@@ -62,9 +62,8 @@ def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float 
     rows = {"strength": strength, "win_rate": _win_rates(view)}
     if elo:
         rows["elo"] = ELO * strength
-    table = pd.DataFrame(
-        {"system": pd.Series(strength[SYSTEM].values, dtype="str"), "n_answers": _answers(view, pairs)}
-    )
+    table = pd.DataFrame({"system": pd.Series(strength[SYSTEM].values, dtype="str")})
+    table["n_answers"] = _answers_to_pairs(view, pairs).sum(axis=1)
     for called, draws in rows.items():
         table = table.assign(**{f"{called}_{what}": values for what, values in describe_draws(draws, prob).items()})
     of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, STRENGTH).values, strict=True))
@@ -121,14 +120,14 @@ def win_table(fit: xr.DataTree | FitView, *, ties: Ties = "half", prob: float = 
     columns = {"first": names[:, 0], "second": names[:, 1]}
     return pd.DataFrame(columns, dtype="str").assign(
         n_answers=_answers_to_pairs(view, pairs)[ends[:, 0], ends[:, 1]],
-        **describe_draws(_win(a, b, _tie_of(view) if ties == "half" else None), prob),
+        **describe_draws(_win(a, b, view.posterior.get(TIE) if ties == "half" else None), prob),
         p_stronger=((a > b) + 0.5 * (a == b)).mean(("chain", "draw")).values,
     )
 
 
 def has_pairs(view: FitView) -> bool:
     """Whether the items of a fit compare systems."""
-    return STRENGTH in view.posterior and class_prior_of(view.model) is not None
+    return any(isinstance(term, Pairs) for term in terms_of(view.model))
 
 
 def require_pairs(view: FitView) -> Pairs:
@@ -139,18 +138,13 @@ def require_pairs(view: FitView) -> Pairs:
     FitError
         If there is none, or the fit is one point.
     """
-    prior = class_prior_of(view.model)
-    pairs = next((term for term in prior.terms if isinstance(term, Pairs)), None) if prior is not None else None
+    pairs = next((term for term in terms_of(view.model) if isinstance(term, Pairs)), None)
     if pairs is None:
         raise FitError(
             f"this fit of {view.model.name} compares no systems: fit with class_prior=Pairs(first=..., second=...)"
         )
     require_draws(view, "a ranking")
     return pairs
-
-
-def _tie_of(view: FitView) -> xr.DataArray | None:
-    return view.posterior.get(TIE)
 
 
 def _win(a: xr.DataArray, b: xr.DataArray, tie: xr.DataArray | None) -> xr.DataArray:
@@ -165,7 +159,7 @@ def _win_rates(view: FitView) -> xr.DataArray:
     rates = []
     for system in strength[SYSTEM].values:
         own, others = strength.sel({SYSTEM: system}, drop=True), strength.drop_sel({SYSTEM: system})
-        rates.append(_win(own, others, _tie_of(view)).mean(SYSTEM))
+        rates.append(_win(own, others, view.posterior.get(TIE)).mean(SYSTEM))
     return xr.concat(rates, strength[SYSTEM]).transpose("chain", "draw", SYSTEM)
 
 
@@ -176,7 +170,3 @@ def _answers_to_pairs(view: FitView, pairs: Pairs) -> np.ndarray:
     n = np.zeros((len(systems), len(systems)), dtype=int)
     np.add.at(n, (first, second), 1)
     return n + n.T
-
-
-def _answers(view: FitView, pairs: Pairs) -> np.ndarray:
-    return _answers_to_pairs(view, pairs).sum(axis=1)

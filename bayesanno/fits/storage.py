@@ -24,7 +24,7 @@ from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.registry import get_model
 
@@ -278,9 +278,7 @@ def diagnostics_of(fit: xr.DataTree) -> dict[str, Any]:
 def hyperparameters(graph: pm.Model, model: AnnotationModel) -> dict[str, np.ndarray]:
     """Return the graph's data containers that hold the model's priors."""
     named = {container.name: container.get_value() for container in graph.data_vars}
-    of_class = class_prior_of(model)
-    every = [model, *(of_class.terms if of_class is not None else ())]
-    options = [option for one in every for option in one.to_fields().items()]
+    options = [option for one in (model, *terms_of(model)) for option in one.to_fields().items()]
     return {name: named[name] for name, value in options if name in named and not isinstance(value, str)}
 
 

@@ -26,7 +26,7 @@ from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_st
 from bayesanno.inference.settings import Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
-from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
@@ -224,8 +224,8 @@ def _require_answers(model: AnnotationModel, data: Any, method: str, client: Cli
 
         return require_distributed(data, client)
     model.check(data)
-    if (of_class := class_prior_of(model)) is not None:
-        of_class.check_design(data)
+    for term in terms_of(model):
+        term.check_design(data)
     return data
 
 

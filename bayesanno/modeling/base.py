@@ -27,10 +27,11 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
-from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of
+from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
+from bayesanno.modeling.data_kinds import Arrays
 from bayesanno.modeling.functions import BY_NUMPY
-from bayesanno.modeling.likelihood import observe
+from bayesanno.modeling.likelihood import find_patterns, index_arrays, observe
 from bayesanno.modeling.pairs import Pairs  # noqa: F401
 
 
@@ -128,21 +129,22 @@ class AnnotationModel(Fields, ABC):
             If the data are not of the kind that the model takes.
         """
         require_data(self, data)
+        arrays = index_arrays(self, data, find_patterns(self, data))
         with pm.Model(coords=self.coords(data)) as graph:
             for name, known in known_parameters(self, data).items():
                 pm.Data(name, known.value, dims=known.dims)
-            self._declare(data)
+            self._declare(data, arrays)
             name_dims(graph)
-            observe(self, data)
+            observe(self, data, arrays)
         return graph
 
-    def _declare(self, data: Any) -> None:
+    def _declare(self, data: Any, arrays: Arrays) -> None:
         """Declare all parameters, those of a class prior first: the prevalence is among them."""
         prior, of_class = Priors(self), class_prior_of(self)
         if of_class is None:
             return self.priors(data, prior)
         try:
-            of_class.declare(data, prior.prevalence_prior)
+            of_class.declare(data, prior.prevalence_prior, arrays)
             return self.priors(data, prior)
         except ValueError as error:
             if "already exists" not in str(error):
@@ -188,8 +190,8 @@ def name_dims(graph: pm.Model) -> None:
 def require_data(model: AnnotationModel, data: Any) -> None:
     """Raise a DataError unless the data are of the model's class, and have the labels and controls that it takes."""
     require_kind(data, model.data_class, model.name)
-    if (prior := class_prior_of(model)) is not None:
-        prior.check(data)
+    for term in terms_of(model):
+        term.check(data)
     if not model.takes_other_labels and (unsure := getattr(data, "unsure", ())):
         raise DataError(
             f"{model.name} takes each label as a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} not "

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters
-from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import CLASS_ROW, Arrays, Patterns
 
 ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
@@ -198,8 +198,7 @@ def known_parameters(model: Any, data: Any) -> dict[str, Known]:
 
 def caveats(model: Any, data: Any) -> list[str]:
     """Return what a model cannot learn from these data."""
-    of_class = class_prior_of(model)
-    found = of_class.caveats(data) if of_class is not None else []
+    found = [caveat for term in terms_of(model) for caveat in term.caveats(data)]
     return found + (model.caveats(data) if isinstance(model, HasCaveats) else [])
 
 
@@ -210,7 +209,7 @@ def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
 
 def is_exchangeable(model: Any, data: Any) -> bool:
     """Whether permuting the classes leaves prior and likelihood of a model as they are."""
-    return isinstance(model, Relabels) and class_prior_of(model) is None and model.is_exchangeable(data)
+    return isinstance(model, Relabels) and not terms_of(model) and model.is_exchangeable(data)
 
 
 def latents(model: Any, data: Any) -> tuple[Latent, ...]:

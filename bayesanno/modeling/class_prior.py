@@ -28,7 +28,7 @@ from bayesanno.ground.fields import Fields, UnfitError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
-from bayesanno.modeling.data_kinds import CLASS_ROW, ROW_OF_ITEM, Arrays, IndexArray, Key, Patterns, Per
+from bayesanno.modeling.data_kinds import CLASS_ROW, ROW_OF_ITEM, Arrays, IndexArray, Key, Per
 from bayesanno.modeling.functions import stack_samples
 
 BASE_RATE, PREVALENCE = "base_rate", "prevalence"
@@ -73,9 +73,9 @@ class Term(Fields, ABC):
     def columns(self, data: Any) -> dict[str, np.ndarray]:
         """Return what the term reads of each item, by name: (item, ...)."""
 
-    @abstractmethod
-    def coords(self, data: Any) -> dict[str, list[str]]:
-        """Return the coordinates of its parameters."""
+    def coords(self, data: Any) -> dict[str, list[str]]:  # noqa: ARG002
+        """Return the coordinates of its parameters, if they have names."""
+        return {}
 
     @abstractmethod
     def declare(self, data: Any, prior: Priors) -> None:
@@ -144,24 +144,6 @@ class ClassPrior:
         """Whether a term says what the shares of the classes are where all effects are 0."""
         return any(term.has_shares for term in self.terms)
 
-    def check(self, data: Any) -> None:
-        """Raise a DataError unless the items have what the terms need."""
-        for term in self.terms:
-            term.check(data)
-
-    def check_design(self, data: Any) -> None:
-        """Raise a DataError where these items, as a whole, cannot tell what the terms have to learn."""
-        for term in self.terms:
-            term.check_design(data)
-
-    def caveats(self, data: Any) -> list[str]:
-        """Return, in plain words, what the terms cannot learn from these data."""
-        return [caveat for term in self.terms for caveat in term.caveats(data)]
-
-    def coords(self, data: Any) -> dict[str, list[str]]:
-        """Return the coordinates of the parameters."""
-        return {dim: names for term in self.terms for dim, names in term.coords(data).items()}
-
     def start(self, data: Any) -> dict[str, np.ndarray]:
         """Return where chains start."""
         shares = {} if self.has_shares else {BASE_RATE: np.full(data.n_classes, 1 / data.n_classes)}
@@ -182,19 +164,19 @@ class ClassPrior:
             return log_softmax(eta, axis=1)
         return eta - pt.logsumexp(eta, axis=1, keepdims=True)
 
-    def declare(self, data: Any, concentration: pt.TensorVariable) -> None:
+    def declare(self, data: Any, concentration: pt.TensorVariable, arrays: Arrays) -> None:
         """Declare all parameters, and the prevalence that follows from them, in the graph whose context this is."""
         graph = pm.modelcontext(None)
-        graph.add_coords(self.coords(data))
+        for term in self.terms:
+            graph.add_coords(term.coords(data))
         if not self.has_shares:
             pm.Dirichlet(BASE_RATE, concentration * np.ones(data.n_classes), dims="true_class")
         for term in self.terms:
             term.declare(data, Priors(term))
-        rows = find_rows(self, data)
-        arrays = {key: pm.Data(key.name, array.values) for key, array in rows.arrays.items()}
+        rows = {key: pm.Data(key.name, array.values) for key, array in arrays.items() if array.per is Per.ROW}
         p = Parameters({variable.name: variable for variable in graph.unobserved_RVs})
-        log_class = self.log_classes(data, p, columns_of(arrays))
-        prevalence = (pt.exp(log_class) * arrays[ROW_SHARE][:, None]).sum(axis=0)
+        log_class = self.log_classes(data, p, columns_of(rows))
+        prevalence = (pt.exp(log_class) * rows[ROW_SHARE][:, None]).sum(axis=0)
         pm.Deterministic(PREVALENCE, pt.maximum(prevalence, LEAST_SHARE), dims="true_class")
 
 
@@ -212,11 +194,22 @@ class Rows:
     arrays: Arrays
     of_item: np.ndarray
 
+    def for_patterns(self, first: np.ndarray) -> Arrays:
+        """Return the arrays that formula and generative process look up, given the first item of each pattern."""
+        of_patterns = IndexArray(self.of_item[first], Per.PATTERN)
+        return self.arrays | {CLASS_ROW: of_patterns, ROW_OF_ITEM: IndexArray(self.of_item)}
+
 
 def class_prior_of(model: Any) -> ClassPrior | None:
     """Return a model's class prior, None where all items have one prevalence."""
     found = getattr(model, "class_prior", None)
     return found if isinstance(found, ClassPrior) else None
+
+
+def terms_of(model: Any) -> tuple[Term, ...]:
+    """Return the terms of a model's class prior, none where all items have one prevalence."""
+    prior = class_prior_of(model)
+    return () if prior is None else prior.terms
 
 
 def find_rows(prior: ClassPrior, data: Any) -> Rows:
@@ -230,13 +223,6 @@ def find_rows(prior: ClassPrior, data: Any) -> Rows:
     arrays = {Key(OF_COLUMN, name): IndexArray(values[first], Per.ROW) for name, values in columns.items()}
     share = np.bincount(of_item, minlength=first.size) / data.n_items
     return Rows(arrays | {ROW_SHARE: IndexArray(share, Per.ROW)}, of_item)
-
-
-def arrays_of_rows(prior: ClassPrior, data: Any, patterns: Patterns) -> Arrays:
-    """Return the arrays that formula and generative process look up for a class prior."""
-    rows = find_rows(prior, data)
-    of_patterns = IndexArray(rows.of_item[patterns.first], Per.PATTERN)
-    return rows.arrays | {CLASS_ROW: of_patterns, ROW_OF_ITEM: IndexArray(rows.of_item)}
 
 
 def start_of(model: Any, data: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ References.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, ClassVar, override
 
@@ -118,7 +118,7 @@ def read_formula(formula: str) -> tuple[Effect, ...]:
     return (*common, *pooled)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Columns(Term):
     """Columns of the items, as a formula.
 
@@ -144,14 +144,9 @@ class Columns(Term):
     name: ClassVar[str] = "Columns"
 
     formula: str
+    _: KW_ONLY
     coefficient_prior: Positive = 1.0
     group_sd_prior: Positive = 1.0
-
-    def __init__(self, formula: str, *, coefficient_prior: float = 1.0, group_sd_prior: float = 1.0) -> None:
-        object.__setattr__(self, "formula", formula)
-        object.__setattr__(self, "coefficient_prior", coefficient_prior)
-        object.__setattr__(self, "group_sd_prior", group_sd_prior)
-        self.__post_init__()
 
     def __post_init__(self) -> None:
         """Check the formula."""
@@ -286,10 +281,6 @@ class Classifier(Term):
     def columns(self, data: Any) -> dict[str, np.ndarray]:
         shares = np.stack([data.item_columns[name].values for name in self._names(data)], axis=1)
         return {self.columns_of: np.log(np.maximum(shares, LEAST_PROBABILITY))}  # (item, true_class)
-
-    @override
-    def coords(self, data: Any) -> dict[str, list[str]]:
-        return {}
 
     @override
     def declare(self, data: Any, prior: Priors) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from types import SimpleNamespace
 from typing import Any, NamedTuple, override
@@ -74,11 +74,14 @@ class Patterns:
         The first item of each pattern.
     of_item : array of int, shape (item,)
         The pattern of each item.
+    class_rows : Arrays
+        What a class prior looks up, of each row of items that are alike to it; empty where there is none.
     """
 
     layouts: Mapping[str, Layout]
     first: np.ndarray
     of_item: np.ndarray
+    class_rows: Arrays = field(default_factory=dict)
 
     @property
     def n_patterns(self) -> int:

@@ -18,7 +18,7 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Parameters, Priors
 from bayesanno.modeling.base import ClassModel
-from bayesanno.modeling.class_prior import PREVALENCE, class_prior_of
+from bayesanno.modeling.class_prior import PREVALENCE, terms_of
 from bayesanno.modeling.data_kinds import PATTERN_ITEM
 from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, votes_of
 from bayesanno.modeling.ops.variables import beta_by_probit
@@ -170,9 +170,8 @@ class ConjugateModel(IndependentAnswers):
 
     def without_updates(self) -> str:
         """Return which of its options EM and variational Bayes cannot fit."""
-        of_class = class_prior_of(self)
-        kinds = () if of_class is None else (type(term).__name__ for term in of_class.terms)
-        return "" if of_class is None else f"class_prior={' + '.join(f'{kind}(...)' for kind in kinds)}"
+        kinds = " + ".join(f"{type(term).__name__}(...)" for term in terms_of(self))
+        return f"class_prior={kinds}" if kinds else ""
 
     @override
     def priors(self, data: Any, prior: Priors) -> None:

@@ -19,7 +19,7 @@ from bayesanno.data.patterns import find_patterns as find_answers
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
-from bayesanno.modeling.class_prior import arrays_of_rows, class_prior_of, find_rows, with_log_class
+from bayesanno.modeling.class_prior import class_prior_of, find_rows, with_log_class
 from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns, outline_of
 
 
@@ -37,10 +37,15 @@ class ObservedModel(Protocol):
 def find_patterns(model: ObservedModel, data: Data) -> Patterns:
     """Find the items that are equal in the eyes of a model."""
     prior = class_prior_of(model)
-    if not isinstance(data, AnnotationData) or prior is None or not model.collapse_items:
+    if prior is None:
         return KINDS[model.data_class].find_patterns(data, collapse=model.collapse_items)
-    layout = lay_out(data, find_joint_patterns([find_answers(data), find_rows(prior, data).of_item]))
-    return Patterns({"": layout}, layout.first, layout.pattern)
+    assert isinstance(data, AnnotationData)  # whose items have columns
+    rows = find_rows(prior, data)
+    pattern = (
+        find_joint_patterns([find_answers(data), rows.of_item]) if model.collapse_items else np.arange(data.n_items)
+    )
+    layout = lay_out(data, pattern)
+    return Patterns({"": layout}, layout.first, layout.pattern, rows.for_patterns(layout.first))
 
 
 def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays:
@@ -48,8 +53,7 @@ def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays
     arrays = KINDS[model.data_class].arrays(data, patterns)
     if not model.takes_controls:
         arrays.pop(CONTROL, None)
-    if (prior := class_prior_of(model)) is not None:
-        arrays |= arrays_of_rows(prior, data, patterns)
+    arrays |= patterns.class_rows
     return arrays | model.index_arrays(data, patterns) if isinstance(model, HasIndexArrays) else arrays
 
 
@@ -63,7 +67,7 @@ def observed_arrays(model: ObservedModel, data: Data) -> dict[str, np.ndarray]:
     return {key.name: array.values for key, array in arrays.items()}
 
 
-def observe(model: ObservedModel, data: Data) -> pt.TensorVariable:
+def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariable:
     """Register the observed variable in the graph whose context this is, each item's latent summed out.
 
     It depends on those of the declared parameters that the model's formula or generative process takes.
@@ -73,7 +77,6 @@ def observe(model: ObservedModel, data: Data) -> pt.TensorVariable:
     graph = pm.modelcontext(None)
     use_log_simplex(graph)
     kind = KINDS[model.data_class]
-    arrays = index_arrays(model, data, find_patterns(model, data))
     there = graph.named_vars  # those of a class prior
     containers = {
         key: there[key.name] if key.name in there else pm.Data(key.name, array.values) for key, array in arrays.items()

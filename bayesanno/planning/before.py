@@ -31,7 +31,7 @@ from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, HasPopulation, known_parameters
-from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.class_prior import class_prior_of, terms_of
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.planning.progress import Measure, check_target, tabulate_progress
@@ -178,9 +178,9 @@ def plan_answers(
         if view.data.item_columns:
             known["item_columns"] = take_columns(view.data, rng.integers(view.data.n_items, size=items))
         design = replace(make_design(labels=view.data.classes, **asked), **known)
-        if of_class is not None:
-            of_class.check(design)
-            of_class.check_design(design)
+        for term in terms_of(chosen):
+            term.check(design)
+            term.check_design(design)
         drawn = _draw_like(view, design, n, rng)
     settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
     futures: list[Future] = [

@@ -34,15 +34,9 @@ from bayesanno.planning.utility import information
 MOST_BRANCHES = 16  # ways in which the answers chosen so far may turn out; of more, so many are drawn
 
 
-def strengths_of(asked: Askable) -> np.ndarray:
-    """Return the strengths of systems in the draws that states are of: (draw, system)."""
-    strength: np.ndarray = asked.draws[STRENGTH].values[0]
-    return strength
-
-
 def explain_order(asked: Askable, pairs: Pairs, items: np.ndarray) -> list[str]:
     """Say what is known so far of the two systems that each of these items compares."""
-    names, strength = asked.draws[SYSTEM].values.tolist(), strengths_of(asked)
+    names, strength = asked.draws[SYSTEM].values.tolist(), asked.draws[STRENGTH].values[0]  # (draw, system)
     found = []
     for a, b in zip(*(side[items] for side in pairs.columns(asked.data).values()), strict=True):
         p = float((strength[:, a] > strength[:, b]).mean())

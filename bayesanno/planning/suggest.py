@@ -15,10 +15,11 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_count, check_seed
 from bayesanno.ground.wording import counted, listed
+from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.planning.budget import Budget, make_budget
 from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
 from bayesanno.planning.of_fit import Askable, make_askable
-from bayesanno.planning.ranking import RankingGains, explain_order, strengths_of
+from bayesanno.planning.ranking import RankingGains, explain_order
 from bayesanno.planning.utility import choose_utility
 
 Target = Literal["labels", "annotators", "gold", "ranking"]
@@ -159,7 +160,7 @@ def suggest_annotations(
     elif target == "annotators":
         gains = AnnotatorGains(asked.states, asked.data.class_codes[:, None] == np.arange(asked.data.n_labels), rng)
     else:
-        gains = RankingGains(asked.states, strengths_of(asked), rng)
+        gains = RankingGains(asked.states, asked.draws[STRENGTH].values[0], rng)
     items_asked, annotators_asked, gain = _choose(gains, n, is_open, budget)
     table = _name_items(asked, items_asked)
     table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators_asked], dtype="str"))
