@@ -1,4 +1,4 @@
-"""Accuracy against gold, of all items and of the surest."""
+"""Accuracy against gold: over all items, and over the most certain ones."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SCORED = {"accuracy": 1.0, "accuracy_at_90": 0.9, "accuracy_at_75": 0.75}  # whi
 
 
 def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None = None) -> pd.DataFrame:
-    """Return the accuracy of the labels when only the surest items are kept.
+    """Return the accuracy of the labels when only the most certain items are kept.
 
-    Items are kept by increasing entropy; accuracy is over the kept items whose gold label is known.
+    Items are kept in order of increasing entropy. Accuracy is computed over the kept items with a gold label.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     -------
     pandas.DataFrame
         One row per coverage: `coverage`, `n_items` kept, `max_entropy` among them (nats), `n_gold`, `accuracy`.
-        With several dimensions, those of each dimension with gold, `dimension` first.
+        For data with several dimensions, one row per dimension with gold and coverage; `dimension` is the first column.
 
     Raises
     ------
     FitError
-        If no gold label is known, the states of the items are types and not labels, or a coverage is out of its range.
+        If there are no gold labels, the model gives item types instead of labels, or a coverage is out of range.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     if not parts:
         raise FitError("no gold label is known: read the data with a gold column, or with gold_file=...")
     if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} gives types of items, not their labels")
+        raise FitError(f"{view.model.name} gives item types instead of labels")
     return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 
@@ -68,9 +68,9 @@ def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence
     Parameters
     ----------
     entropy : array, shape (item,)
-        The items of least entropy are kept.
+        The items with the lowest entropy are kept.
     right : array, shape (item,)
-        Whether, or how probably, an item's label is right; nan where the truth is not known.
+        Whether an item's label is right, or the probability that it is; nan where the truth is unknown.
     coverages : sequence of float
     """
     order = np.argsort(entropy, kind="stable")
@@ -88,13 +88,13 @@ def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence
 
 
 def score(fit: xr.DataTree | FitView) -> dict[str, Any]:
-    """Return accuracy against gold: over all items, and over the surest 90% and 75% of them.
+    """Return accuracy against gold: over all items, and over the most certain 90% and 75%.
 
     Returns
     -------
     dict
-        `accuracy`, `accuracy_at_90` and `accuracy_at_75`; of several dimensions, each by the dimensions with gold.
-        Empty where no gold is known, or the states of the items are types and not labels.
+        `accuracy`, `accuracy_at_90` and `accuracy_at_75`; for data with several dimensions, each maps the dimensions
+        with gold to values. Empty without gold, or if the model gives item types instead of labels.
     """
     scored = {part.dimension: score_part(part) for part in parts_of(view_of(fit))}
     if "" in scored:

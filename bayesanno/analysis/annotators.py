@@ -22,12 +22,12 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per annotator, in the data's order: `annotator`, `n_annotations`, where the data have labels that are no
-        class `unsure`, the share of these among the annotations, and `competence_` with each of `mean`, `sd`,
-        `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; the last three are missing unless the draws are of
-        Markov chains, and of a point, as EM gives it, all but the first. Models of grades, whose annotators are severe
-        and consistent to different degrees, add the same of `severity_` and `sd_`. With several dimensions, one row per
-        dimension and annotator, `dimension` first.
+        One row per annotator, in the data's order: `annotator`, `n_annotations`, and `competence_` with each of `mean`,
+        `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The last three require Markov chains; a point
+        estimate, such as EM's, has only the mean. If some labels are not classes ("unsure"), the column `unsure` gives
+        their share among the annotator's annotations. Models of grades, in which annotators differ in severity and
+        consistency, add the same columns for `severity_` and `sd_`. For data with several dimensions, one row per
+        dimension and annotator; `dimension` is the first column.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 
 def _list_annotators(part: FitPart) -> pd.DataFrame:
-    """Return who annotated how much, in the data's order."""
+    """Return the annotators with their numbers of annotations, in the data's order."""
     return pd.DataFrame(
         {"annotator": pd.Series(list(part.data.annotators), dtype="str"), "n_annotations": part.data.by_annotator}
     )
@@ -76,19 +76,19 @@ def compare_annotators(
     annotators : sequence of str, optional
         The annotators to compare; all by default.
     dimension : str, optional
-        In which dimension, where several were annotated together.
+        The dimension, for data with several dimensions.
 
     Returns
     -------
     pandas.DataFrame
-        Square, rows and columns are annotators: the probability that the row's competence is above the column's; 0.5
-        on the diagonal.
+        A square table with annotators as rows and columns. Each cell is the probability that the row's competence is
+        above the column's; the diagonal is 0.5.
 
     Raises
     ------
     FitError
-        If the model has no competence, the fit is one point, an annotator or the dimension is not in it, or which of
-        several dimensions is meant is not said.
+        If the model has no competence, the fit is a point estimate, an annotator or the dimension is not in it, or it
+        has several dimensions and none is named.
 
     Examples
     --------
@@ -111,8 +111,8 @@ def compare_annotators(
 def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> pd.DataFrame:
     """Return the posterior probability that an annotator's competence is low.
 
-    Of `diligent_lazy_annotators`, whose competence is diligence, that is the probability that an annotator answers
-    lazily more often than not.
+    In `diligent_lazy_annotators`, competence is diligence, so this is the probability that an annotator answers lazily
+    more often than not.
 
     Parameters
     ----------
@@ -123,13 +123,13 @@ def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> p
     Returns
     -------
     pandas.DataFrame
-        One row per annotator, in the data's order: `annotator`, `n_annotations`, `probability`. With several
-        dimensions, one row per dimension and annotator, `dimension` first.
+        One row per annotator, in the data's order: `annotator`, `n_annotations`, `probability`. For data with several
+        dimensions, one row per dimension and annotator; `dimension` is the first column.
 
     Raises
     ------
     FitError
-        If the model has no competence, the fit is one point, or `below` is out of its range.
+        If the model has no competence, the fit is a point estimate, or `below` is out of range.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> p
 
 
 def competence_name(view: FitView) -> str:
-    """Return the variable that the model of a fit calls competence.
+    """Return the name of the competence variable in the model of a fit.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How annotators use the labels, from a fit: Anveshan's statistics as posteriors, and labels that are confused.
+"""How annotators use the labels, from a fit: posteriors of Anveshan's statistics, and label confusions.
 
 The statistics themselves, and their source, are in `bayesanno.agreement.behaviour`.
 """
@@ -25,7 +25,7 @@ from bayesanno.simulation.by_law import each_law
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 
-MOST_DERIVED = 1_000  # draws of confusion matrices that are computed from other parameters
+MOST_DERIVED = 1_000  # draws of confusion matrices, when computed from other parameters
 
 
 def behaviour_table(
@@ -36,9 +36,9 @@ def behaviour_table(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of `label_usage`.
+        A fit of `label_usage`.
     farthest_by : {"jsd_mean", "leverage", "kld"}
-        The measure of `farthest_probability`: the mean Jensen-Shannon divergence from each other annotator, the
+        The measure used for `farthest_probability`: the mean Jensen-Shannon divergence from the other annotators, the
         leverage over the mean of all, or the Kullback-Leibler divergence from the mean of the others.
     base : float
         The base of the logarithm: e for nats, 2 for bits.
@@ -46,13 +46,13 @@ def behaviour_table(
     Returns
     -------
     pandas.DataFrame
-        One row per annotator: `annotator`, `n_annotations`; of `leverage`, `kld` and `jsd_mean` each `_mean`, `_sd`,
-        `_hdi94_lb` and `_hdi94_ub`; and `farthest_probability`, that the annotator differs most.
+        One row per annotator: `annotator`, `n_annotations`; `_mean`, `_sd`, `_hdi94_lb` and `_hdi94_ub` for each of
+        `leverage`, `kld` and `jsd_mean`; and `farthest_probability`, the probability that this annotator differs most.
 
     Raises
     ------
     FitError
-        If the fit has no usage, is one point, or there is no such measure.
+        If the fit has no usage or is a point estimate, or the measure is unknown.
 
     Examples
     --------
@@ -83,14 +83,14 @@ def differ_more_probability(fit: xr.DataTree | FitView, pair: tuple[str, str], t
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of `label_usage`.
+        A fit of `label_usage`.
     pair, than : tuple of two str
-        Annotators. What is compared are their Jensen-Shannon divergences.
+        The two pairs of annotators. They are compared by Jensen-Shannon divergence.
 
     Raises
     ------
     FitError
-        If the fit has no usage, is one point, or has no such annotator.
+        If the fit has no usage, is a point estimate, or lacks one of the annotators.
 
     Examples
     --------
@@ -107,19 +107,19 @@ def differ_more_probability(fit: xr.DataTree | FitView, pair: tuple[str, str], t
 
 
 def confusion_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return how often annotators give one label for another, by the posterior of a model with confusion matrices.
+    """Return the posterior of how often annotators give one label in place of another.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a model with confusion matrices, such as `model_b`.
+        A fit of a model with confusion matrices, such as `model_b`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair of labels: `true_class`, `response`; and of the probability of that response to an item of that
-        class, averaged over annotators by their numbers of annotations, `mean`, `sd`, `hdi94_lb` and `hdi94_ub`. Those
-        confused most often first.
+        One row per pair of labels: `true_class`, `response`, and `mean`, `sd`, `hdi94_lb` and `hdi94_ub` of the
+        probability of that response to an item of that class. The probability is averaged over annotators, weighted by
+        their numbers of annotations. The labels confused most often come first.
 
     Raises
     ------
@@ -146,17 +146,17 @@ def confusion_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 
 def require_confusion(view: FitView) -> None:
-    """Raise a FitError if a fit has no confusion matrices, and none follow from it."""
+    """Raise a FitError if a fit has no confusion matrices and none can be derived from it."""
     model = view.model
     if "confusion" not in view.posterior and not isinstance(model, IndependentAnswers):
         raise FitError(f"a fit of {model.name} has no confusion matrices: fit model_b")
 
 
 def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST_DERIVED) -> xr.DataArray:
-    """Return draws of the response probabilities of annotators, by their codes, given the class of an item.
+    """Return draws of annotators' response probabilities given the class of an item; annotators are given as codes.
 
-    They are in the fit, or follow from it where a model gives the probability of an answer under each class; then from
-    a limited number of draws, evenly spaced.
+    The draws are stored in the fit, or are derived from it if the model gives the probability of an answer under each
+    class. Derived ones use a limited number of evenly spaced draws.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
     if "confusion" in view.posterior:
         return _confusion_of(view).isel(annotator=codes)
     require_confusion(view)
-    known = view.known if isinstance(view.model, HasKnownParameters) else {}  # a fit on Dask holds none
+    known = view.known if isinstance(view.model, HasKnownParameters) else {}  # fits on Dask have none
     laws = each_law(view.model, view.named_data, take_draws(view.posterior, most), known)
     found = [of_answer[codes] for _, of_answer in laws]  # of each draw (annotator, response, true_class)
     dims = ("chain", "draw", "annotator", "true_class", "response")
@@ -180,7 +180,7 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
 
 
 def _confusion_of(view: FitView) -> xr.DataArray:
-    """Return the draws of a fit's confusion matrices, of each annotator where all share one: dims as above."""
+    """Return the draws of a fit's confusion matrices, dims as above; a shared matrix is repeated for each annotator."""
     confusion = view.posterior["confusion"]
     if "annotator" not in confusion.dims:
         confusion = confusion.expand_dims(annotator=list(view.named_data.annotators))

@@ -1,4 +1,4 @@
-"""Warnings of tables: of chains in several modes, and of draws that are no longer those that labels were made of."""
+"""Warnings that tables raise: chains in several modes, and labels computed from draws since removed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ REMEDIES = {
 
 
 def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:
-    """Return a view of a fit; of one that a user hands in, with a warning if its chains are in several modes.
+    """Return a view of a fit. A fit passed in by a user raises a warning if its chains are in several modes.
 
-    The same if `isel` removed chains or draws, since it does not update labels and diagnostics; but not where all of
-    the table is computed `from_draws`.
+    There is also a warning if `isel` removed chains or draws, since it does not update labels and diagnostics, unless
+    the whole table is computed `from_draws`.
     """
     view = view_of(fit)
     if isinstance(fit, FitView):

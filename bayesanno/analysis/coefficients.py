@@ -1,4 +1,4 @@
-"""Effects of the columns of items on their class, from a fit with a class prior."""
+"""Effects of item columns on the class, from a fit with a class prior."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from bayesanno.modeling.columns import SLOPE, Classifier, Columns
 
 
 def coefficient_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return how columns of the items change the log odds of each class.
+    """Return the effects of item columns on the log odds of each class.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Its model has a class prior with `Columns` or `Classifier`.
+        A fit of a model whose class prior has `Columns` or a `Classifier`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per effect, level and class: `effect`, a term of the formula, or `slope` of a classifier; `level`, of
-        names, several joined by " | "; `true_class`; `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and
-        `r_hat`. Effects are on the scale of log odds; of a number they are those of one standard deviation of the
-        items of the fit.
+        One row per effect, level and class: `effect` (a term of the formula, or `slope` for a classifier); `level` (for
+        categorical columns; several are joined by " | "); `true_class`; `mean`, `sd`, `hdi94_lb`, `hdi94_ub`,
+        `ess_bulk`, `ess_tail` and `r_hat`. Effects are on the log-odds scale. The effect of a numeric column is that of
+        one standard deviation among the items of the fit.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def coefficient_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 
 def has_effects(view: FitView) -> bool:
-    """Whether columns of the items have effects in a fit."""
+    """Whether item columns have effects in a fit."""
     return bool(_list_effects(view))
 
 

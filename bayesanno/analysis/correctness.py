@@ -1,4 +1,4 @@
-"""The correctness patterns of model A: which of an item's annotators are right, jointly."""
+"""The correctness patterns of model A: which annotators of an item are right, jointly."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ def correctness_table(
 ) -> pd.DataFrame:
     """Return the posterior of each item's correctness pattern: which annotators are right (C) and which are not (I).
 
-    Given the annotations, those who are right are exactly those who gave one of the labels, or nobody; all other
-    patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2008), doi:10.1371/journal.pcbi.1000391, is
-    this table for three annotators; the first row of each item is its most probable pattern (eq. 6).
+    Given the annotations, either everyone who gave a certain label is right and the others are wrong, or nobody is
+    right. All other patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2008),
+    doi:10.1371/journal.pcbi.1000391, is this table for three annotators. The first row of each item is its most
+    probable pattern (eq. 6).
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        A fit of a model whose states are the labels and "none of those said", such as model A.
+        A fit of a model whose states are the given labels and "none of them", such as model A.
     items : sequence of str, optional
-        Which items; all by default.
+        The items to report; all by default.
     dimension : str, optional
-        Which dimension, where several were annotated together.
+        The dimension, for data with several dimensions.
 
     Returns
     -------
     pandas.DataFrame
-        Per item, by falling probability: `item`, `pattern` (one letter per annotation), `label` (the true label then),
-        `probability`, and `annotators`, in the order of the letters, separated by spaces.
+        For each item, in order of decreasing probability: `item`, `pattern` (one letter per annotation), `label` (the
+        true label under that pattern), `probability`, and `annotators` (in the order of the letters, separated by
+        spaces).
 
     Raises
     ------
     FitError
-        If the model of the fit has no correctness patterns, an item is not in the fit, or the dimension is not one of
-        the fit's.
+        If the model has no correctness patterns, or an item or the dimension is not in the fit.
 
     Examples
     --------

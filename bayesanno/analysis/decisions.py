@@ -1,4 +1,4 @@
-"""Decisions: labels of least expected cost, and draws of labels for other computations."""
+"""Decisions: labels with the lowest expected cost, and draws of labels for further computations."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ def decide_labels(
     order: Sequence[str] | None = None,
     dimension: str | None = None,
 ) -> pd.DataFrame:
-    """Return, for each item, the label of least expected cost.
+    """Return the label with the lowest expected cost for each item.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     cost : DataFrame or mapping of mappings, or {"absolute", "squared"}
-        `cost.loc[truth, decision]` (or `cost[truth][decision]`): the cost of that decision when that is the true label.
-        Every label of the fit is a row; columns may name further decisions, such as "ask an expert". If labels are
-        in order, "absolute" and "squared" are the distance of the decision's grade from the true one and its square, by
-        the grades of `grade_table`: the decision is then the median label, and the label nearest to the expected grade.
+        `cost.loc[truth, decision]` (or `cost[truth][decision]`): the cost of a decision, given the true label. The rows
+        are the labels of the fit; columns may name further decisions, such as "ask an expert". For ordered labels,
+        "absolute" and "squared" take the distance between the decision's grade and the true one, or its square, by the
+        grades of `grade_table`. The decision is then the median label, or the label nearest to the expected grade.
     order : sequence of str, optional
-        For these two: the labels from the lowest to the highest, if their order was not declared before.
+        For "absolute" and "squared": the labels from the lowest to the highest, unless their order is already declared.
     dimension : str, optional
-        Of which dimension, where several were annotated together.
+        The dimension, for data with several dimensions.
 
     Returns
     -------
     pandas.DataFrame
-        One row per item: `item`, `label` (the cheapest decision), `expected_cost`, and
-        `cost[<decision>]` for each decision.
+        One row per item: `item`, `label` (the cheapest decision), `expected_cost`, and `cost[<decision>]` for each
+        decision.
 
     Raises
     ------
     DataError
-        If a row is missing, unknown, or a cost is not a finite number; there is no loss of that name, or the order of
-        the labels is not known.
+        If a row is missing or unknown, a cost is not a finite number, the loss is unknown, or the labels have no known
+        order.
     FitError
-        If the dimension is not in the fit, or which of several dimensions is meant is not said; if the states of the
-        items are no labels, and so have no grades.
+        If the dimension is not in the fit, the fit has several dimensions and none is named, or grades are needed and
+        the model gives item types instead of labels.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def decide_labels(
     if isinstance(cost, str):
         cost = find_loss(view, part, cost, order)
     elif order is not None:
-        raise DataError("order is for the losses 'absolute' and 'squared': a matrix of costs has none, so leave it out")
+        raise DataError("order applies only to the losses 'absolute' and 'squared': leave it out with a cost matrix")
     costs, probability = read_costs(cost, part.states), part.posterior
     expected = probability.values @ costs.to_numpy()  # (item, decision)
     decisions = list(costs.columns)
@@ -82,7 +82,7 @@ def decide_labels(
 
 
 def read_costs(cost: pd.DataFrame | Mapping[str, Mapping[str, float]], states: Sequence[str]) -> pd.DataFrame:
-    """Return costs as numbers, a row for each of these true labels, in their order, and a column for each decision.
+    """Return costs as numbers: a row for each true label, in the given order, and a column for each decision.
 
     Raises
     ------
@@ -104,26 +104,27 @@ def read_costs(cost: pd.DataFrame | Mapping[str, Mapping[str, float]], states: S
 def sample_labels(
     fit: xr.DataTree | FitView, *, dimension: str | None = None, random_seed: int | None = None
 ) -> xr.DataArray:
-    """Draw every item's true label, or its type, once per posterior draw, for computations that no table has.
+    """Draw the true label, or the type, of every item once per posterior draw, for computations of your own.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     dimension : str, optional
-        Of which dimension, where several were annotated together; the labels are drawn from its own posterior.
+        The dimension, for data with several dimensions; labels are drawn from its own posterior.
     random_seed : int, optional
 
     Returns
     -------
     xarray.DataArray
-        The indices of classes or types, with dims (chain, draw, item); one more than the last class where nobody named
-        the true one, in models that allow for such items. Draws of adjusted labels are each of one correlation of
-        errors, those of a recalibrated fit of one temperature and its shifts, and always of a class.
+        The indices of classes or types, with dims (chain, draw, item). In models that allow for items whose true label
+        nobody gave, such an item has the index after the last class. If labels were adjusted, each draw uses one
+        correlation of errors. In a recalibrated fit, each draw uses one temperature and its shifts, and is always a
+        class.
 
     Raises
     ------
     FitError
-        If the dimension is not in the fit, or which of several dimensions is meant is not said.
+        If the dimension is not in the fit, or the fit has several dimensions and none is named.
 
     Examples
     --------
@@ -137,8 +138,8 @@ def sample_labels(
     dimensions = [part.dimension for part in parts_of(view) if part.dimension]
     if dimensions and dimension is None:
         raise FitError(
-            "labels of several dimensions cannot be drawn together, since their joint posterior is not the product of "
-            f"each one's: name one of {listed(dimensions)} (dimension=...)"
+            "labels of several dimensions cannot be drawn together, since their joint posterior does not factor: name "
+            f"one of {listed(dimensions)} (dimension=...)"
         )
     part = part_of(view, dimension)
     return draw_labels(view, part, np.random.default_rng(random_seed))

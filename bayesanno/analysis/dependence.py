@@ -1,20 +1,20 @@
 """Dependence: the correlation of annotators' errors beyond a model, and how many independent answers they are worth.
 
-Every model here takes annotators as independent, given an item's class. Let e_ij be 1 where annotator j errs on item i,
-and p_ij the chance of that on an item of its class. The residual is e_ij - p_ij, and for a pair j, k, or any set of
-pairs, over the items that both answered,
+Every model here assumes that annotators are independent given an item's class. Let e_ij be 1 where annotator j errs on
+item i, and p_ij the probability of an error on an item of its class. The residual is e_ij - p_ij. For a pair j, k, or
+any set of pairs, over the items that both answered,
 
     r = sum (e_ij - p_ij) (e_ik - p_ik) / sum s_ij s_ik        with s_ij^2 = p_ij (1 - p_ij).
 
-If errors correlate by rho in every class, r estimates rho. The denominator is the expected value and not the observed
+If errors correlate by rho in every class, r estimates rho. The denominator uses expected values in place of observed
 squares: with the latter, two annotators who hardly ever err would correlate by 1 where neither errs. It is at least the
 sum of the absolute products, so that r stays within -1 and 1 with few items as well.
 
 p_ij combines the model's chance, counted as one answer, and the observed errors: (errors + chance) / (answers + 1),
-over the annotator's items of that class. Otherwise annotators who all err more often than the model expects, due to its
-prior or a wrong majority, would look dependent.
+over the annotator's items of that class. Without this, annotators who all err more often than the model expects, due to
+its prior or a wrong majority, would look dependent.
 
-The mean of n answers whose errors correlate by r varies as that of n / (1 + (n - 1) r) independent ones.
+The mean of n answers with errors that correlate by r varies as much as that of n / (1 + (n - 1) r) independent ones.
 
 References
 ----------
@@ -64,64 +64,64 @@ def dependence_table(
 ) -> pd.DataFrame:
     """Return how far annotators' errors correlate beyond the model, and how many independent answers they are worth.
 
-    A model takes errors to be independent given an item's class. Where they are not, its labels are overconfident: n
-    answers are worth n / (1 + (n - 1) r) independent ones if errors correlate by r (Kish 1965, the design effect). The
-    formulas are at the head of `bayesanno.analysis.dependence`.
+    A model assumes that errors are independent given an item's class. If they are not, its labels are overconfident: n
+    answers with errors that correlate by r are worth n / (1 + (n - 1) r) independent ones (Kish 1965, the design
+    effect). The module docstring of `bayesanno.analysis.dependence` has the formulas.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a model whose states are labels, such as `model_b`, `mace` or `one_coin`.
+        A fit of a model that gives labels, such as `model_b`, `mace` or `one_coin`.
     groups : mapping, Series or DataFrame, optional
         The group of each annotator, by name: base model, agency, desk. A DataFrame has the columns `annotator`
         and `group`, as `group_annotators` returns them.
     truth : str, optional
-        The source of true labels: "gold", known ones, on the items that have one; or "posterior", each item's, with
-        products averaged over its classes. By default gold if there is any. The posterior comes from the same answers
-        and takes errors that most annotators share as true: so it understates dependence, and where most err together,
-        the others seem to. With few answers, about 5 an item and 50 by each annotator, it finds about 0.02 where errors
-        are independent.
+        The source of true labels: "gold" uses the items with known labels; "posterior" uses each item's posterior, with
+        products averaged over its classes. The default is gold if there is any. The posterior comes from the same
+        answers and treats widely shared errors as the truth, so dependence is understated, and if most annotators err
+        together, the others seem to. With few answers, about 5 per item and 50 per annotator, it finds about 0.02 where
+        errors are independent.
     dimension : str, optional
-        Which dimension, where several were annotated together.
+        The dimension, for data with several dimensions.
     least_items : int, default 20
-        How many items two annotators share to have a row of their own.
+        The number of shared items from which a pair of annotators has a row of its own.
     confidence : float, default 0.95
-        Of the intervals.
+        The confidence of the intervals.
     resamples : int, default 1000
-        Bootstrap samples of the items for the intervals, with fixed error chances; 0 for none. An interval that
+        Bootstrap samples of the items for the intervals, with fixed error probabilities; 0 for none. An interval that
         excludes 0 is also beyond what independent errors give at that confidence.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
-        The rows are, by `level`: "all" annotators, first; of groups "within" (all pairs of one group, whichever) and
-        "between" (all pairs of two groups), then the same of each group and of every two groups; and "pair", each two
-        annotators who share enough items, those whose interval begins highest first, so that no pair is on top by
-        chance. If there are more than 10,000 pairs, those that share most items have rows; all count above. A group,
-        or two, has no row if no two of its annotators share an item.
+        The rows, by `level`: first "all" annotators; then, with groups, "within" (all pairs inside a group) and
+        "between" (all pairs across groups), pooled and for each group or two groups; then "pair" (two annotators who
+        share enough items), sorted by the lower end of the interval, so that no pair is on top by chance. If there are
+        more than 10,000 pairs, only those that share most items have rows; the rows above count all. A group, or two
+        groups, without shared items has no row.
 
-        `level`; `first`, `second`: the groups or annotators, empty of more than these; `n_items`: on which at least two
-        of them answered; `n_pairs`: of annotators who share an item; `correlation` from -1 to 1, nan where no errors
-        are possible, of several pairs their mean, each weighted by its own denominator; `correlation_low`,
-        `correlation_high`; `n_answers`: by how many of them an item is answered that any of them answers, on average,
-        gold or not, and `worth`: how many independent ones that is, with `worth_low`, `worth_high`, no more than
-        `n_answers`, as a negative correlation counts as 0 there, and nan between groups; `truth`: what errors are
-        measured by.
+        The columns: `level`; `first` and `second`, the groups or annotators, empty for pooled rows; `n_items`, the
+        items that at least two of them answered; `n_pairs`, the pairs that share an item; `correlation`, from -1 to 1
+        (nan if no errors are possible; several pairs are averaged, weighted by their denominators), with
+        `correlation_low` and `correlation_high`; `n_answers`, how many of these annotators answered an item, on average
+        over the items that any of them answered, with or without gold; `worth`, the equivalent number of independent
+        answers, with `worth_low` and `worth_high` (nan between groups; at most `n_answers`, as negative correlations
+        count as 0); and `truth`, the source of true labels.
 
     Raises
     ------
     FitError
-        If the states of the model's items are no labels, the fit holds no items (it was made on Dask), the model cannot
-        be asked about items that are not in the fit, or there is no such dimension or truth.
+        If the model gives no labels, the fit holds no items (it was made on Dask), the model cannot take items outside
+        the fit, or the dimension or truth is unknown.
     DataError
-        If no two annotators share an item, or with gold one whose label is known; an annotator has no group, or two; or
-        an argument is out of its range.
+        If no two annotators share an item (with gold: one with a known label), an annotator has no group or two, or an
+        argument is out of range.
 
     Warns
     -----
     SizeWarning
-        If pairs have no row for being too many.
+        If there are too many pairs for all to have a row.
 
     References
     ----------
@@ -173,10 +173,10 @@ def dependence_table(
 def _bound(
     found: np.ndarray, by_chance: np.ndarray, drawn: list[np.ndarray], confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of intervals (row,), of resamples (row, resample) each; nan if there are none.
+    """Return the ends of intervals (row,) from resamples (row, resample); nan without resamples.
 
-    Where a correlation is within the known standard deviation of independent errors, the interval is at least as wide
-    as that: of annotators who never err on the same item, because both hardly ever err, no resample does.
+    Where a correlation is within the known standard deviation of independent errors, the interval is at least that
+    wide: if two annotators never err on the same item because both rarely err, no resample shows a shared error.
     """
     from scipy.special import ndtri
 
@@ -190,7 +190,7 @@ def _bound(
 
 
 def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.ndarray, Truth]:
-    """Return the probability of each class of an item, (item, true_class), and its source."""
+    """Return the class probabilities of items, (item, true_class), and their source."""
     if truth is not None and truth not in get_args(Truth):
         raise FitError(f"there is no truth {truth!r}: choose one of {', '.join(get_args(Truth))}")
     if part.is_of_types or part.posterior.shape[1] != part.data.n_classes:
@@ -203,12 +203,12 @@ def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.n
 
 
 def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[str]]:
-    """Return the group of each annotator, (annotator,), and the names of groups; one without a name if none are given.
+    """Return the group of each annotator, (annotator,), and the group names; without groups, one group named "".
 
     Raises
     ------
     DataError
-        If these are no groups of annotators, or somebody who answered has none or two.
+        If the groups cannot be read, or an annotator with answers has no group or two.
     """
     annotators = list(part.data.annotators)
     if groups is None:
@@ -218,14 +218,14 @@ def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[
     if len(without):
         more = f" (as {len(without) - 1:,} more)" if len(without) > 1 else ""
         raise DataError(f"annotator {without[0]!r}{more} is in no group: groups must name all who answered")
-    codes, names = pd.factorize(own.fillna(own.dropna().iloc[0]))  # who did not answer is of no account
+    codes, names = pd.factorize(own.fillna(own.dropna().iloc[0]))  # annotators without answers do not matter
     return codes, list(names)
 
 
 def _list_rows(
     residuals: Residuals, sharing: Sharing, codes: np.ndarray, names: list[str], part: FitPart
 ) -> tuple[pd.DataFrame, Callable[[], Iterator[Products]]]:
-    """Return the rows without their correlations, and what yields in the same order the products that these are of."""
+    """Return the rows without correlations, and an iterator over the products from which these are computed."""
     from scipy.sparse import csr_array
 
     n, groups = codes.size, np.array(names, dtype=object)
@@ -273,5 +273,5 @@ def _as_rows(level: str, first: Any, second: Any, n_items: Any, n_pairs: Any, n_
 
 
 def _mean(answers: Any, axis: int | None = 1) -> Any:
-    """Return how many answers there are to an item that has one, of counts (row, item); of each row, or of all."""
+    """Return the mean number of answers per answered item, from counts (row, item): per row, or over all rows."""
     return divide(answers.sum(axis=axis), (answers > 0).sum(axis=axis))

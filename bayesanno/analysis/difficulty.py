@@ -11,7 +11,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 
-QUANTILES = 200  # intervals that are compared for the shortest
+QUANTILES = 200  # number of intervals compared to find the shortest
 
 
 def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
@@ -20,22 +20,22 @@ def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        A fit of a model whose items have a difficulty: `item_difficulty`.
+        A fit of a model with item difficulties: `item_difficulty`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per item: `item`; the posterior of its difficulty on the scale of log-odds, 0 that of the average item,
-        `difficulty_mean`, `difficulty_sd`, `difficulty_hdi94_lb`, `difficulty_hdi94_ub` (the shortest interval of
-        probability 0.94, read off bins of 0.25 between -8 and 8); `expected_accuracy`, the chance that a random
-        annotator is right on it; `n_annotations`, `label` (the most probable one), `probability` (of that label), and
-        `gold` where any is known. Sorted by `difficulty_mean`. An item without answers has the difficulties of all
-        items as its posterior.
+        One row per item: `item`; `difficulty_mean`, `difficulty_sd`, `difficulty_hdi94_lb` and `difficulty_hdi94_ub`,
+        the posterior of its difficulty on the log-odds scale, with the average item at 0 (the interval is the shortest
+        one of probability 0.94, computed on bins of 0.25 between -8 and 8); `expected_accuracy`, the probability that a
+        random annotator is right; `n_annotations`, `label` (the most probable one), `probability` (of that label), and
+        `gold` if any is known. Rows are sorted by `difficulty_mean`. The posterior of an item without answers is the
+        distribution of difficulty over all items.
 
     Raises
     ------
     FitError
-        If the items of the model have no difficulty.
+        If the model has no item difficulties.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 def shortest_intervals(
     probability: np.ndarray, centres: np.ndarray, prob: float = HDI_PROB
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shortest interval of a probability, of densities that are even within bins of equal width.
+    """Return the shortest intervals with a given probability, for densities that are uniform within equal bins.
 
     Parameters
     ----------

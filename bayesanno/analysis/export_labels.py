@@ -1,4 +1,4 @@
-"""The labels of a fit given back to the tool in which people annotate, or to a learner."""
+"""Export of a fit's labels to annotation tools and machine learning."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class ExportedLabels:
     Attributes
     ----------
     n_items : int
-        The labels that were written.
+        Labels that were written.
     n_known : int
-        Those of them that are known to be true.
+        Written labels that are known to be true.
     n_unsure : int
-        Those that are less probable than asked for.
+        Labels left out because they are less probable than `min_probability`.
     n_without_task : int
-        Those of items that the tasks do not have.
+        Labels left out because their items are not among the tasks.
     """
 
     n_items: int
@@ -55,68 +55,67 @@ def export_labels(
     dimension: str | None = None,
     use_gold: bool = True,
 ) -> ExportedLabels:
-    """Write each item's most probable label, with its probability as the score, in a form that a tool imports.
+    """Write each item's most probable label, with its probability as the score, in a format that a tool imports.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a recalibrated fit the probabilities are the recalibrated ones.
+        A fit. If it was recalibrated, the probabilities are the recalibrated ones.
     path : path
-        The file to write, or for cleanlab the folder. What is there is replaced.
+        The file to write; for cleanlab, the folder. Existing files are replaced.
     to : {"label-studio", "argilla", "prodigy", "doccano", "cleanlab", "soft-labels"}
         The tool:
 
-        * label-studio: JSON. With `tasks`, tasks with predictions, to import into a new project; without, predictions
-          for the tasks of a project, which the items are the ids of.
+        * label-studio: JSON. With `tasks`, tasks with predictions, to import into a new project. Without, predictions
+          for an existing project; items are named by the ids of its tasks.
         * argilla: JSON, records with suggestions, for `dataset.records.from_json`; records of known ids are updated.
-        * prodigy: JSON Lines, tasks of the interface `choice` whose label is accepted already.
+        * prodigy: JSON Lines, tasks for the `choice` interface with the label already accepted.
         * doccano: JSON Lines, texts with their label; the probability is metadata.
-        * cleanlab: a folder with `pred_probs.npy` (item, label), `labels_multiannotator.csv`, and the three tables that
-          `get_label_quality_multiannotator` gives, by this fit; labels are their numbers in `classes.csv`. The quality
-          of an answer is the probability of its label, that of an annotator the mean of these.
-        * soft-labels: Parquet, or CSV by the name of the file: `item`, `label`, `p[<label>]` of each label, and
-          `weight`, one less the entropy as a share of the largest one: 1 where the label is sure, 0 where all are
-          equally probable.
+        * cleanlab: a folder with `pred_probs.npy` (item, label), `labels_multiannotator.csv`, and the three tables of
+          `get_label_quality_multiannotator`, computed from this fit; labels are numbers, listed in `classes.csv`. The
+          quality of an answer is the probability of its label; that of an annotator is the mean over the answers.
+        * soft-labels: Parquet or CSV, by the file name: `item`, `label`, `p[<label>]` for each label, and `weight`, 1
+          minus the entropy as a share of its maximum: 1 if the label is certain, 0 if all labels are equally probable.
     tasks : path, DataFrame or list of dict, optional
-        What the tool shows of each item: its own export, or a table with a column of items. Fields are kept, the
-        answers of annotators are not. argilla, prodigy and doccano need it.
+        What the tool shows for each item: the tool's own export, or a table with a column of items. Fields are kept;
+        the answers of annotators are not. Required by argilla, prodigy and doccano.
     item : str, optional
-        The field of the tasks that names the item, such as "data.ticket"; by default the tool's own, such as the `id`
-        of a task, or a column with one of the names that `read_annotations` knows.
+        The field of the tasks that names the item, such as "data.ticket". The default is the tool's own field, such as
+        the `id` of a task, or a column with one of the names that `read_annotations` knows.
     question : str, optional
-        Argilla's name of the question, or Label Studio's of the control (`from_name`); by default the dimension, or
-        else the only one that was answered in the tasks.
+        The name of the question in Argilla, or of the control in Label Studio (`from_name`). The default is the
+        dimension, or else the only question that was answered in the tasks.
     to_name : str, optional
-        Label Studio's name of what the control labels.
+        Label Studio's name of the object that the control labels.
     agent : str, optional
-        Who gives the labels: the `model_version` in Label Studio, the agent in Argilla, the annotator in Prodigy. By
-        default "bayesanno" and the model.
+        The source of the labels: the `model_version` in Label Studio, the agent in Argilla, the annotator in Prodigy.
+        The default is "bayesanno" and the model.
     min_probability : float, default 0
-        Items whose label is less probable are left out.
+        Items with a less probable label are left out.
     dimension : str, optional
-        Of which dimension, where several were annotated together.
+        The dimension, for data with several dimensions.
     use_gold : bool, default True
-        Whether an item whose true label is known gets that one, with probability 1.
+        Whether items with a known true label get that label, with probability 1.
 
     Returns
     -------
     ExportedLabels
-        With `n_items`, and of these `n_known`; and left out `n_unsure` and `n_without_task`.
+        The counts: `n_items` and `n_known` of labels written; `n_unsure` and `n_without_task` of labels left out.
 
     Raises
     ------
     DataError
-        If there is no such tool, it lacks a name or the tasks, an option is not of this tool, the tasks cannot be read
-        or have none of the items, or no label is as probable as asked for.
+        If the tool is unknown, it lacks a name or the tasks, an option does not apply to it, the tasks cannot be read
+        or contain none of the items, or no label reaches `min_probability`.
     DataFileError
         If the file cannot be written.
     FitError
-        If the items are of types and have no labels, or which of several dimensions is meant is not said.
+        If the model gives item types instead of labels, or the fit has several dimensions and none is named.
 
     Warns
     -----
     NamesWarning
-        If a true label is none of the labels; its item gets the label of the fit.
+        If a gold label is not among the labels; its item gets the label of the fit.
 
     References
     ----------
@@ -150,7 +149,7 @@ def export_labels(
     view = view_for_table(fit)
     part = part_of(view, dimension)
     if part.is_of_types:
-        raise FitError(f"{view.model.name} gives types of items, not their labels: there are none to export")
+        raise FitError(f"{view.model.name} gives item types instead of labels: there are no labels to export")
     probability = np.array(part.posterior.values)
     known = part.data.known_codes if use_gold else np.full(len(probability), -1)
     is_known = known >= 0
@@ -169,35 +168,35 @@ def export_labels(
 
 
 def _warn_of_strange_gold(data: AnnotationData) -> None:
-    """Warn of true labels that are none of the labels: such an item counts as not known."""
+    """Warn of gold labels that are not among the labels; their items count as unknown."""
     codes = data.known_codes.tolist()
     strange = [item for item, code in zip(data.items, codes, strict=True) if code < 0 and item in data.gold]
     if strange:
         warn(
-            f"{counted(len(strange), 'true label')} of {len(data.gold):,} cannot be exported, as "
+            f"{counted(len(strange), 'true label')} of {len(data.gold):,} cannot be exported, such as "
             f"{data.gold[strange[0]]!r} of item {strange[0]!r}, which is not among the labels {listed(data.classes)}: "
-            "the fit's own label is",
+            "the fit's own label is exported",
             NamesWarning,
         )
 
 
 def check_least(min_probability: float) -> None:
-    """Raise a DataError unless this is a probability."""
+    """Raise a DataError if the threshold is not a probability."""
     if not 0 <= min_probability <= 1:
         raise DataError(f"min_probability is {min_probability}: it must be at least 0 and at most 1")
 
 
 def name_agent(view: FitView) -> str:
-    """Return who gives the labels of a fit, for a tool."""
+    """Return the name under which a tool shows the labels of a fit."""
     return f"bayesanno {view.model.name}{' recalibrated' if view.is_recalibrated else ''}"
 
 
 def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
-    """Raise a DataError that says why the tasks have none of the items, such as this one."""
+    """Raise a DataError that explains why the tasks have none of the items; `item` is an example."""
     if item.rpartition(" / ")[0] in tasks.by_item:
         raise DataError(
-            f"item {item!r} is a task with one of its labels, as multi_label=True makes them, and {tool.name} takes "
-            "one label for each task: export these to soft-labels or cleanlab"
+            f"item {item!r} combines a task and one of its labels, as multi_label=True makes them, but {tool.name} "
+            "takes one label per task: export these to soft-labels or cleanlab"
         )
     named = next(iter(tasks.by_item))
     raise DataError(
@@ -207,7 +206,7 @@ def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
 
 
 def _write(tool: Tool, labels: Labels, path: Path, least: float, known: np.ndarray) -> ExportedLabels:
-    """Write the labels that are probable enough, of items that the tasks have."""
+    """Write the labels that are probable enough and belong to items among the tasks."""
     shown, tasks = labels, labels.tasks
     if tasks:
         shown = labels.only(np.array([item in tasks.by_item for item in labels.items], dtype=bool))

@@ -1,6 +1,6 @@
-"""Grades: labels in order; some are nearer to each other than others.
+"""Grades: ordered labels, with distances between them.
 
-The invariant: a label has a grade only where its order is known: it was declared, or the labels are numbers.
+The invariant: labels have grades only if their order is known, because it was declared or the labels are numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import latents
 
 LOSSES = {"absolute": 1, "squared": 2}  # the power of the distance of two grades
-ROUNDED = 1e-9  # by which a sum of probabilities may miss what it is
+ROUNDED = 1e-9  # rounding error allowed in a sum of probabilities
 
 
 class Graded(NamedTuple):
@@ -33,7 +33,7 @@ class Graded(NamedTuple):
     ----------
     labels : tuple of str
     grades : array, shape (label,)
-        The grade of each label, rising.
+        The grade of each label, increasing.
     probability : array, shape (item, label)
     """
 
@@ -50,37 +50,37 @@ class Graded(NamedTuple):
 def grade_table(
     fit: xr.DataTree | FitView, *, order: Sequence[str] | None = None, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Return the posterior of each item's grade, where labels are in order.
+    """Return the posterior of each item's grade, for ordered labels.
 
-    A label's grade is its number, if all labels are numbers and their order is that of the numbers or the opposite one;
-    else its position, the lowest label being 1. What the table says of the true grade includes all of its uncertainty:
-    that of the parameters, and that of the label given the parameters.
+    If all labels are numbers in increasing or decreasing order, a label's grade is its number. Otherwise it is the
+    label's position, with 1 for the lowest. The columns include the whole uncertainty of the true grade: that of the
+    parameters, and that of the label given the parameters.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        By any model whose classes are the labels.
+        A fit of any model that gives labels.
     order : sequence of str, optional
-        The labels from the lowest to the highest; by default as they were declared when the data were read, or as
-        numbers.
+        The labels from the lowest to the highest. The default is the order declared when the data were read, or that
+        of the numbers.
     dimension : str, optional
-        Of which dimension, where several were annotated together; all by default.
+        The dimension, for data with several dimensions; all by default.
 
     Returns
     -------
     pandas.DataFrame
-        One row per item, in the data's order: `item`; `median`, the median label, half of the probability at or below
-        it; `grade_mean`, the expected grade, `grade_sd`, `grade_hdi94_lb` and `grade_hdi94_ub`, the shortest range of
-        grades of probability 0.94 or more; `p_below` and `p_above`, the probability that the true grade is below the
-        median label and above it; `n_annotations`, `label` (the most probable one), `probability` (of that label), and
-        `gold` where any is known. With several dimensions, one row per dimension and item, `dimension` first.
+        One row per item, in the data's order: `item`; `median`, the median label; `grade_mean`, the expected grade;
+        `grade_sd`; `grade_hdi94_lb` and `grade_hdi94_ub`, the shortest range of grades with probability 0.94 or more;
+        `p_below` and `p_above`, the probability that the true grade is below or above the median label;
+        `n_annotations`, `label` (the most probable one), `probability` (of that label), and `gold` if any is known. For
+        data with several dimensions, one row per dimension and item; `dimension` is the first column.
 
     Raises
     ------
     DataError
-        If the order of the labels is not known, or `order` does not name each of them once.
+        If the order of the labels is unknown, or `order` does not name each label once.
     FitError
-        If the states of the items are no labels, or the dimension is not in the fit.
+        If the model gives no labels, or the dimension is not in the fit.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def grade_table(
     parts = parts_of(view) if dimension is None else [part_of(view, dimension)]
     if order is not None and len(parts) > 1:
         names = enumerated([part.dimension for part in parts])
-        raise FitError(f"order is of the labels of one dimension, and this fit has {names}: say which (dimension=...)")
+        raise FitError(f"order applies to one dimension, and this fit has {names}: name one (dimension=...)")
     if dimension is not None:
         return _tabulate(view, parts[0], order)
     return concat_parts(parts, lambda part: _tabulate(view, part, order))
@@ -127,7 +127,7 @@ def _tabulate(view: FitView, part: FitPart, order: Sequence[str] | None) -> pd.D
 
 
 def grade_items(view: FitView, part: FitPart, order: Sequence[str] | None = None) -> Graded:
-    """Return the posterior of the grades of a part's items.
+    """Return the posterior of the grades of the items in a part.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def grade_items(view: FitView, part: FitPart, order: Sequence[str] | None = None
         As for `grade_table`.
     """
     if part.is_of_types or not isinstance(part.data, AnnotationData) or set(part.states) != set(part.data.classes):
-        raise FitError(f"{view.model.name} gives no labels of items, and so no grades")
+        raise FitError(f"{view.model.name} gives no labels, and so no grades")
     names = order_classes(part.data, order, part.dimension)
     grades = find_grades(names)
     rising = np.argsort(grades)
@@ -145,7 +145,7 @@ def grade_items(view: FitView, part: FitPart, order: Sequence[str] | None = None
 
 
 def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dimension: str = "") -> tuple[str, ...]:
-    """Return the classes of some data from the lowest to the highest.
+    """Return the classes of the data from the lowest to the highest.
 
     Raises
     ------
@@ -166,14 +166,14 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
         return tuple(names)
     if not data.labels_are_ordered:
         raise DataError(
-            f"nobody declared the order of the labels{of} {listed(data.classes)}, which were sorted by the alphabet: "
-            "give it, lowest first, with labels=[...] where data are read, or with order=[...]"
+            f"the order of the labels{of} {listed(data.classes)} was not declared (they are sorted alphabetically): "
+            "give it, lowest first, with labels=[...] when reading the data, or with order=[...]"
         )
     return data.classes
 
 
 def find_grades(labels: Sequence[str]) -> np.ndarray:
-    """Return the grades of labels in order: their numbers, where these rise or fall, else 1, 2, ...; shape (label,).
+    """Return the grades of ordered labels, (label,): the labels as increasing or decreasing numbers, else 1, 2, ...
 
     Examples
     --------
@@ -190,16 +190,16 @@ def find_grades(labels: Sequence[str]) -> np.ndarray:
 
 
 def find_loss(view: FitView, part: FitPart, loss: str, order: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return what each decision costs, by the distance of its grade from the true one: rows are the truth.
+    """Return the cost of each decision by the distance of its grade from the true one; rows are true labels.
 
     Raises
     ------
     FitError, DataError
-        As for `grade_table`; if there is no such loss.
+        As for `grade_table`; also if the loss is unknown.
     """
     if loss not in LOSSES:
         raise DataError(
-            f"there is no loss {loss!r}: take one of {listed(list(LOSSES))}, or give a matrix of costs"
+            f"there is no loss {loss!r}: choose one of {listed(list(LOSSES))}, or give a cost matrix"
             f"{nearest(loss, LOSSES)}"
         )
     labels, grades, _ = grade_items(view, part, order)
@@ -210,13 +210,13 @@ def find_loss(view: FitView, part: FitPart, loss: str, order: Sequence[str] | No
 def shortest_ranges(
     probability: np.ndarray, grades: np.ndarray, prob: float = HDI_PROB
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shortest range of grades that has a probability, and of equally short ones the most probable.
+    """Return the shortest range of grades with at least a given probability; ties go to the most probable range.
 
     Parameters
     ----------
     probability : array, shape (item, label)
     grades : array, shape (label,)
-        Rising.
+        Increasing.
     prob : float
 
     Returns
@@ -245,17 +245,17 @@ def shortest_ranges(
 
 
 def check_grades(model: AnnotationModel, data: object) -> None:
-    """Raise an error, before a fit, unless a fit of these data has a table of grades.
+    """Raise an error, before fitting, if a fit of these data would have no table of grades.
 
     Raises
     ------
     FitError
-        If the model gives no labels of items.
+        If the model gives no labels.
     DataError
-        If the order of the labels is not known.
+        If the order of the labels is unknown.
     """
     for latent in latents(model, data):
         part = latent.data_of(data)
         if not isinstance(part, AnnotationData) or not set(part.classes) <= set(latent.states):
-            raise FitError(f"{model.name} gives no labels of items, and so no grades")
+            raise FitError(f"{model.name} gives no labels, and so no grades")
         order_classes(part, dimension=latent.name)

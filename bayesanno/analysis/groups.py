@@ -1,4 +1,4 @@
-"""Groups of items or of annotators, as a user gives them."""
+"""Groups of items or annotators, as given by a user."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from bayesanno.ground.lazy import pd
 
 
 def read_groups(groups: Any, what: str, *, where: str = "groups") -> pd.Series[str]:
-    """Return the group of each item or annotator, as `what` says, by name.
+    """Return the group of each item or annotator (`what`), by name.
 
     Raises
     ------
     DataError
-        If these are no groups, as a mapping, a Series or a table has them, or one of them has two; `where` is what the
-        message calls the groups.
+        If the groups are not a mapping, Series or table, or a member has two groups. The message calls them `where`.
     """
     if isinstance(groups, pd.DataFrame):
         lacking = [column for column in (what, "group") if column not in groups]
@@ -29,5 +28,5 @@ def read_groups(groups: Any, what: str, *, where: str = "groups") -> pd.Series[s
     named.index = named.index.map(str)
     twice = named.index[named.index.duplicated()]
     if len(twice):
-        raise DataError(f"{where}: {what} {twice[0]!r} has two groups: give one of each")
+        raise DataError(f"{where}: {what} {twice[0]!r} has two groups: give one group per {what}")
     return named.map(str)

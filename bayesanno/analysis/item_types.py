@@ -1,4 +1,4 @@
-"""Types of items: a table of them, and their posterior as the prior of another fit."""
+"""Item types: a table of them, and their posterior as the prior of another fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayesanno.modeling.posterior import compile_formula
 
 
 def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return the posterior of each type of item: the number of its items, and their rate of positive answers.
+    """Return the posterior of each item type: its number of items and its rate of positive answers.
 
     Parameters
     ----------
@@ -25,15 +25,15 @@ def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per type: `item_type`; of each parameter of types (`weight`, `rate`, ...) and of `expected_items`, the
-        number of items of the type that the parameters and the answers lead one to expect, `<name>_mean`, `<name>_sd`,
-        `<name>_hdi94_lb`, `<name>_hdi94_ub`; and `hard_type_probability`, the probability that it is the hard type: the
-        one whose rate is nearest to one half.
+        One row per type: `item_type`; `<name>_mean`, `<name>_sd`, `<name>_hdi94_lb` and `<name>_hdi94_ub` for each
+        parameter of types (`weight`, `rate`, ...) and for `expected_items`, the expected number of items of the type
+        given the parameters and the answers; and `hard_type_probability`, the probability that this is the hard type,
+        the one with its rate nearest to one half.
 
     Raises
     ------
     FitError
-        If the items of the model are not of types.
+        If the model has no item types.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     view = view_for_table(fit)
     model, posterior = view.model, view.posterior
     if not isinstance(model, ItemTypeModel):
-        raise FitError(f"the items of {model.name} are not of types: read label_table(fit)")
+        raise FitError(f"{model.name} has no item types: see label_table(fit)")
     names = list(model.states(view.data))
     like = xr.zeros_like(posterior["chain"] + posterior["draw"], dtype=float)  # (chain, draw)
     found = {}
@@ -64,9 +64,9 @@ def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 
 def moments_of(fit: xr.DataTree | FitView) -> dict[str, Any]:
-    """Return the posterior of the types in a fit as prior numbers: the means, and the strengths of equal variance.
+    """Return the posterior of the item types as prior means, and prior strengths that give the same variance.
 
-    A Beta of mean m and strength s has variance m (1 - m) / (s + 1); of a Dirichlet that holds summed over its parts.
+    A Beta with mean m and strength s has variance m (1 - m) / (s + 1). For a Dirichlet this holds for the sum of parts.
 
     Parameters
     ----------
@@ -76,17 +76,17 @@ def moments_of(fit: xr.DataTree | FitView) -> dict[str, Any]:
     Returns
     -------
     dict
-        `weight_mean`, `rate_mean`, `rate_strength` (tuples), and unless there is a single type `weight_strength`.
+        `weight_mean`, `rate_mean`, `rate_strength` (tuples), and `weight_strength` if there are several types.
 
     Raises
     ------
     FitError
-        If it is not a fit of types with rates.
+        If the model has no item types with rates.
     """
     view = view_of(fit)
     name, posterior = view.tree.attrs.get("model"), view.posterior
     if name is None or "rate" not in posterior:
-        raise FitError(f"types with rates come from a fit of binomial_mixture, not of {name}")
+        raise FitError(f"item types with rates come from a fit of binomial_mixture, not of {name}")
     mean, variance = posterior.mean(("chain", "draw")), posterior.var(("chain", "draw"))
     rate = mean["rate"].values  # (item_type,)
     found = {

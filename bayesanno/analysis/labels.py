@@ -1,4 +1,4 @@
-"""The table of labels: the posterior of each item's true label, or of its type."""
+"""The table of labels: the posterior of each item's true label or type."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from bayesanno.ground.lazy import pd, xr
 
 
 def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) -> pd.DataFrame:
-    """Return the posterior of each item's true label, or of its type where the items of a model are of types.
+    """Return the posterior of each item's true label, or of its type in models of item types.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     coverage : float, optional
-        In (0, 1]: the share of items to keep, those of least entropy; adds the column `kept`.
+        The share of items to keep, in (0, 1]: those with the lowest entropy. Adds the column `kept`.
 
     Returns
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
-        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Models whose
-        items have a difficulty add `difficulty`, the expected one. Models that allow for items whose true label nobody
-        gave add `p_none_said`; that probability is spread over the labels not given. With several dimensions, one row
-        per dimension and item, `dimension` first. Where items are of types: `item_type` (the most probable one) in
-        place of `label`, `p[<type>]` for each type, and `hard`, the probability that the item is of the hard type. Of
-        counts: `item`, `p[<type>]` for each type, `successes`, `trials`, `hard`, `kept`.
+        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` if any is known, `kept`. Models with item
+        difficulties add `difficulty`, its posterior mean. Models that allow for items whose true label nobody gave add
+        `p_none_said`; that probability is spread over the labels not given. For data with several dimensions, one row
+        per dimension and item; `dimension` is the first column. Models of item types have `item_type` (the most
+        probable one) in place of `label`, `p[<type>]` for each type, and `hard`, the probability that the item is of
+        the hard type. For counts, the columns are `item`, `p[<type>]` for each type, `successes`, `trials`, `hard`,
+        `kept`.
 
     Raises
     ------
     FitError
-        If the coverage is out of its range.
+        If the coverage is out of range.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
 
 
 def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> pd.DataFrame:
-    """Return the label table of any posterior of states, of a fit's items or of new ones."""
+    """Return the label table of a posterior of states, for the items of a fit or new ones."""
     check_coverage(coverage)
 
     def tabulate(part: FitPart) -> pd.DataFrame:
@@ -66,13 +67,13 @@ def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> 
 
 
 def check_coverage(coverage: float | None) -> None:
-    """Raise a FitError unless the coverage, if there is one, is a share of items."""
+    """Raise a FitError if a coverage is given that is not a share of items."""
     if coverage is not None and not 0 < coverage <= 1:
         raise FitError(f"coverage is {coverage}: it must be above 0 and at most 1")
 
 
 def n_kept(n_items: int, coverage: float) -> int:
-    """Return how many items a coverage keeps: at least one, and rounded to the nearest.
+    """Return how many items a coverage keeps: rounded to the nearest number, and at least one.
 
     Examples
     --------

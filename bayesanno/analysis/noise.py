@@ -1,9 +1,9 @@
-"""From a fit to noise: the posterior of the number of hard items, and of those that all annotators agree on.
+"""The noise in a fit: the posterior of the number of hard items, and of hard items that all annotators agree on.
 
-Given the parameters, items are hard independently of each other, each with a probability of its own. So the number of
-hard items among any given ones is Poisson-binomial in every draw, and its posterior is the mean of these distributions
-over the draws: no label and no type is sampled. Unlike eq. 1 in `bayesanno.agreement.noise`, which takes the chance of
-agreement as known, this carries the uncertainty of the annotators' coins.
+Given the parameters, each item is hard with its own probability, independently of the others. So the number of hard
+items in any set is Poisson-binomial in every draw, and its posterior is the mean of these distributions over the draws;
+no labels or types are sampled. Unlike eq. 1 in `bayesanno.agreement.noise`, which assumes that the probability of
+agreement is known, this includes the uncertainty of the annotators' coins.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_share
 from bayesanno.modeling.posterior import compile_formula
 
-MAX_CELLS = 2**21  # how many complex numbers are in memory at a time
+MAX_CELLS = 2**21  # complex numbers in memory at a time
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisePosterior:
-    """How noisy the agreed items may be, by a fit.
+    """How noisy the agreed items may be, according to a fit.
 
     Parameters
     ----------
     n, d : int
-        Items with two annotations or more, and those of them that are disagreed on.
+        The number of items with two or more annotations, and of those with disagreement.
     confidence : float
-        Of the bounds t0 and gamma.
+        The confidence of the bounds t0 and gamma.
     t0 : int
-        With that confidence no more than t0 of the n items are hard.
+        An upper bound for the number of hard items among the n.
     gamma : float or None
-        With that confidence no larger a share of the agreed items is hard; None where no item is agreed on.
+        An upper bound for the share of hard items among the agreed ones; None if no item is agreed on.
     expected : float or None
         The posterior mean of that share.
     hard : array, shape (n + 1,)
@@ -58,36 +58,36 @@ class NoisePosterior:
 
     @property
     def n_agreed(self) -> int:
-        """Items agreed on."""
+        """The number of agreed items."""
         return self.n - self.d
 
     @property
     def n_noise(self) -> int:
-        """Agreed items that may be hard ones, at most."""
+        """An upper bound for the number of hard items among the agreed ones."""
         return bound_count(self.hard_agreed, self.confidence)
 
 
 def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> NoisePosterior:
     """Bound the noise of the items that all annotators agree on, by the posterior of a fit.
 
-    gamma and t0 are those of section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is
-    the smallest t with P(more than t items are hard) < 1 - confidence, and gamma the like for the agreed items, as a
-    share of them. So both can be compared with those of `bound_noise_of`; as there, items with fewer than two
+    gamma and t0 follow section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is the
+    smallest t with P(more than t items are hard) < 1 - confidence, and gamma is the corresponding bound for the agreed
+    items, as a share of them. Both can be compared with those of `bound_noise_of`. As there, items with fewer than two
     annotations are left out.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        A fit of a model of annotations that reads off which items are hard, such as `easy_hard`.
+        A fit of a model of annotations that infers which items are hard, such as `easy_hard`.
     confidence : float
-        Between 0 and 1.
+        The confidence of the bounds, between 0 and 1.
 
     Raises
     ------
     DataError
         If the confidence is not between 0 and 1, or no item has two annotations.
     FitError
-        If the model does not say which items are hard, or is not one of annotations.
+        If the model does not infer which items are hard, or is not a model of annotations.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> 
     view = view_for_table(fit, from_draws=True)
     part, *others = parts_of(view)
     if not view.model.has_hard_items or part.votes is None or others:
-        raise FitError(f"{view.model.name} does not say which of the annotated items are hard: fit easy_hard")
+        raise FitError(f"{view.model.name} does not infer which annotated items are hard: fit easy_hard")
     shared = shared_items(part.votes)  # (item,)
     agreed = shared & ~disagreed_items(part.votes)
     hard, pattern = compile_formula(view.model, view.data, view.posterior, view.known).view(HARD)
@@ -122,16 +122,16 @@ def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> 
 def count_successes(probability: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Return the distribution of the number of successes in independent trials, averaged over samples.
 
-    In each sample the number is Poisson-binomial; it comes from its characteristic function, at as many frequencies as
-    the number can spread over values. Values further from the mean than 10 standard deviations and 20 are left out: the
-    probability of all of them together is below 1e-10.
+    In each sample the number is Poisson-binomial. Its distribution is computed from the characteristic function, at as
+    many frequencies as there are values to cover. Values more than 10 standard deviations plus 20 from the mean are
+    left out; their total probability is below 1e-10.
 
     Parameters
     ----------
     probability : array, shape (sample, kind)
-        Of a success in a trial of each kind.
+        The probability of success in a trial of each kind.
     times : array of int, shape (kind,)
-        How many trials there are of each kind.
+        The number of trials of each kind.
 
     Returns
     -------

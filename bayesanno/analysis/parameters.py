@@ -13,7 +13,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.wording import listed, name_elements
 
-HDI_PROB = 0.94  # the columns' names say so too
+HDI_PROB = 0.94  # also part of the column names
 UNKNOWN_OF_A_POINT = ("sd", "hdi94_lb", "hdi94_ub")
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
@@ -30,9 +30,8 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
     Returns
     -------
     pandas.DataFrame
-        One row per parameter: `parameter`, `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail`, `r_hat`; the
-        last three are missing unless the draws are of Markov chains. A point, as EM gives it, has nothing but
-        the value itself, in `mean`.
+        One row per parameter: `parameter`, `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail`, `r_hat`. The
+        last three require Markov chains. A point estimate, such as EM's, has only its value, in `mean`.
 
     Raises
     ------
@@ -56,7 +55,7 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
 
     options: dict[str, Any] = {"kind": "stats", "ci_prob": HDI_PROB, "ci_kind": "hdi", "round_to": "none"}
     tables = []
-    for name in chosen:  # one variable at a time: of several, ArviZ 1.3 mixes up the rows
+    for name in chosen:  # one variable at a time: with several, ArviZ 1.3 mixes up the rows
         table = azs.summary(view.posterior[[name]], **options)
         values = convergence_of(view, name).values  # (diagnostic, ...)
         tables.append(table.assign(**dict(zip(DIAGNOSTICS, values.reshape(len(DIAGNOSTICS), -1), strict=True))))
@@ -64,7 +63,7 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
 
 
 def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
-    """Return the summary of a point: its values, without uncertainty."""
+    """Return the summary of a point estimate: its values, without uncertainty."""
     names: list[str] = []
     values: list[np.ndarray] = []
     for name in chosen:
@@ -76,7 +75,7 @@ def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
 
 
 def require_draws(view: FitView, what: str) -> None:
-    """Raise a FitError if a fit is one point: `what` takes draws."""
+    """Raise a FitError if a fit is a point estimate, since `what` requires draws."""
     if view.yields == "point":
         raise FitError(
             f"this fit by {view.tree.attrs['method']} is one point, and has no uncertainty: {what} takes "
@@ -85,16 +84,16 @@ def require_draws(view: FitView, what: str) -> None:
 
 
 def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB) -> dict[str, np.ndarray]:
-    """Return mean, standard deviation and interval of highest density, by the names of their columns.
+    """Return the mean, standard deviation and highest-density interval, by column name.
 
-    Of a single draw, which is a point, the last three are nan.
+    For a single draw (a point estimate) the last three are nan.
 
     Parameters
     ----------
     draws : xarray.DataArray
-        Dims (chain, draw, ...); the values returned have the other ones.
+        Dims (chain, draw, ...); the returned values have the remaining dims.
     prob : float
-        The probability of the interval, which the names of its columns have as a percentage.
+        The probability of the interval; the column names contain it as a percentage.
     """
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
@@ -110,7 +109,7 @@ def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB) -> dict[str, np.
 
 
 def convergence_of(view: FitView, name: str) -> xr.DataArray:
-    """Return ESS and R-hat of a variable, dims (diagnostic, ...); nan where a fit has none, as of an approximation."""
+    """Return ESS and R-hat of a variable, dims (diagnostic, ...); nan for fits without them, such as approximations."""
     if view.convergence is not None:
         dims = view.posterior[name].transpose("chain", "draw", ...).dims[2:]
         return view.convergence[name].transpose("diagnostic", *dims)

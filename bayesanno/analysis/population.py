@@ -1,4 +1,4 @@
-"""The population of annotators: the typical one, how much others differ, how they are pooled, and new ones from it."""
+"""The population of annotators: the typical annotator, the spread, the amount of pooling, and new annotators."""
 
 from __future__ import annotations
 
@@ -13,34 +13,37 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasPopulation
 
-SEED = 0  # of annotators drawn from the population: the same fit has the same table
+SEED = 0  # for annotators drawn from the population: the same fit gives the same table
 NEW_ANNOTATORS_PER_DRAW = 4
 
 
 def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return the posterior of the population of annotators, which describes those in the fit and new ones.
+    """Return the posterior of the population of annotators, which describes both those in the fit and new ones.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a model whose annotators are drawn from a population, as `hierarchical_dawid_skene`.
+        A fit of a model with a population of annotators, such as `hierarchical_dawid_skene`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per class and response: `true_class`, `response`; of the probability of that response by the typical
-        annotator `mean`, `sd`, `hdi94_lb` and `hdi94_ub`; `annotators_lb` and `annotators_ub`, the range for 94% of
-        annotators, including the uncertainty of the typical one; of the spread of log odds between annotators
-        `spread_mean`, `spread_hdi94_lb` and `spread_hdi94_ub`, among those who are equally able; and `pooling`, how
-        strongly annotators are pooled in that class: the number of answers to items of it from which on an annotator's
-        own answers weigh more in their accuracy than those of the others. It is 1 / (v p (1 - p)), with v = spread^2 +
-        ability_spread^2 and p how often the typical annotator is right; its posterior median. The spread and `pooling`
-        are the same in all rows of a class.
+        One row per class and response, with `true_class`, `response` and
+
+        * `mean`, `sd`, `hdi94_lb`, `hdi94_ub`: the probability of that response by the typical annotator;
+        * `annotators_lb`, `annotators_ub`: the range of this probability over 94% of annotators, including the
+          uncertainty of the typical one;
+        * `spread_mean`, `spread_hdi94_lb`, `spread_hdi94_ub`: the spread of log odds among equally able annotators;
+        * `pooling`: how strongly annotators are pooled in that class. With more answers than this to items of the
+          class, an annotator's accuracy depends more on their own answers than on those of others. It is the posterior
+          median of 1 / (v p (1 - p)), with v = spread^2 + ability_spread^2 and p the accuracy of the typical annotator.
+
+        The spread and `pooling` are the same in all rows of a class.
 
     Raises
     ------
     FitError
-        If the model has no population of annotators, or the fit is one point.
+        If the model has no population of annotators, or the fit is a point estimate.
 
     Examples
     --------
@@ -50,7 +53,7 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """
     view = view_for_table(fit, from_draws=True)
     if not isinstance(view.model, HasPopulation):
-        raise FitError(f"annotators are not drawn from a population in {view.model.name}: fit hierarchical_dawid_skene")
+        raise FitError(f"{view.model.name} has no population of annotators: fit hierarchical_dawid_skene")
     require_draws(view, "the population of annotators")
     data = view.named_data
     dims = ("chain", "draw", "true_class", "response")
@@ -80,10 +83,10 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 def add_new_annotators(
     model: HasPopulation, data: Any, posterior: xr.Dataset, rng: np.random.Generator, *, copies: int = 1
 ) -> xr.Dataset:
-    """Return each draw of a posterior so many times, with new annotators drawn from the population.
+    """Return several copies of each posterior draw, with new annotators drawn from the population.
 
-    They are those of the data that come after the annotators of the posterior. What follows from parameters of
-    annotators is left out.
+    The new annotators are those of the data that come after the annotators of the posterior. Quantities derived from
+    annotators' parameters are left out.
     """
     n_known = posterior.sizes["annotator"]
     again = np.repeat(np.arange(posterior.sizes["draw"]), copies)

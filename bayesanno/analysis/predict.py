@@ -1,7 +1,7 @@
 """Prediction: labels of new items by the annotators of a fit.
 
-The answers to a new item inform its label and the parameters. Bayes' rule uses both: the posterior of the fit, updated
-by that item, without fitting again (`bayesanno.modeling.weighing`).
+The answers to a new item inform both its label and the parameters. Bayes' rule accounts for both: the posterior of the
+fit is updated by that item, without fitting again (`bayesanno.modeling.weighing`).
 """
 
 from __future__ import annotations
@@ -24,59 +24,58 @@ from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
-COPIES = 4  # of each draw of the population, each with annotators of its own
-MIN_SHARE = 0.1  # of the draws: above it, a small number of draws is the fit's, and not for the weights
+COPIES = 4  # copies of each draw of the population, each with its own annotators
+MIN_SHARE = 0.1  # share of effective draws above which a small number is due to the fit, not to the weights
 
 
 def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: int | None = None) -> pd.DataFrame:
     """Return the posterior of the true labels, or the types, of new items.
 
-    Each item is predicted from the fit's data and its own answers, as if it had been fitted with them: draws of the
+    Each item is predicted from the fit's data and its own answers, as if it had been part of the fit. Draws of the
     parameters are weighted by the likelihood of the item's answers,
 
         p(label | data, answers)  =  sum_s w_s p(label | answers, draw s),   w_s ~ p(answers | draw s).
 
-    Items are predicted one by one: to learn from several new items together, fit again with all of them. An item of the
-    fit's own data, given here, is another item with the same answers.
+    Items are predicted one by one. To learn from several new items together, fit again with all of them. An item of the
+    fit's own data, given here, counts as another item with the same answers.
 
-    The weights are at most 1, so that they need no Pareto smoothing (PSIS), which is for heavy tails. Where few draws
-    carry the weight, the answers are improbable under the fit, or there are very many of them.
+    The weights are at most 1, so they need no Pareto smoothing (PSIS), which is for heavy tails. If few draws carry the
+    weight, the answers are improbable under the fit, or very numerous.
 
-    Labels of new items are adjusted and recalibrated as those of the fit's own items are.
+    Labels of new items are adjusted and recalibrated in the same way as those of the fit's own items.
 
-    A model with a population of annotators, as `hierarchical_dawid_skene`, takes new annotators: each draw of the
-    population gives four draws of such an annotator, and the weights are over all of these. In `ess_weights` these four
-    are one draw, whose weight is their sum.
+    A model with a population of annotators, such as `hierarchical_dawid_skene`, accepts new annotators. Each draw of
+    the population gives four draws of such an annotator, and all of them are weighted. In `ess_weights` the four count
+    as one draw with the sum of their weights.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     new_data : AnnotationData, CountData or MultiAnnotationData
-        New items, as data of the class that the fit was made from. Annotations are by a subset of the fit's annotators
-        (or others, if the model has a population), with labels among the fit's. Dimensions are all of the fit's,
-        since labels depend on all of them.
+        New items, as data of the same class as the fit's. Annotators must be among the fit's (unless the model has a
+        population), and so must labels. All dimensions of the fit are required, since labels depend on all of them.
     random_seed : int, optional
         For the draws of new annotators; nothing else is random.
 
     Returns
     -------
     pandas.DataFrame
-        As `label_table`, and last `ess_weights`: the effective number of draws that an item's prediction rests on,
-        1 / sum_s w_s^2 (Kong 1992), which is at most the fit's number of draws.
+        The columns of `label_table`, then `ess_weights`: the effective number of draws behind an item's prediction,
+        1 / sum_s w_s^2 (Kong 1992), at most the number of draws of the fit.
 
     Raises
     ------
     DataError
-        If the data are of another class than the fit's; a label, a dimension or, unless the model has a population, an
+        If the data are of another class than the fit's; a label, a dimension or (unless the model has a population) an
         annotator is not among those of the fit; the model cannot take the new items; or no draw can explain an item's
         answers.
     FitError
-        If items have parameters of their own in the model.
+        If items have their own parameters in the model.
 
     Warns
     -----
     PredictionWarning
-        If the weights leave an item fewer than 400 effective draws, and fewer than a tenth of all.
+        If an item has fewer than 400 effective draws after weighting, and fewer than a tenth of all draws.
 
     Examples
     --------
@@ -90,7 +89,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
         raise DataError(f"this fit of {view.model.name} is of {known}: predict from {known}, not from {given}")
     if not view.model.collapse_items:
         raise FitError(
-            f"items have parameters of their own in {view.model.name}, and new items have none yet: fit again with them"
+            f"items have their own parameters in {view.model.name}, which new items lack: fit again with the new items"
         )
     check_seed(random_seed)
     recoded = recode(view.data, new_data, view.model)
@@ -110,7 +109,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
 
 
 def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:
-    """Refuse items whose answers have probability 0 in all draws, and warn of those that few draws support."""
+    """Refuse items with answers of probability 0 in all draws, and warn of items that few draws support."""
     impossible = np.flatnonzero(ess == 0)
     if impossible.size:
         raise DataError(
@@ -125,6 +124,6 @@ def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:
         warn(
             f"the prediction of item {items[worst]!r}{others} rests on few draws: ess_weights is {ess[worst]:.1f} of "
             f"{n_draws} draws (should be at least {enough:.0f}); its answers are improbable under this fit, or "
-            "many: fit again with them",
+            "very numerous: fit again with them",
             PredictionWarning,
         )

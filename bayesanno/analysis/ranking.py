@@ -1,4 +1,4 @@
-"""Rankings of systems, from a fit of comparisons: strengths, ranks, and who beats whom."""
+"""Rankings of systems from a fit of comparisons: strengths, ranks, and pairwise wins."""
 
 from __future__ import annotations
 
@@ -16,35 +16,40 @@ from bayesanno.ground.validate import check_share
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.pairs import STRENGTH, SYSTEM, TIE, Pairs
 
-ELO = 400 / np.log(10)  # points of a log odds
+ELO = 400 / np.log(10)  # Elo points per unit of log odds
 Ties = Literal["half", "out"]
 
 
 def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float = HDI_PROB) -> pd.DataFrame:
-    """Return the ranking of the systems that items compare, with its uncertainty.
+    """Return the ranking of the compared systems, with its uncertainty.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Its model has a class prior with `Pairs`.
+        A fit of a model whose class prior has `Pairs`.
     elo : bool, default False
-        Whether to add the strength in points of Elo, 400 / ln 10 for each unit of log odds, 0 on average.
+        Whether to add strengths in Elo points: 400 / ln 10 per unit of log odds, with mean 0.
     prob : float, default 0.94
         The probability of the intervals.
 
     Returns
     -------
     pandas.DataFrame
-        One row per system, the strongest first: `system`; `n_answers` to comparisons of it; `strength_` on the scale of
-        log odds, 0 on average, with `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; `rank_`,
-        1 for the strongest, with `mean` and the interval of equal tails `eti94_lb` and `eti94_ub` (named by `prob`);
-        `p_best`; `win_rate_`, how often it truly wins against another system drawn at random, a tie counting half,
-        with `mean`, `sd` and interval; with `elo` also `elo_` with `mean`, `sd` and interval.
+        One row per system, the strongest first, with `system`; `n_answers`, the number of answers to its comparisons;
+        `p_best`, the probability that it is the strongest; and
+
+        * `strength_` with `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
+          0 over systems;
+        * `rank_` with `mean` and the equal-tailed interval `eti94_lb` and `eti94_ub` (named by `prob`): 1 is the
+          strongest;
+        * `win_rate_` with `mean`, `sd` and interval: how often it truly wins against a random other system, with ties
+          as half a win;
+        * with `elo`, also `elo_` with `mean`, `sd` and interval.
 
     Raises
     ------
     FitError
-        If the model has no strengths of systems, or the fit is one point.
+        If the model has no strengths of systems, or the fit is a point estimate.
 
     Examples
     --------
@@ -83,23 +88,23 @@ def win_table(fit: xr.DataTree | FitView, *, ties: Ties = "half", prob: float = 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Its model has a class prior with `Pairs`.
+        A fit of a model whose class prior has `Pairs`.
     ties : {"half", "out"}, default "half"
-        Whether a tie counts as half a win, or wins are among what is no tie.
+        Whether ties count as half a win, or are left out.
     prob : float, default 0.94
         The probability of the intervals.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair, the stronger system, which is `first`, in the order of the ranking: `first`, `second`;
-        `n_answers` to comparisons of the two; of the probability that first wins `mean`, `sd`, `hdi94_lb` and
-        `hdi94_ub`; and `p_stronger`, the probability that first is the stronger one.
+        One row per pair, in the order of the ranking: `first` (the stronger system), `second`; `n_answers`, the number
+        of answers to their comparisons; `mean`, `sd`, `hdi94_lb` and `hdi94_ub` of the probability that first wins; and
+        `p_stronger`, the probability that first is the stronger one.
 
     Raises
     ------
     FitError
-        If the model has no strengths of systems, the fit is one point, or `ties` is neither.
+        If the model has no strengths of systems, the fit is a point estimate, or `ties` is unknown.
 
     Examples
     --------
@@ -131,12 +136,12 @@ def has_pairs(view: FitView) -> bool:
 
 
 def require_pairs(view: FitView) -> Pairs:
-    """Return the term of a fit's class prior that has strengths of systems.
+    """Return the term with strengths of systems in a fit's class prior.
 
     Raises
     ------
     FitError
-        If there is none, or the fit is one point.
+        If there is no such term, or the fit is a point estimate.
     """
     pairs = next((term for term in terms_of(view.model) if isinstance(term, Pairs)), None)
     if pairs is None:
@@ -148,7 +153,7 @@ def require_pairs(view: FitView) -> Pairs:
 
 
 def _win(a: xr.DataArray, b: xr.DataArray, tie: xr.DataArray | None) -> xr.DataArray:
-    """Return how often a wins against b, a tie counting half: Davidson's model, or of no ties Bradley and Terry's."""
+    """Return how often a wins against b, with ties as half a win (Davidson; Bradley and Terry without ties)."""
     even = 0.0 if tie is None else xr.ufuncs.exp(tie - (a - b) / 2)
     return ((1 + even / 2) / (1 + xr.ufuncs.exp(b - a) + even)).transpose("chain", "draw", ...)
 
@@ -164,7 +169,7 @@ def _win_rates(view: FitView) -> xr.DataArray:
 
 
 def _answers_to_pairs(view: FitView, pairs: Pairs) -> np.ndarray:
-    """Return how many answers compare each two systems, in whatever order; shape (system, system)."""
+    """Return how many answers compare each two systems, in either order; shape (system, system)."""
     systems = pairs.systems(view.data)
     first, second = (codes[view.data.item] for codes in pairs.columns(view.data).values())
     n = np.zeros((len(systems), len(systems)), dtype=int)

@@ -1,7 +1,7 @@
-"""Recalibration of a fit's labels by a few known ones: calibrated probabilities where annotators err together.
+"""Recalibration of a fit's labels with a few known ones: calibrated probabilities when annotators err together.
 
-The invariant: true labels change how sure labels are, never the parameters; and the probabilities of an item whose true
-label was used do not depend on that label, so that scores against these labels are cross-validated.
+The invariant: true labels change the label probabilities, never the parameters. The probabilities of an item with a
+known label do not depend on that label, so scores against the known labels are cross-validated.
 """
 
 from __future__ import annotations
@@ -40,64 +40,65 @@ from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.posterior import recover
 
 FEW = 20  # known labels: with fewer, the temperature is uncertain
-ALMOST_NO_GAIN = 0.02  # nats an item that labels add to their frequencies
+ALMOST_NO_GAIN = 0.02  # nats per item that labels add to their frequencies
 
 
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
-    """Recalibrate the labels of a fit by the true labels of a few items, which the fit has not used.
+    """Recalibrate the labels of a fit with the true labels of a few items, which the fit has not used.
 
-    Models take annotators' errors to be independent given the true label. Where annotators err together, labels are
-    overconfident, by much the same factor in the log odds of all items: temperature scaling (Guo et al. 2017), with a
-    shift for each label (Platt 1999). With p_i(k) the probability of label k by the fit, and m_k its mean over items,
+    Models assume that annotators' errors are independent given the true label. When annotators err together, labels are
+    overconfident, by much the same factor in the log odds of all items. The correction is temperature scaling (Guo et
+    al. 2017) with a shift for each label (Platt 1999). With p_i(k) the fit's probability of label k and m_k its mean
+    over items,
 
         recalibrated p_i(k)  ~  m_k (p_i(k) / m_k)^(1 / T) exp(shift_k)
 
-    If the fit adjusted its labels for correlated errors (`bayesanno.inference.adjust`), p_i is adjusted, and the prior
-    of T has its median at 1: few true labels then go further. Without an adjustment that prior is wide.
+    If the fit adjusted its labels for correlated errors (`bayesanno.inference.adjust`), p_i is the adjusted probability
+    and the prior of T has median 1, so that fewer true labels are needed. Without an adjustment that prior is wide.
 
-    Temperature T and shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which the
-    probabilities are averaged: 20 true labels give wide answers, not wrong ones. Items of known label have
-    probabilities by the posterior without their own label (PSIS leave-one-out), so that `coverage_table`,
-    `calibration_table`, `compare` and the accuracy in run.json are cross-validated where they use these labels.
+    The temperature T and the shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which the
+    probabilities are averaged: with 20 true labels the answers are wide, but not wrong. The probabilities of items with
+    known labels are computed without their own label (PSIS leave-one-out). So `coverage_table`, `calibration_table`,
+    `compare` and the accuracy in run.json are cross-validated where they use these labels.
 
     All results for labels are recalibrated: `label_table`, `coverage_table`, `decide_labels`, `sample_labels`,
-    `predict_labels` of new items, `write_labels`, `write_report`. Parameters and annotators stay as they were, and so
-    do other results for items (difficulty, spam).
+    `predict_labels` of new items, `write_labels`, `write_report`. Parameters, annotators and other results for items
+    (difficulty, spam) do not change.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        By any method, of annotations in memory. A recalibrated fit is recalibrated from the labels before that.
+        A fit by any method to annotations in memory. If it was recalibrated before, it starts from the original labels.
     gold : mapping of item to label, Series, DataFrame or path, optional
-        Known true labels, of a random part of the items: those of easy items alone would mislead. A DataFrame or a file
-        has columns item and gold (or label). By default the gold that is with the fit's data. What was given to the fit
-        as a control is left out. Where several dimensions were annotated together, a mapping of dimension to these;
-        dimensions that are not in it stay as they are.
+        Known true labels of a random sample of the items; easy items alone would mislead. A DataFrame or file has the
+        columns item and gold (or label). The default is the gold in the fit's data. Items that were controls in the fit
+        are left out. For data with several dimensions, a mapping of dimension to any of these; dimensions that are not
+        in it do not change.
 
     Returns
     -------
     xarray.DataTree
-        The fit with new `labels`, the model's own posterior still in `latent`; the known labels among the gold of its
-        data; draws of `temperature` and `shift` in the group `recalibration`, for `known_item`; and in the attribute
-        `recalibration` (JSON), for each dimension ("" where there are none): `n_known`, `temperature` (`mean`,
-        `hdi94_lb`, `hdi94_ub`), `shift` (the same for each label), `items`, the mean log scores of the known labels,
-        each left out, `log_score_before`, `log_score` and `log_score_shares` (by the shares of the other known labels
-        alone), and `remarks` in words.
+        The fit with new `labels`; `latent` keeps the model's own posterior. The known labels are added to the gold of
+        its data. The group `recalibration` has draws of `temperature` and `shift`, and the items in `known_item`. The
+        attribute `recalibration` (JSON) has for each dimension ("" without dimensions): `n_known`; `temperature`
+        (`mean`, `hdi94_lb`, `hdi94_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
+        of the known labels, `log_score_before`, `log_score` and `log_score_shares` (from the shares of the other known
+        labels alone); and `remarks` in words.
 
     Raises
     ------
     FitError
-        If the items of the model are of types and have no labels, the fit holds no items (made on Dask), or there is no
-        known label, or none but controls.
+        If the model gives item types instead of labels, the fit holds no items (it was made on Dask), or no label is
+        known apart from controls.
     DataError
-        If an item or a label is not in the fit, an item has two labels, or dimensions do not fit.
+        If an item or a label is not in the fit, an item has two labels, or the dimensions do not match.
     DataFileError
-        If there is no such file.
+        If the file does not exist.
 
     Warns
     -----
     PredictionWarning
-        If fewer than 20 labels are known; or of more, if labels carry almost no information beyond their frequencies.
+        If fewer than 20 labels are known, or with more, if labels carry almost no information beyond their frequencies.
 
     References
     ----------
@@ -119,7 +120,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     view = view_for_table(fit)
     parts = {part.dimension: part for part in parts_to_recalibrate(view)}
     known = read_gold({dimension: part.data for dimension, part in parts.items()}, gold)
-    if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit by an earlier version
+    if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit from an earlier version
         parts = _with_logs(view, parts)
     adjusted = adjustments_of(view)
     after, learnt, found = {name: parts[name] for name in adjusted}, {}, {}
@@ -133,7 +134,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     whole["constant_data"] = xr.DataTree(_with_gold(view.tree["constant_data"].to_dataset(), known))
     groups = label_groups(list(after.values())) | groups_by_dimension(RECALIBRATION, learnt)
     for name in (LABELS, RECALIBRATION):
-        whole[name] = xr.DataTree()  # in place of what was there, with all of its dimensions
+        whole[name] = xr.DataTree()  # replaces the old group with all its dimensions
     for path, group in groups.items():
         whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
@@ -148,14 +149,15 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        As `recalibrate` returned it.
+        A fit that `recalibrate` returned.
 
     Returns
     -------
     pandas.DataFrame
         One row for the temperature and one for each label: `parameter` ("temperature", "shift[<label>]"), `mean`, `sd`,
-        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 leave labels as they were; above 1, labels were
-        overconfident. With several dimensions, those of each that was recalibrated, `dimension` first.
+        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 change nothing; a temperature above 1 means that
+        labels were overconfident. For data with several dimensions, the same for each recalibrated dimension;
+        `dimension` is the first column.
 
     Raises
     ------
@@ -177,23 +179,23 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 
 def about_recalibration(view: FitView) -> dict[str, dict[str, Any]]:
-    """Return the attribute `recalibration` of a fit, by dimension; empty where it was not recalibrated."""
+    """Return the attribute `recalibration` of a fit, by dimension; empty if it was not recalibrated."""
     return json.loads(view.tree.attrs.get(RECALIBRATION, "{}"))
 
 
 def require_recalibrated(view: FitView) -> None:
-    """Raise a FitError unless a fit was recalibrated."""
+    """Raise a FitError if a fit was not recalibrated."""
     if not view.is_recalibrated:
-        raise FitError("this fit was not recalibrated: recalibrate(fit, gold) does that, by known labels")
+        raise FitError("this fit was not recalibrated: use recalibrate(fit, gold) with some known labels")
 
 
 def parts_to_recalibrate(view: FitView) -> list[FitPart]:
-    """Return the parts of a fit, adjusted and not recalibrated, if these can be recalibrated.
+    """Return the parts of a fit before recalibration, adjusted, if they can be recalibrated.
 
     Raises
     ------
     FitError
-        If the states of items are types and not labels, or the fit holds no items.
+        If the model gives item types instead of labels, or the fit holds no items.
     """
     if is_on_dask(view.tree):
         raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
@@ -214,9 +216,9 @@ def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart
 
 
 def read_gold(tables: Mapping[str, Any], gold: Any) -> dict[str, dict[str, str]]:
-    """Return the known labels of each dimension that has any: item -> label, controls left out.
+    """Return the known labels by dimension (item -> label), without controls.
 
-    `tables` are the annotations of each dimension, or under "" those without dimensions.
+    `tables` has the annotations of each dimension, or under "" those without dimensions.
 
     Raises
     ------
@@ -242,14 +244,14 @@ def read_gold(tables: Mapping[str, Any], gold: Any) -> dict[str, dict[str, str]]
         free = {item: label for item, label in labels.items() if item not in tables[name].controls}
         if not free:
             of = f" in {name}" if name else ""
-            was = ", as all of those given are of controls, which the fit has used" if labels else ""
+            was = ", since all that were given are controls, which the fit has used" if labels else ""
             raise FitError(f"no true label is known{of}{was}: give labels that the fit has not used")
         found[name] = {item: free[item] for item in tables[name].items if item in free}  # in the order of the data
     return found
 
 
 def check_gold(model: AnnotationModel, data: Any, gold: Any) -> Any:
-    """Return the gold that `recalibrate` takes, read, or raise its error, if any: before the model is fitted."""
+    """Read the gold for `recalibrate` before the model is fitted, so that its errors are raised early."""
     kinds = latents(model, data)
     if any(latent.dim == ITEM_TYPE for latent in kinds):
         refuse_types(model)
@@ -259,7 +261,7 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> Any:
 
 def refuse_types(model: AnnotationModel) -> NoReturn:
     """Raise a FitError for a model of item types."""
-    raise FitError(f"{model.name} gives types of items, not their labels: true labels cannot recalibrate it")
+    raise FitError(f"{model.name} gives item types instead of labels: true labels cannot recalibrate it")
 
 
 def _read_one(data: AnnotationData, gold: Any) -> dict[str, str]:
@@ -277,7 +279,7 @@ def _read_one(data: AnnotationData, gold: Any) -> dict[str, str]:
 
 
 def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> xr.Dataset:
-    """Return what is known of items with these true labels in place of those that were there."""
+    """Return the known values of items with these true labels in place of the old ones."""
     gold = constant["gold"].astype(object)  # (item,) or (dimension, item), of labels of any length
     for dimension, labels in known.items():
         own = gold.sel(dimension=dimension) if dimension else gold  # a view, not a copy
@@ -291,7 +293,7 @@ def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> 
 def _recalibrate_one(
     part: FitPart, labels: Mapping[str, str], *, is_adjusted: bool
 ) -> tuple[FitPart, Recalibration, dict[str, Any]]:
-    """Return a recalibrated part, the draws of temperature and shifts, and what is said of them."""
+    """Return a recalibrated part, the draws of temperature and shifts, and their description."""
     logs, given = log_label_posterior(part), is_given(part)
     place = {item: row for row, item in enumerate(part.data.items)}
     rows = np.array([place[item] for item in labels])
@@ -324,7 +326,7 @@ def _describe(learnt: Recalibration, labels: Sequence[str]) -> pd.DataFrame:
 
 
 def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> list[str]:
-    """Return in words what is to be known of a recalibration."""
+    """Return remarks about a recalibration."""
     of, n = f" in {dimension}" if dimension else "", about["n_known"]
     if n < FEW:
         return [
@@ -335,6 +337,7 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
     if gained.mean() < ALMOST_NO_GAIN:
         return [
             f"the labels{of} carry {'no' if gained.mean() <= 0 else 'almost no'} information: their log score on known "
-            f"items is {about['log_score']:.3f}, and that of the labels' frequencies {about['log_score_shares']:.3f}"
+            f"items is {about['log_score']:.3f}, and the log score of label frequencies alone is "
+            f"{about['log_score_shares']:.3f}"
         ]
     return []

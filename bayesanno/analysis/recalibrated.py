@@ -1,7 +1,7 @@
-"""How the labels of a fit are adjusted and recalibrated: those of its own items, of new ones, and draws of them.
+"""Adjustment and recalibration of labels: of a fit's own items, of new items, and of draws of labels.
 
-The invariant: an adjustment and a recalibration are of the posterior of labels, for any states of a model; and an item
-whose true label was given to the fit as a control is as the model has it.
+The invariant: both change the posterior of labels, for any states of a model. An item that was a control in the fit
+keeps the model's posterior.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ DRAW = "recalibration_draw"  # not "draw": a selection of draws or chains keeps 
 def recalibrate_part(
     part: FitPart, recalibration: Recalibration, known: Mapping[int, np.ndarray] | None = None
 ) -> FitPart:
-    """Return a part with the recalibrated posterior of labels in place of the one that it has.
+    """Return a part with the recalibrated posterior of labels.
 
-    `known` are the log posteriors (label,) of items that have their own, by row. Other results for items, such as
-    difficulty or spam, stay as they are.
+    `known` has the log posteriors (label,) of items with their own posterior, by row. Other results for items, such as
+    difficulty or spam, do not change.
     """
     before = log_label_posterior(part)
     after = recalibration.average(before)  # (item, label)
@@ -42,7 +42,7 @@ def recalibrate_part(
 
 
 def adjust_new(view: FitView, parts: Sequence[FitPart]) -> list[FitPart]:
-    """Return the parts of new items as a fit has its own: adjusted, and recalibrated."""
+    """Return the parts of new items adjusted and recalibrated like the fit's own items."""
     adjustments, recalibrations = adjustments_of(view), recalibrations_of(view)
     found = []
     for part in parts:
@@ -57,7 +57,7 @@ def adjust_new(view: FitView, parts: Sequence[FitPart]) -> list[FitPart]:
 def draw_labels(view: FitView, part: FitPart, rng: np.random.Generator) -> xr.DataArray:
     """Draw every item's label once per posterior draw of the parameters: indices of labels, dims (chain, draw, item).
 
-    Draws are of the model's posterior, but for those that `each_posterior` has other probabilities for.
+    Draws come from the model's posterior, unless `each_posterior` gives other probabilities.
     """
     sizes = [view.posterior.sizes[dim] for dim in ("chain", "draw")]
     other = each_posterior(view, part, sizes[0] * sizes[1], rng)
@@ -78,11 +78,11 @@ def draw_labels(view: FitView, part: FitPart, rng: np.random.Generator) -> xr.Da
 
 
 def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generator) -> Iterator[np.ndarray | None]:
-    """Yield n times the log posterior of labels (item, label), or None where it is the model's own, of a draw.
+    """Yield n draws of the log posterior of labels (item, label), or None for the model's own posterior.
 
-    In a recalibrated fit, each is of one temperature and its shifts, for all items but the known ones: these have
-    posteriors of their own, each without its own true label. In an adjusted fit, each is the model's own or of one
-    correlation, in the proportion of their weights.
+    In a recalibrated fit, each draw has one temperature and its shifts for all items but the known ones, which have
+    their own posteriors, computed without their true label. In an adjusted fit, each draw is the model's own posterior
+    or one adjusted for a correlation, in proportion to their weights.
     """
     recalibration = recalibrations_of(view).get(part.dimension)
     adjustment = adjustments_of(view).get(part.dimension)
@@ -105,7 +105,7 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
 
 
 def view_before(view: FitView) -> FitView:
-    """Return a recalibrated fit as it was, but for the gold that it has now."""
+    """Return a recalibrated fit as it was before recalibration, with its present gold."""
     tree = view.tree.copy()
     del tree[LABELS], tree[RECALIBRATION]
     del tree.attrs[RECALIBRATION]
@@ -116,7 +116,7 @@ def view_before(view: FitView) -> FitView:
 
 
 def tabulate_recalibration(part: FitPart, learnt: Recalibration, known: Sequence[str]) -> xr.Dataset:
-    """Return a recalibration as variables of the group that holds it."""
+    """Return the variables of the group that stores a recalibration."""
     dim = str(part.posterior.dims[1])
     variables: dict[str, Any] = {
         "temperature": ((DRAW,), learnt.temperature),
@@ -129,7 +129,7 @@ def tabulate_recalibration(part: FitPart, learnt: Recalibration, known: Sequence
 
 
 def recalibrations_of(view: FitView) -> dict[str, Recalibration]:
-    """Return the recalibration of each dimension that has one, of "" where there are no dimensions."""
+    """Return the recalibrations by dimension ("" without dimensions)."""
     if not view.is_recalibrated:
         return {}
     found = {}
@@ -141,5 +141,5 @@ def recalibrations_of(view: FitView) -> dict[str, Recalibration]:
 
 
 def known_items(view: FitView, dimension: str) -> list[str]:
-    """Return the items whose true labels a recalibration learnt from."""
+    """Return the items with the true labels that a recalibration used."""
     return [str(item) for item in read_by_dimension(view.tree, RECALIBRATION)[dimension]["known_item"].values]

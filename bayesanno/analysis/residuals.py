@@ -1,8 +1,8 @@
 """Errors of annotators beyond what a model predicts, and their correlation between two annotators.
 
-The invariant: every measure is a ratio of sums over items, so that of pairs taken together it is a ratio of sums over
-pairs and items, and of items drawn again one of the same sums with other weights. No sum is over pairs one by one where
-one over annotators does: of a group, the products of all pairs are the square of the sum less the squares.
+The invariant: every measure is a ratio of sums over items. For several pairs it is a ratio of sums over pairs and
+items, and for a resample of the items the same sums have other weights. Sums over all pairs of a group are computed
+from sums over annotators: the square of the sum minus the sum of squares.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from bayesanno.modeling.item_numbers import ItemNumberModel, find_errors
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask
 
-MOST_DRAWS = 100  # of the posterior, over which answers are averaged
-LEAST_PROBABILITY = 1e-9  # of a class of an item, for it to be looked at
-NEGLIGIBLE = 1e-3  # of the variance of what errors share
-DENSE = 0.05  # the share of cells that are not zero from which a sparse product is slower than a dense one
+MOST_DRAWS = 100  # posterior draws over which answer probabilities are averaged
+LEAST_PROBABILITY = 1e-9  # less probable classes of an item are ignored
+NEGLIGIBLE = 1e-3  # share of the variance of shared errors that may be dropped
+DENSE = 0.05  # with a larger share of nonzero cells a sparse product is slower than a dense one
 
 
 class Products(NamedTuple):
-    """Sums over pairs of annotators, sparse (row, item): the correlation of a row is a ratio of them.
+    """Sums of products over pairs of annotators, sparse (row, item); the correlation of a row is a ratio of sums.
 
     Attributes
     ----------
     together : sparse array
-        Of the products of residuals.
+        Sums of products of residuals.
     expected : sparse array
-        Of the products of their standard deviations.
+        Sums of products of their standard deviations.
     largest : sparse array
-        Of the products of residuals without their signs, which no sum of products exceeds.
+        Sums of products of absolute residuals, an upper bound.
     spread : sparse array
-        Of the products of their variances: the variance of `together` if errors are independent.
+        Sums of products of their variances: the variance of `together` if errors are independent.
     """
 
     together: Any
@@ -50,29 +50,28 @@ class Products(NamedTuple):
     spread: Any
 
     def correlation(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the correlation (row,), or of items with weights (item, resample): (row, resample)."""
+        """Return the correlation, (row,), or (row, resample) if items have weights (item, resample)."""
         sums = [each.sum(axis=1) if weights is None else _multiply(each, weights) for each in self[:3]]
         return divide(sums[0], np.maximum(sums[1], sums[2]))
 
     def measure(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the correlation, and its standard deviation if errors are independent: both (row,)."""
+        """Return the correlation and its standard deviation under independent errors, both (row,)."""
         expected = np.maximum(self.expected.sum(axis=1), self.largest.sum(axis=1))
         return self.correlation(), divide(np.sqrt(np.maximum(self.spread.sum(axis=1), 0)), expected)
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Errors of annotators, or groups of them, beyond what is predicted.
+    """Errors of annotators, or groups of them, beyond the model's predictions.
 
     Attributes
     ----------
     measures : tuple of sparse arrays, each of shape (row, cell)
-        Residuals, their standard deviations, residuals without sign, and their variances, whose products are what
-        `Products` are sums of; and what a model says that errors share, if it does: the sum of the products of these is
-        what it expects of that of residuals. A cell is an item if it is of one class, and has the square root of the
-        probability of that class as its weight.
+        Residuals, their standard deviations, absolute residuals and variances; `Products` sums their products. If the
+        model has shared errors, factors of these follow: the sum of their products is the expected sum of products of
+        residuals. A cell is an item together with a class, weighted by the square root of the class probability.
     cells : sparse array, shape (cell, item)
-        Which cells are of an item.
+        The cells of each item.
     answered : sparse array, shape (row, item)
         How many annotators answered.
     """
@@ -86,18 +85,18 @@ class Residuals:
         return Residuals(tuple(members @ each for each in self.measures), self.cells, members @ self.answered)
 
     def between(self, first: np.ndarray, second: np.ndarray) -> Iterator[Products]:
-        """Yield the products of pairs of rows (pair,), a part of the pairs at a time."""
+        """Yield the products of pairs of rows (pair,), in chunks of pairs."""
         for part in split_rows(first.size, self.cells.shape[1]):
             one, other = first[part], second[part]
             yield self._less_shared([each[one].multiply(each[other]) for each in self.measures])
 
     def within(self, members: Any) -> Products:
-        """Return the products of all pairs of annotators of a group, of each group; members (group, annotator)."""
+        """Return the products over all pairs of annotators in each group; members (group, annotator)."""
         pairs = zip(self.of_groups(members).measures, self.measures, strict=True)
         return self._less_shared([(whole.multiply(whole) - members @ each.multiply(each)) / 2 for whole, each in pairs])
 
     def _less_shared(self, products: list[Any]) -> Products:
-        """Return the products of each measure (row, item), of those of cells, those that are expected taken off."""
+        """Return products by item from products by cell, minus the expected products of shared errors."""
         n = len(Products._fields)
         together, *others = (each @ self.cells for each in products[:n])
         for expected in products[n:]:
@@ -111,7 +110,7 @@ def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals
     Parameters
     ----------
     truth : array, shape (item, true_class)
-        How probable each class of an item is; all 0 of an item that is left out.
+        The class probabilities of each item; all 0 for items that are left out.
     """
     from scipy.sparse import csr_array
 
@@ -144,10 +143,11 @@ def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals
 
 
 def share_errors(view: FitView) -> list[np.ndarray]:
-    """Return what a model says that errors share, given the class: factors (annotator, true_class).
+    """Return the factors (annotator, true_class) of the errors that a model expects to be shared, given the class.
 
-    Errors of two annotators covary, by the model, by the sum of the products of their factors. It is that of their
-    chances at each node of an item's number, in the fewest factors that have all but a thousandth of the variance.
+    The model's covariance of the errors of two annotators is the sum of the products of their factors. It comes from
+    their error probabilities at each quadrature node of the item's number, reduced to the fewest factors that keep all
+    but a thousandth of the variance.
     """
     if not isinstance(view.model, ItemNumberModel):
         return []
@@ -160,10 +160,10 @@ def share_errors(view: FitView) -> list[np.ndarray]:
 
 
 def error_chances(view: FitView, part: FitPart) -> np.ndarray:
-    """Return the probability that an annotator errs on an item of a class, by the posterior mean.
+    """Return the posterior mean of the probability that an annotator errs on an item of a class.
 
-    Where nobody may have said the truth, as in model A, and of classes that no item can be of, it is the same for all
-    classes. An answer that is unsure is none.
+    It is the same for all classes if possibly nobody gave the true label, as in model A, and for classes that no item
+    can have. "Unsure" answers do not count.
 
     Returns
     -------
@@ -181,9 +181,9 @@ def error_chances(view: FitView, part: FitPart) -> np.ndarray:
 
 
 def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
-    """Return the posterior mean of p(state, answer) of each annotator, (annotator, response, state).
+    """Return the posterior mean of p(state, answer) for each annotator, (annotator, response, state).
 
-    Models with confusion matrices give it by p(answer | state), without compiling anything.
+    Models with confusion matrices give it from p(answer | state), without compilation.
     """
     everybody = np.arange(part.data.n_annotators)
     try:
@@ -197,7 +197,7 @@ def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
 
 
 def count_answers(part: FitPart) -> Any:
-    """Return who answered what, a sparse array (annotator, item) of ones; an answer that is unsure is none."""
+    """Return a sparse array (annotator, item) with ones for answers; "unsure" answers do not count."""
     from scipy.sparse import csr_array
 
     data = part.data
@@ -212,11 +212,11 @@ class Sharing(NamedTuple):
     Attributes
     ----------
     first, second, n_items : array of int, shape (pair,)
-        Of the pairs that share enough items, those that share most: who they are, and how many items they share.
+        The pairs that share most items, among those that share enough, and the number of items they share.
     n_enough : int
-        How many pairs share enough items.
+        The number of pairs that share enough items.
     n_pairs : sparse array, shape (group, group)
-        How many pairs of annotators share any, by their groups, the lower one first.
+        The number of pairs of annotators who share any items, by group, the lower group first.
     """
 
     first: np.ndarray
@@ -227,14 +227,14 @@ class Sharing(NamedTuple):
 
 
 def find_sharing(answered: Any, group: np.ndarray, *, least: int, most: int) -> Sharing:
-    """Find the pairs that share items, a part of the annotators at a time, since there may be millions.
+    """Find the pairs that share items, in chunks of annotators, since there may be millions of pairs.
 
     Parameters
     ----------
     answered : sparse array, shape (annotator, item)
     group : array of int, shape (annotator,)
     least, most : int
-        How many items are enough, and how many pairs are kept.
+        How many shared items are enough, and how many pairs are kept.
     """
     from scipy.sparse import csr_array
 
@@ -256,6 +256,6 @@ def find_sharing(answered: Any, group: np.ndarray, *, least: int, most: int) -> 
 
 
 def _multiply(matrix: Any, weights: np.ndarray) -> np.ndarray:
-    """Return a sparse array times a dense one, whichever way is faster."""
+    """Return the product of a sparse and a dense array, computed in the faster way."""
     dense = matrix.nnz > DENSE * np.prod(matrix.shape)
     return (matrix.toarray() if dense else matrix) @ weights

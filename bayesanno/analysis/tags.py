@@ -1,7 +1,7 @@
 """BIO tags of tokens: the most probable sequence in which every tag may follow the one before it.
 
-The invariant: in each sequence a tag I-X follows B-X or I-X; no sequence that obeys this is more probable, where tokens
-are independent given their annotations.
+The invariant: in each sequence a tag I-X follows B-X or I-X. No other sequence that obeys this rule is more probable
+(if tokens are independent given their annotations).
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ _TOKEN = re.compile(r"(.*)/(\d+)", re.DOTALL)
 def tag_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """Return the most probable valid sequence of BIO tags of each text, by the Viterbi algorithm.
 
-    The labels of a fit are of one token each, so that the most probable ones may be `I-LOC` after `O`. Of all sequences
-    in which `I-X` follows `B-X` or `I-X`, this is the one with the greatest product of the tokens' probabilities.
+    A fit labels each token separately, so its most probable labels may contain `I-LOC` after `O`. This table has the
+    sequence with the highest product of token probabilities among those in which `I-X` follows `B-X` or `I-X`.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of items that are tokens, named by their text and their position in it, as `text/3` (`read_annotations` makes
-        such names: `item="{text}/{token}"`), with labels O, B-X and I-X.
+        A fit with tokens as items and labels O, B-X and I-X. Items are named by text and position, such as `text/3`;
+        `read_annotations` makes such names from `item="{text}/{token}"`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per item, in the data's order: `item`, `text`, `token` (its position), `tag`, `probability` (of that
-        tag, by itself), and `label`, the most probable tag by itself.
+        One row per item, in the data's order: `item`, `text`, `token` (its position), `tag`, `probability` (of that tag
+        for the token alone), and `label`, the most probable tag of the token alone.
 
     Raises
     ------
     FitError
-        If the model gives no labels of items, or several dimensions of them.
+        If the model gives no labels, or the fit has several dimensions.
     DataError
-        If a label is no BIO tag, or an item has no position.
+        If a label is not a BIO tag, or an item has no position.
 
     References
     ----------
@@ -80,7 +80,7 @@ def tag_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 
 def check_tags(model: AnnotationModel, data: object) -> tuple[list[str], list[int]]:
-    """Return the text and the position of each item, if a fit of these data has a table of tags.
+    """Return the text and the position of each item; raise an error if a fit of these data has no table of tags.
 
     Raises
     ------
@@ -90,21 +90,21 @@ def check_tags(model: AnnotationModel, data: object) -> tuple[list[str], list[in
     found = latents(model, data)
     part = found[0].data_of(data) if len(found) == 1 else None
     if not isinstance(part, AnnotationData) or not set(part.classes) <= set(found[0].states):
-        raise FitError(f"{model.name} gives no labels of items, one each, and so no tags")
+        raise FitError(f"{model.name} does not give one label per item, and so no tags")
     odd = [label for label in part.classes if label != _OUTSIDE and label[:2] not in (_BEGIN, _INSIDE)]
     if odd:
-        raise DataError(f"labels are no BIO tags, {listed(odd)}: each is O, or begins with B- or I-")
+        raise DataError(f"labels are not BIO tags, {listed(odd)}: each must be O or begin with B- or I-")
     found_names = [_TOKEN.fullmatch(item) for item in part.items]
     if not all(found_names):
         wrong = part.items[found_names.index(None)]
         raise DataError(
-            f"item {wrong!r} has no position in its text: name items so, as 'text/3', with item='{{text}}/{{token}}'"
+            f"item {wrong!r} has no position in its text: name items like 'text/3', with item='{{text}}/{{token}}'"
         )
     return [each[1] for each in found_names if each], [int(each[2]) for each in found_names if each]
 
 
 def _find_allowed(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return 0 for what may be, else minus infinity: a label first, (label,), and after another, (before, label)."""
+    """Return 0 if a label may be the first, (label,), or follow another, (before, label); else minus infinity."""
     first = np.array([label[:2] != _INSIDE for label in labels])
     after = first | [[before in (label, _BEGIN + label[2:]) for label in labels] for before in labels]
     return np.where(first, 0.0, -np.inf), np.where(after, 0.0, -np.inf)

@@ -1,29 +1,28 @@
-"""Temperature scaling with a posterior: a few true labels show how sure the labels of a fit should be.
+"""Temperature scaling with a posterior: a few true labels show how certain the labels of a fit should be.
 
-Models take annotators' errors to be independent given the class. Where they are not, the log odds of labels are too
+Models assume that annotators' errors are independent given the class. If they are not, the log odds of labels are too
 large, by much the same factor for all items (Guo et al. 2017), and the labels are overconfident.
 
-Generative process.  The true label of an item whose log probabilities by the fit are L_i is drawn from
+Generative process.  Let L_i be the log probabilities of the labels of item i by the fit. Its true label is drawn from
 
     log p_i(k)  =  c_k + (L_ik - c_k) / T + shift_k - log(sum over labels of the same)
 
-with c_k the log of the share of label k among all items, by the fit. So T = 1 and no shift leave labels as they were;
-T without bound leaves the shares, for any answers; and a shift says that a label is more frequent, or less, than the
-fit has it.
+with c_k the log of the share of label k among all items, by the fit. T = 1 with no shifts changes nothing. As T grows
+without bound, all items get the shares. A shift makes a label more or less frequent than in the fit.
 
-Priors.  The temperature has no scale of its own: it is 2 for one crowd and 200 for another. The log odds after it have
-one. With s the root mean square of L_ik - (its mean over k), which is known without any true label,
+Priors.  The temperature has no natural scale: it is 2 for one crowd and 200 for another. The log odds after scaling
+have one. With s the root mean square of L_ik - (its mean over k), which is known without any true label,
 
     s / T    ~ LogNormal(log 2, 1.25)   so that 94% of it is in 0.2 to 21
-    T        ~ LogNormal(0, 0.6)        in place of that, where the labels were adjusted for correlated errors
-    shift_k  ~ Normal(0, 0.7)            a label is up to 4 times as frequent as it seems, or a quarter as frequent
+    T        ~ LogNormal(0, 0.6)        instead, if the labels were adjusted for correlated errors
+    shift_k  ~ Normal(0, 0.7)            a label is from a quarter of to 4 times as frequent as it seems
 
-The posterior of these K + 1 numbers is nearly normal on the scale of log T. It is drawn from by importance sampling: a
-multivariate t distribution around its mode, of the curvature there, at the points of a Sobol sequence, so that the same
-true labels give the same draws; weights are smoothed (PSIS), and draws resampled by them.
+The posterior of these K + 1 numbers is nearly normal on the scale of log T. It is sampled by importance sampling from a
+multivariate t distribution around the mode, with the curvature there. The points come from a Sobol sequence, so the
+same true labels give the same draws. Weights are smoothed (PSIS), and draws are resampled with them.
 
-The invariant: nothing is exponentiated before it is normalised, so that no log odds are too large; and the
-probabilities of an item whose true label is known do not use that label.
+The invariant: nothing is exponentiated before it is normalised, so log odds may be arbitrarily large. The probabilities
+of an item with a known true label do not use that label.
 
 References
 ----------
@@ -45,22 +44,22 @@ import numpy as np
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights
 
-SIZE_PRIOR = (float(np.log(2.0)), 1.25)  # of log(s / T): mean and standard deviation
-ADJUSTED_SD = 0.6  # of log T, where labels were adjusted for correlated errors: their T is about 1
+SIZE_PRIOR = (float(np.log(2.0)), 1.25)  # mean and standard deviation of log(s / T)
+ADJUSTED_SD = 0.6  # standard deviation of log T if labels were adjusted for correlated errors; T is then about 1
 SHIFT_SD = 0.7
 N_POINTS = 4096  # of the Sobol sequence: a power of 2
 N_DRAWS = 1000
-STRIDE = 617  # without a factor of the number of draws: neighbours have temperatures that are far apart
+STRIDE = 617  # coprime to the number of draws, so that neighbouring draws have distant temperatures
 DEGREES_OF_FREEDOM = 8  # of the t distribution: tails heavier than those of the posterior
-ROUNDS = 4  # in which the t distribution is moved to where the weights are
-ENOUGH = 0.9  # of the effective points: weights that leave so many have no tail to smooth
-LEAST_SURE = np.log(1e-16)  # what is impossible by the fit is at least so improbable
-CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
+ROUNDS = 4  # of moving the t distribution to where the weights are
+ENOUGH = 0.9  # with this share of effective points, the weights have no tail to smooth
+LEAST_SURE = np.log(1e-16)  # an upper bound for the log probability of labels that the fit excludes
+CHUNK_BYTES = 64 * 2**20  # memory for probabilities over draws at a time
 
 
 @dataclass(frozen=True, eq=False)
 class LogOddsScale:
-    """What temperature and shifts are measured by; known without any true label.
+    """The scale on which temperature and shifts are measured; known without any true label.
 
     Attributes
     ----------
@@ -69,7 +68,7 @@ class LogOddsScale:
     size : float
         s, the root mean square of log odds.
     least : float
-        The log probability of what is impossible by the fit, so that a true label may say otherwise.
+        The log probability of labels that the fit excludes, so that a true label may contradict it.
     prior : (float, float)
         Mean and standard deviation of log(s / T).
     """
@@ -80,15 +79,15 @@ class LogOddsScale:
     prior: tuple[float, float] = SIZE_PRIOR
 
     def measure(self, logs: np.ndarray) -> np.ndarray:
-        """Return (L - c) / s of log probabilities (item, label); 0 of items that the fit cannot explain."""
+        """Return (L - c) / s for log probabilities (item, label); 0 for items that the fit cannot explain."""
         held = np.where(np.isneginf(logs), self.least, logs)
         return np.nan_to_num((held - self.centre) / self.size)
 
 
 def find_scale(logs: np.ndarray, *, is_adjusted: bool = False) -> LogOddsScale:
-    """Return the scale of log probabilities (item, label) of all items whose labels were not given to the fit.
+    """Return the scale of the log probabilities (item, label) of all items that were not controls in the fit.
 
-    Of labels that were adjusted for correlated errors, the prior is that they need no temperature: its median is 1.
+    If labels were adjusted for correlated errors, the prior of the temperature has median 1 (no correction).
 
     Examples
     --------
@@ -97,7 +96,7 @@ def find_scale(logs: np.ndarray, *, is_adjusted: bool = False) -> LogOddsScale:
     >>> round(find_scale(np.log([[0.9, 0.1], [0.1, 0.9]])).size, 3)  # half of log 9
     1.099
     """
-    counts = np.nansum(np.exp(logs), axis=0) + 1  # (label,): a label that no item has may have one
+    counts = np.nansum(np.exp(logs), axis=0) + 1  # (label,): one more, so that unused labels stay possible
     finite = logs[np.isfinite(logs)]
     least = min(LEAST_SURE, float(finite.min(initial=0.0)))
     held = np.nan_to_num(np.where(np.isneginf(logs), least, logs))
@@ -109,7 +108,7 @@ def find_scale(logs: np.ndarray, *, is_adjusted: bool = False) -> LogOddsScale:
 
 @dataclass(frozen=True, eq=False)
 class Recalibration:
-    """Draws of temperature and shifts, and what they make of log probabilities.
+    """Draws of temperature and shifts, and their effect on log probabilities.
 
     Attributes
     ----------
@@ -117,7 +116,7 @@ class Recalibration:
     log_size : array, shape (draw,)
         log(s / T).
     shift : array, shape (draw, label)
-        Of each label, those of a draw adding up to 0.
+        The shift of each label; the shifts of a draw add up to 0.
     """
 
     scale: LogOddsScale
@@ -130,18 +129,18 @@ class Recalibration:
         return self.scale.size * np.exp(-self.log_size)
 
     def evaluate(self, logs: np.ndarray) -> np.ndarray:
-        """Return the log probabilities that each draw makes of log probabilities (item, label): (draw, item, label)."""
+        """Return the log probabilities (item, label) as recalibrated by each draw: (draw, item, label)."""
         return log_probabilities(self.log_size, self.shift, self.scale.centre, self.scale.measure(logs))
 
     def average(self, logs: np.ndarray) -> np.ndarray:
-        """Return the log of the mean over draws of what each makes of log probabilities (item, label)."""
+        """Return the log of the mean over draws of the recalibrated probabilities, (item, label)."""
         n_parts = 1 + 8 * logs.size * self.log_size.size // CHUNK_BYTES
         parts = np.array_split(logs, min(n_parts, max(1, len(logs))))
         return np.concatenate([average_logs(self.evaluate(part)) for part in parts])
 
 
 def log_probabilities(log_size: np.ndarray, shift: np.ndarray, centre: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """Return log p_i(k) of each draw, (draw, item, label): the formula of this module.
+    """Return log p_i(k) for each draw, (draw, item, label): the formula of this module.
 
     Parameters
     ----------
@@ -169,9 +168,9 @@ class WeightedPoints:
     points : array, shape (point, 1 + label)
         log(s / T), then the shifts.
     log_ratio : array, shape (point,)
-        The log of the posterior's density over that of the distribution which the points are of, but for a number.
+        The log of the ratio of the posterior density to the proposal density, up to a constant.
     log_weight : array, shape (point,)
-        Smoothed, and adding up to 1 as weights.
+        The log of the smoothed weights, which add up to 1.
     """
 
     scale: LogOddsScale
@@ -180,19 +179,19 @@ class WeightedPoints:
     log_weight: np.ndarray
 
     def draw(self) -> Recalibration:
-        """Return draws without weights: always the same ones, evenly spaced among temperatures, in a mixed order."""
+        """Return unweighted draws, deterministic and evenly spaced among temperatures, in a mixed order."""
         order = np.argsort(self.points[:, 0])
         chosen = _resample(np.exp(self.log_weight[order]), N_DRAWS)
         mixed = np.arange(N_DRAWS) * STRIDE % N_DRAWS  # each once
         kept = self.points[order[chosen[mixed]]]
-        shift = kept[:, 1:] - kept[:, 1:].mean(axis=1, keepdims=True)  # what is added to all labels changes nothing
+        shift = kept[:, 1:] - kept[:, 1:].mean(axis=1, keepdims=True)  # a constant added to all labels has no effect
         return Recalibration(self.scale, kept[:, 0], shift)
 
     def leave_each_out(self, logs: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Return the log probabilities (known, label) of known items, each without its own true label.
 
-        Weights are divided by p(the item's true label), and smoothed (PSIS) where that leaves fewer effective points;
-        where it is not to be relied on, the posterior without the item is found again.
+        Weights are divided by p(the item's true label), and smoothed (PSIS) if that leaves fewer effective points. If
+        the smoothed weights are unreliable, the posterior is recomputed without the item.
         """
         found = np.empty(logs.shape)
         per_chunk = max(1, CHUNK_BYTES // (8 * len(self.points) * logs.shape[1]))
@@ -240,7 +239,7 @@ def weigh(scale: LogOddsScale, logs: np.ndarray, truth: np.ndarray) -> WeightedP
 
 
 def score_shares(truth: np.ndarray, n_labels: int) -> np.ndarray:
-    """Return the log probabilities of true labels by the shares of the others alone, one added to each count.
+    """Return the log probabilities of true labels from the shares of the other labels alone, with 1 added to counts.
 
     Examples
     --------
@@ -255,13 +254,13 @@ def score_shares(truth: np.ndarray, n_labels: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Proposal:
-    """A multivariate t distribution: `mean` (dimension,), and `root` (dimension, dimension) of its scale matrix."""
+    """A multivariate t distribution: `mean` (dimension,) and the `root` (dimension, dimension) of the scale matrix."""
 
     mean: np.ndarray
     root: np.ndarray
 
     def draw(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points (point, dimension) of a Sobol sequence under it, and their log density but for a number."""
+        """Return points (point, dimension) of a Sobol sequence under it, and their log density up to a constant."""
         from scipy.special import chdtri, ndtri
         from scipy.stats.qmc import Sobol
 
@@ -286,13 +285,13 @@ def _around(mean: np.ndarray, covariance: np.ndarray) -> _Proposal:
 
 
 def _bend(curvature: np.ndarray, sd: float) -> np.ndarray:
-    """Return a curvature that is one of a density: no flatter than a tenth of the prior's, in any direction."""
+    """Return a curvature that is at least a tenth of the prior's in every direction."""
     values, vectors = np.linalg.eigh(curvature)
     return (vectors * np.maximum(values, 0.1 / sd**2)) @ vectors.T
 
 
 def _move(points: np.ndarray, weight: np.ndarray) -> _Proposal:
-    """Return a proposal with the mean and covariance of weighed points."""
+    """Return a proposal with the mean and covariance of weighted points."""
     mean = weight @ points
     away = points - mean
     return _around(mean, (weight[:, None] * away).T @ away)
@@ -325,7 +324,7 @@ def _curve(at: np.ndarray, measured: np.ndarray, scale: LogOddsScale, truth: np.
 
 
 def evaluate_posterior(points: np.ndarray, measured: np.ndarray, scale: LogOddsScale, truth: np.ndarray) -> np.ndarray:
-    """Return the log posterior of points (point, dimension), but for a number."""
+    """Return the log posterior of points (point, dimension), up to a constant."""
     mean, sd = scale.prior
     standing = (points[:, 0] - mean) / sd
     found: np.ndarray = -0.5 * standing**2 - 0.5 * (points[:, 1:] ** 2).sum(axis=1) / SHIFT_SD**2
@@ -338,7 +337,7 @@ def evaluate_posterior(points: np.ndarray, measured: np.ndarray, scale: LogOddsS
 
 
 def _smooth(log_ratio: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return log weights (draw,) that add up to 1, smoothed, and their Pareto k."""
+    """Return smoothed, normalised log weights (draw,), and their Pareto k."""
     from arviz_stats.base import array_stats
 
     if np.ptp(log_ratio) < 1e-9:  # there is no tail
@@ -349,6 +348,6 @@ def _smooth(log_ratio: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _resample(weight: np.ndarray, n: int) -> np.ndarray:
-    """Return which draws to take, n of them, in proportion to their weights: evenly spaced along the sum."""
+    """Return the indices of n draws in proportion to their weights (systematic resampling)."""
     steps = (np.arange(n) + 0.5) / n * weight.sum()
     return np.minimum(np.searchsorted(weight.cumsum(), steps), weight.size - 1)

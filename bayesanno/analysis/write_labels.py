@@ -1,7 +1,7 @@
-"""The labels of a fit's items as a folder of Parquet files: one file, or of items on a cluster one of each part.
+"""The labels of a fit's items as a folder of Parquet files: one file, or one per part for items on a cluster.
 
-The invariant: a folder of labels is whole or not there, and a file of it too, however often a task is run again. Where
-items are on a cluster, each worker writes those that it holds.
+The invariant: a folder of labels is complete or absent, and so is each file in it, even if a task runs several times.
+On a cluster, each worker writes the labels of the items it holds.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WrittenLabels:
-    """What was written: how many items, of how many the true label is known, and how many of these got it.
+    """Counts of what was written.
 
     Attributes
     ----------
     n_items, n_gold, n_right : int
+        Items; those with a known true label; those labelled correctly among them.
     """
 
     n_items: int
@@ -53,7 +54,7 @@ class WrittenLabels:
 
     @cached_property
     def accuracy(self) -> float | None:
-        """The share of items with a known true label that got it; None if none is known."""
+        """The share of correct labels among items with a known true label; None if there are no such items."""
         return self.n_right / self.n_gold if self.n_gold else None
 
 
@@ -62,36 +63,35 @@ def write_labels(
 ) -> WrittenLabels:
     """Write the labels of items to a new folder of Parquet files, for fits in memory or on a cluster.
 
-    The columns are those of `label_table`: item, label, probability, entropy, n_annotations, p[<label>] of each label
-    and, where any is known, gold. Items in memory make one file. Items on a Dask cluster make one for each part,
-    written by the worker that holds it.
+    The columns are those of `label_table`: item, label, probability, entropy, n_annotations, p[<label>] for each label
+    and, if any is known, gold. Items in memory are written to one file. Items on a Dask cluster are written to one file
+    per part, by the worker that holds the part.
 
     Parameters
     ----------
     fit : xarray.DataTree
     data : AnnotationData, CountData, MultiAnnotationData, DaskAnnotations, path, dask.dataframe or None
-        The data of the fit, or others of the same annotators and labels. None for a fit that holds its items: these.
-        Other items in memory are predicted, as by `predict_labels`. For a fit on a cluster, what is not on the cluster
-        yet is read again, so give what `distribute_annotations` returned where there is more to do than this.
+        The data of the fit, or other data with the same annotators and labels. None writes the items that the fit
+        holds. Other items in memory are predicted with `predict_labels`. For a fit on a cluster, data that are not yet
+        on the cluster are read again; to use them several times, pass what `distribute_annotations` returned.
     folder : path
-        A new folder; of items on a cluster, in a file system that all workers share.
+        A new folder. For items on a cluster, it must be in a file system that all workers share.
     client : dask.distributed.Client, optional
-        Of the cluster, if the annotations are not on one yet.
+        The client of the cluster, if the annotations are not yet on one.
 
     Returns
     -------
     WrittenLabels
-        With `n_items` and, where gold is known, `accuracy`.
+        With `n_items` and, if gold is known, `accuracy`.
 
     Raises
     ------
     FitError
-        If one of the fit and the data is on a cluster and the other is not, their annotators or labels differ, or the
-        cluster cannot go on.
+        If only one of the fit and the data is on a cluster, their annotators or labels differ, or the cluster fails.
     DataError
-        If the data are no data for this fit, as for `predict_labels`.
+        If the data do not suit the fit, as for `predict_labels`.
     DataFileError
-        If the folder is there, or cannot be written.
+        If the folder exists, or cannot be written.
 
     Examples
     --------
@@ -116,20 +116,20 @@ def write_labels(
 
 
 def _of_items(fit: xr.DataTree, data: Any, client: Client | None) -> Callable[[Path], WrittenLabels]:
-    """Return what writes the labels of items in memory to a folder."""
+    """Return a function that writes the labels of items in memory to a folder."""
     if client is not None or isinstance(data, DaskAnnotations) or is_remote(data):
-        raise FitError("this fit holds its items, in memory: give data from read_annotations, or None for its own")
+        raise FitError("this fit is in memory: give data from read_annotations, or None for its own items")
     of_fit = data is None or getattr(data, "hash", None) == fit.attrs["data_hash"]
     table = label_table(fit) if of_fit else predict_labels(fit, data)
     return lambda folder: write_file(table, table["item"].nunique(), folder, 0)
 
 
 def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], WrittenLabels]:
-    """Return what has workers write the labels of the items that they hold to a folder."""
+    """Return a function that has workers write the labels of the items that they hold to a folder."""
     model, known = require_updates(model_of(fit), fit.attrs["method"]), totals_of(fit)
     for what in ("annotators", "labels"):
         if getattr(known, what) != getattr(data, what):
-            raise FitError(f"the {what} of {data.name} are not those of this fit, in the same order: fit it again")
+            raise FitError(f"the {what} of {data.name} must be those of this fit, in the same order: fit again")
     shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
     logs = model.log_probabilities(shares, data.on_workers.names_class)
     adjustment = adjustments_of(FitView(fit)).get("")
@@ -137,7 +137,7 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
     def write(folder: Path) -> WrittenLabels:
         with allow_large_tasks():
             written = data.on_workers.add_up_parts(write_part, logs, adjustment, data.labels, folder)
-        for left in folder.glob(".*.tmp"):  # by workers that were killed while they wrote
+        for left in folder.glob(".*.tmp"):  # left by workers that were killed while writing
             left.unlink(missing_ok=True)
         return written
 
@@ -147,7 +147,7 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
 def write_part(
     part: Part, logs: Logs, adjustment: Adjustment | None, labels: Sequence[str], folder: Path
 ) -> WrittenLabels:
-    """Write the labels of a part, and return how many there are."""
+    """Write the labels of a part, and return their counts."""
     log_p = read_log_posterior(part.items, logs)
     if adjustment is not None:
         weight = adjustment.weigh(part.by_annotator.size, part.items.names_class).reshape(-1, len(labels))
@@ -161,7 +161,7 @@ def write_part(
 
 
 def write_file(table: pd.DataFrame, n_items: int, folder: Path, number: int) -> WrittenLabels:
-    """Write a table of labels as the file of a part, and return how many there are."""
+    """Write a table of labels as the file of a part, and return their counts."""
     with write_whole(folder / f"part.{number:05d}.parquet") as unfinished:
         table.to_parquet(unfinished, index=False)
     if not {"label", "gold"}.issubset(table):

@@ -1,7 +1,6 @@
-"""Calibration: the probabilities of labels against how often they are right, on items whose true label is known.
+"""Calibration: label probabilities compared with how often labels are right, on items with a known true label.
 
-The invariant: probabilities are scored by labels that the model did not see; items whose true label was given to it
-(controls) are left out.
+The invariant: probabilities are scored with labels that the model did not see; controls are left out.
 
 References
 ----------
@@ -35,7 +34,7 @@ SCORES = ("accuracy", "log_score", "brier", "calibration_error")
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predictions of a fit for the items whose true label is known.
+    """Predictions of a fit for the items with a known true label.
 
     Attributes
     ----------
@@ -44,9 +43,9 @@ class Predicted:
     right : array of bool, shape (item,)
         Whether that label is the true one.
     log_score : array, shape (item,)
-        The log probability of the true label, -inf where it has none.
+        The log probability of the true label, -inf if that is 0.
     brier : array, shape (item,)
-        The squared distance of the probabilities from 1 for the true label and 0 for the others.
+        The squared distance of the probabilities from 1 (true label) and 0 (other labels).
     """
 
     sure: np.ndarray
@@ -68,34 +67,34 @@ def calibration_table(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of data with gold.
+        A fit of data with gold.
     bins : int, default 10
-        Number of bins of equal width for the probability of an item's most probable label, in [0, 1].
+        Number of bins of equal width in [0, 1] for the probability of an item's most probable label.
     confidence : float, default 0.95
-        Of the intervals (Wilson's) of the share that is right.
+        The confidence of the (Wilson) intervals for the share of right labels.
     cumulative : bool, default False
-        Of labels in order: of all probabilities that the true grade is at most that of a label, for every label but the
-        highest, in place of that of the most probable label. Whether an uncertain item is thought to be of a lower or
-        of a higher grade shows here, and not there.
+        For ordered labels: check the probabilities that the true grade is at most that of a label, for every label but
+        the highest, instead of the probability of the most probable label. Only this shows whether uncertain items are
+        wrongly placed in lower or higher grades.
     order : sequence of str, optional
-        For that: the labels from the lowest to the highest, as for `grade_table`.
+        The labels from the lowest to the highest, as for `grade_table`; only with `cumulative`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per bin that has an item: `from` (exclusive) and `to`, `n` items, `predicted`, the mean probability of
-        their most probable label, `right`, the share of these labels that are true, `low` and `high`. Of several
-        dimensions, those of each with gold, `dimension` first. Items whose label was given as a control are left out.
-        Where it is cumulative, `n` counts pairs of an item and a label, `right` is the share of pairs whose true grade
-        is at most the label's, and the interval is one of clusters, the items (Korn and Graubard 1998).
+        One row per nonempty bin: `from` (exclusive) and `to`; `n`, the number of items; `predicted`, the mean
+        probability of their most probable label; `right`, the share of these labels that are true; `low` and `high`.
+        For data with several dimensions, the bins of each dimension with gold; `dimension` is the first column.
+        Controls are left out. With `cumulative`, `n` counts pairs of an item and a label, `right` is the share of pairs
+        in which the true grade is at most the label's, and intervals treat items as clusters (Korn and Graubard 1998).
 
     Raises
     ------
     FitError
-        If no gold label is known (of an item that is no control), or the states of the items are types and no labels.
+        If there are no gold labels apart from controls, or the model gives item types instead of labels.
     DataError
-        If there is no bin, or the confidence is out of its range; if the order of the labels is not known, or is given
-        where it is not used.
+        If `bins` or `confidence` is out of range; with `cumulative`, if the order of the labels is unknown; without, if
+        `order` is given.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def calibration_table(
     check_at_least("bins", bins, 1, DataError)
     view = view_for_table(fit)
     if order is not None and not cumulative:
-        raise DataError("order is for cumulative=True: without it the order of labels does not matter, so leave it out")
+        raise DataError("order applies only with cumulative=True: leave it out")
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         if cumulative:
@@ -127,37 +126,41 @@ def calibration_scores(
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return scores of a fit's probabilities of labels, with bootstrap intervals over items.
+    """Return scores of a fit's label probabilities, with bootstrap intervals over items.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of data with gold.
+        A fit of data with gold.
     bins : int, default 10
-        Of the calibration error, as in `calibration_table`.
+        Number of bins for the calibration error, as in `calibration_table`.
     confidence : float, default 0.95
-        Of the intervals.
+        The confidence of the intervals.
     resamples : int, default 1000
-        How often items are drawn again; 0 for no intervals.
+        Number of bootstrap resamples of the items; 0 for no intervals.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
-        Four rows: `score`, `value`, `low`, `high`, `n` (items). `accuracy`; `log_score`, the mean log probability of
-        the true label, -inf if one had none; `brier`, the mean squared distance of the probabilities from the truth,
-        between 0 and 2; `calibration_error`, the expected calibration error (Guo et al. 2017): the absolute difference
-        between the share that is right and the predicted share, averaged over the items' bins. It is too large on
-        average where items are few, and larger in resamples: the ends of its interval are mirrored at the value, which
-        corrects for most of that, and cut at 0; on simulated data 95% intervals held the true error in 86 to 93%. Of
-        several dimensions, those of each with gold, `dimension` first.
+        Four rows with `score`, `value`, `low`, `high`, `n` (items):
+
+        * `accuracy`;
+        * `log_score`: the mean log probability of the true label, -inf if one of them has probability 0;
+        * `brier`: the mean squared distance of the probabilities from the truth, between 0 and 2;
+        * `calibration_error`: the expected calibration error (Guo et al. 2017), the absolute difference between the
+          share of right labels and the predicted share, averaged over items by bin. It is biased upwards for few items,
+          and more so in resamples. The interval is therefore mirrored at the value, which corrects for most of the
+          bias, and cut at 0. On simulated data, 95% intervals covered the true error in 86 to 93%.
+
+        For data with several dimensions, the rows of each dimension with gold; `dimension` is the first column.
 
     Raises
     ------
     FitError
-        As for `calibration_table`; if the seed cannot be.
+        As for `calibration_table`; also if the seed is invalid.
     DataError
-        If the confidence or the number of resamples is out of its range.
+        If the confidence or the number of resamples is out of range.
 
     Examples
     --------
@@ -177,9 +180,9 @@ def calibration_scores(
 
 
 def predict_all(view: FitView, gold: Mapping[str, Mapping[str, str]] | None = None) -> Predicted | None:
-    """Return a fit's predictions for the items whose true label is known, of all dimensions together; None without any.
+    """Return a fit's predictions for the items with a known true label, over all dimensions; None without any.
 
-    Gold labels of each dimension may be given, in place of the fit's own.
+    Gold labels by dimension may be given, in place of the fit's own.
     """
     parts = [part for part in parts_of(view) if not part.is_of_types]
     each = [_predict(part, None if gold is None else gold.get(part.dimension, {})) for part in parts]
@@ -200,7 +203,7 @@ def tabulate_scores(
 ) -> pd.DataFrame:
     """Return the table of `calibration_scores`.
 
-    Items that come in so many units of one size, unit after unit, are drawn again by units.
+    If items come in `units` of one size, one unit after another, whole units are resampled.
     """
     n = predicted.right.size
     units = n if units is None else units
@@ -211,16 +214,16 @@ def tabulate_scores(
         drawn = np.concatenate(parts, axis=1)  # (score, resample)
         tails = [(1 + confidence) / 2, (1 - confidence) / 2]
         mirrored = 2 * values[-1] - np.quantile(drawn[-1], tails)
-        drawn[~np.isfinite(drawn)] = np.nan  # of a log score that is -inf: it has no interval
+        drawn[~np.isfinite(drawn)] = np.nan  # a log score of -inf has no interval
         low, high = bound(values[:-1], drawn[:-1], confidence)
         table["low"], table["high"] = [*low, max(mirrored[0], 0.0)], [*high, max(mirrored[1], 0.0)]
     return table
 
 
 def _measure(predicted: Predicted, bins: int, weights: np.ndarray) -> np.ndarray:
-    """Return the scores of items whose units have weights (unit, resample): (score, resample)."""
+    """Return scores (score, resample) of items in units with weights (unit, resample)."""
     n = predicted.right.size
-    possible = np.isfinite(predicted.log_score)  # (item,); -inf would make what does not count nan
+    possible = np.isfinite(predicted.log_score)  # (item,); -inf times a weight of 0 would be nan
     finite = np.where(possible, predicted.log_score, 0.0)
     away = np.zeros((bins, n))
     away[_find_bins(predicted.sure, bins), np.arange(n)] = predicted.right - predicted.sure
@@ -249,9 +252,9 @@ def _tabulate_grades(
 def tabulate_reliability(
     sure: np.ndarray, right: np.ndarray, bins: int, confidence: float, *, units: int | None = None
 ) -> pd.DataFrame:
-    """Return the table of `calibration_table`, of probabilities (item,) and of what is true (item,).
+    """Return the table of `calibration_table` from probabilities (item,) and outcomes (item,).
 
-    Items are independent, with Wilson's interval; or they come in so many units of one size, unit after unit.
+    Items are independent (Wilson's interval), or come in `units` of one size, one unit after another.
     """
     from scipy.stats import binomtest
 
@@ -272,7 +275,7 @@ def tabulate_reliability(
 
 
 def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:
-    """Return the bin of each probability; a bin holds its upper end."""
+    """Return the bin of each probability; a bin includes its upper end."""
     return np.clip(np.ceil(sure * bins).astype(int) - 1, 0, bins - 1)
 
 
@@ -282,14 +285,14 @@ def _predict(part: FitPart, gold: Mapping[str, str] | None = None) -> Predicted:
 
 
 def _find_known(part: FitPart, known: Mapping[str, str]) -> tuple[list[int], list[str]]:
-    """Return the rows of the items whose true label is known and was not given to the fit, and these labels."""
+    """Return the rows and the labels of items with a known true label that are not controls."""
     controls = part.data.controls if known else {}
     at = [row for row, item in enumerate(part.data.items) if item in known and item not in controls]
     return at, [known[part.data.items[row]] for row in at]
 
 
 def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted:
-    """Score probabilities (item, label) by the number of each item's true label (item,), -1 where it is none of them.
+    """Score probabilities (item, label) against codes of true labels (item,); -1 for a label outside the columns.
 
     Examples
     --------
@@ -310,9 +313,9 @@ def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted
 def _scored_parts(view: FitView) -> list[FitPart]:
     parts = parts_of(view)
     if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} gives types of items, not their labels")
+        raise FitError(f"{view.model.name} gives item types instead of labels")
     scored = [part for part in parts if part.gold and _predict(part).right.size]
     if not scored:
-        but = " of an item whose label was not given as a control" if any(part.gold for part in parts) else ""
+        but = " of an item that is not a control" if any(part.gold for part in parts) else ""
         raise FitError(f"no gold label is known{but}: read the data with a gold column, or with gold_file=...")
     return scored

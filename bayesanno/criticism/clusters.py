@@ -1,4 +1,4 @@
-"""Shares of what comes in clusters: the answers of one simulation, or of one item, are not independent.
+"""Shares in clustered data: the answers of one simulation, or to one item, are not independent.
 
 References
 ----------
@@ -12,20 +12,20 @@ import numpy as np
 
 
 def bound_share(counts: np.ndarray, totals: np.ndarray, confidence: float) -> tuple[float, float]:
-    """Return the ends of an interval of a share of what comes in independent clusters (Korn and Graubard 1998).
+    """Return the ends of an interval for a share in clustered data (Korn and Graubard 1998).
 
     Parameters
     ----------
     counts, totals : arrays (cluster,)
-        How many of each cluster's are counted, and how many it has.
+        The number of successes and of units in each cluster. Clusters are independent.
     confidence : float
 
     Returns
     -------
     low, high : float
-        Those of Clopper and Pearson's interval, with the effective number: as many as would, independent of each other,
-        vary as much as the clusters do, and at most all. Where every one is counted, or none, nothing varies, and each
-        cluster counts once.
+        The Clopper-Pearson interval with the effective number of units: the number of independent units that would vary
+        as much as the clusters do, at most the actual number. If all units are successes, or none, each cluster counts
+        as one unit.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Fits of the same data compared: their predictions, and scores of their labels where true labels are known.
+"""Comparison of fits of the same data: their predictions, and scores of their labels if true labels are known.
 
-The invariant: every log-likelihood here is of an item's answers in their order, its latent summed out, as the models
-of the zoo report it, and never with the binomial coefficients of a histogram; so that all models of the same data
-compare. Values that cannot be computed are nan, and notes name those that are not reliable.
+The invariant: every log-likelihood is that of an item's answers in their order, with the latent summed out, and never
+includes the binomial coefficients of a histogram. So all models of the same data are comparable. Values that cannot be
+computed are nan; notes name values that are not reliable.
 
 References
 ----------
@@ -41,46 +41,46 @@ from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
 def compare(
     fits: Mapping[str, xr.DataTree | FitView], *, bins: int = BINS, random_seed: int | None = None
 ) -> pd.DataFrame:
-    """Compare fits of the same data: by predictions of left-out items, and against gold.
+    """Compare fits of the same data by their predictions of left-out items, and against gold.
 
     Parameters
     ----------
     fits : mapping of name to xarray.DataTree or FitView
-        Two or more, of the same data: of different models, of one with different fields (as numbers of item types), or
-        by different methods.
+        Two or more fits of the same data: of different models, of one model with different fields (such as the number
+        of item types), or by different methods.
     bins : int, default 10
-        Of the calibration error, as in `calibration_table`.
+        Number of bins for the calibration error, as in `calibration_table`.
     random_seed : int, optional
-        Of counts only: of the marginal likelihood and the predictive check.
+        For counts only: the seed of the marginal likelihood and the predictive check.
 
     Returns
     -------
     pandas.DataFrame
         One row per fit, the best by `elpd_loo` first.
 
-        - `name`, `model` and `method`; of counts `types`, the number of item types.
-        - `elpd_loo`, `se`, `p_loo`: PSIS-LOO over items, each item's latent summed out; all log-likelihoods are of the
-          answers in their order. Items whose likelihood is the same in every draw, as those without answers, count with
-          that, and with a Pareto k of -inf.
-          A fit by VB or ADVI is an approximation, often too narrow, and its elpd_loo is then too high: do not compare
-          it with one by NUTS.
-        - `max_pareto_k` and `n_high_pareto_k`, how many items have one above 0.7: for these elpd_loo is unreliable.
-        - `elpd_diff`, `se_diff`: elpd_loo less the best one's, and the standard error of that difference.
-        - `weight`: of stacking, the mixture of all fits that predicts best.
-        - Where gold is known and items have labels: `n_gold` items, `accuracy`, `log_score`, `brier` and
-          `calibration_error`, as in `calibration_scores`.
-        - Of counts: `log_marginal` and `se_log_marginal`, as from `estimate_marginal_likelihood`, which rest on the
-          priors; `p_model`, the posterior probability of the row among the rows, where all have equal prior odds, nan
-          unless every row has a marginal likelihood; `p_predictive`, that of the histogram in `predictive_check`.
-        - `note`: why a value is nan, or not reliable.
+        - `name`, `model` and `method`; for counts also `types`, the number of item types.
+        - `elpd_loo`, `se`, `p_loo`: PSIS-LOO over items, with each item's latent summed out; log-likelihoods are those
+          of the answers in their order. If an item has the same likelihood in every draw, such as an item without
+          answers, that value is used, with a Pareto k of -inf. VB and ADVI are approximations, often too narrow, and
+          elpd_loo is then too high: do not compare it with that of a fit by NUTS.
+        - `max_pareto_k` and `n_high_pareto_k`, the number of items with a Pareto k above 0.7, which make elpd_loo
+          unreliable.
+        - `elpd_diff`, `se_diff`: the difference from the best elpd_loo, and its standard error.
+        - `weight`: the stacking weight, from the mixture of all fits that predicts best.
+        - With gold, in models of labels: `n_gold` items, `accuracy`, `log_score`, `brier` and `calibration_error`, as
+          in `calibration_scores`.
+        - For counts: `log_marginal` and `se_log_marginal`, from `estimate_marginal_likelihood`, which depend on the
+          priors; `p_model`, the posterior probability of the row under equal prior odds, nan unless every row has a
+          marginal likelihood; `p_predictive`, the p-value of the histogram in `predictive_check`.
+        - `note`: why a value is nan or not reliable.
 
     Raises
     ------
     FitError
         If there are fewer than two fits, they are of different data or have different gold, two are the same, one is a
-        point (by EM) or has no log_likelihood; or the seed cannot be.
+        point estimate (by EM) or has no log_likelihood, or the seed is invalid.
     DataError
-        If there is no bin.
+        If `bins` is out of range.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _leave_one_out(name: str, view: FitView) -> Any:
 
 
 def _find_gold(views: Mapping[str, FitView]) -> dict[str, Mapping[str, str]]:
-    """Return the gold labels of each dimension, of any fit that has some."""
+    """Return the gold labels of each dimension, from any fit that has some."""
     found: dict[str, tuple[str, Mapping[str, str]]] = {}
     for name, view in views.items():
         for part in parts_of(view):
@@ -161,13 +161,13 @@ def _find_gold(views: Mapping[str, FitView]) -> dict[str, Mapping[str, str]]:
 
 
 def _compare_elpds(elpds: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Return what ArviZ makes of leave-one-out of several fits, by name: differences, and weights of stacking."""
+    """Return ArviZ's comparison of leave-one-out results by name: differences and stacking weights."""
     best = np.max([elpd.elpd_i.values for elpd in elpds.values()], axis=0)  # (item,)
     moved = {}
-    for name, elpd in elpds.items():  # changes neither, and keeps items of many answers from having no likelihood left
+    for name, elpd in elpds.items():  # changes neither result, and avoids underflow for items with many answers
         moved[name] = copy.copy(elpd)
         moved[name].elpd_i = elpd.elpd_i - best
-    with warnings.catch_warnings():  # of few items, of unreliable ones: the table has both
+    with warnings.catch_warnings():  # about few or unreliable items: the table reports both
         warnings.simplefilter("ignore", UserWarning)
         table = azs.compare(moved, method="stacking", round_to="none")
     table = table.rename(columns={"dse": "se_diff"})[["elpd_diff", "se_diff", "weight"]].astype(float)
@@ -181,7 +181,7 @@ def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -
     notes += [marginal.reason] if marginal.reason else []
     found = {"log_marginal": marginal.value, "se_log_marginal": marginal.error, "p_model": float("nan")}
     if np.unique(view.data.trials).size > 1:
-        notes.append("p_predictive: items have different numbers of trials, and no common histogram")
+        notes.append("p_predictive: items have different numbers of trials, so there is no common histogram")
         return found | {"p_predictive": float("nan")}
     check = predictive_check(view, "histogram", replicates=1000, random_seed=random_seed).table
     return found | {"p_predictive": float(check.loc[check["of"] == "", "p"].item())}

@@ -1,7 +1,7 @@
-"""The experiments of Hovy et al. (2013), for any class model and method: the accuracy of labels, and its causes.
+"""The experiments of Hovy et al. (2013), for any class model and method: what the accuracy of labels depends on.
 
-Each function varies one thing, fits every method to the same data, and returns one row per data set and method; the
-majority vote (`majority_vote`) is among them. The paper averages ten runs of each setting: `runs`.
+Each function varies one factor, fits every method to the same data, and returns one row per data set and method. The
+majority vote (`majority_vote`) is one of the methods. The paper averages ten runs of each setting: `runs`.
 
 References
 ----------
@@ -49,25 +49,24 @@ def vary_good_annotators(
     random_seed: int | None = None,
     progressbar: bool = True,
 ) -> pd.DataFrame:
-    """Fit pools with few good annotators: figure 5.
+    """Vary the number of good annotators in a pool: figure 5.
 
     Parameters
     ----------
     fits : mapping of name to mapping
-        What is fitted to each data set: the arguments of `bayesanno.fit` by the name that the table has for it. By
-        default MACE by EM.
+        The methods: a name for the table, and the arguments of `bayesanno.fit`. The default is MACE by EM.
     good : sequence of int
         Numbers of good annotators.
     strategies : sequence of {"random", "first"}
-        What the others do; see `bayesanno.simulate_pool`.
+        The behaviour of the other annotators; see `bayesanno.simulate_pool`.
     n_labels : sequence of int
         Numbers of labels.
     annotators, items, per_item : int
-        The pool's size, the number of items, and how many answers each has.
+        The number of annotators, of items, and of answers per item.
     accuracy : float, default 0.95
-        Of good annotators.
+        The accuracy of good annotators.
     runs : int
-        Data sets of each setting.
+        Data sets per setting.
     random_seed : int, optional
     progressbar : bool
 
@@ -75,14 +74,14 @@ def vary_good_annotators(
     -------
     pandas.DataFrame
         One row per data set and method: `n_labels`, `strategy`, `n_good`, `run`, `method` ("vote" or the name),
-        `accuracy`, and `problem`: the warnings of the fit, or why there is none; then accuracy is nan.
+        `accuracy`, and `problem`, the warnings of the fit, or the reason why it failed (accuracy is then nan).
 
     Raises
     ------
     DataError
-        If there are more good annotators than annotators, or a setting is out of its range.
+        If there are more good annotators than annotators, or a setting is out of range.
     FitError
-        If `fits` or `runs` are out of their range.
+        If `fits` or `runs` is out of range.
 
     Examples
     --------
@@ -125,32 +124,33 @@ def vary_annotations(
     random_seed: int | None = None,
     progressbar: bool = True,
 ) -> pd.DataFrame:
-    """Fit some of the annotations of each item, drawn at random: figure 6.
+    """Vary the number of annotations per item, drawn at random: figure 6.
 
     Parameters
     ----------
     data : AnnotationData
-        With gold.
+        Data with gold.
     fits : mapping of name to mapping
         As in `vary_good_annotators`.
     per_item : sequence of int
-        How many annotations of each item are kept; an item that has fewer keeps all.
+        Numbers of annotations to keep per item; items with fewer keep all.
     runs : int
-        Draws of each number.
+        Random selections per number.
     random_seed : int, optional
     progressbar : bool
 
     Returns
     -------
     pandas.DataFrame
-        One row per draw and method: `per_item`, `run`, `method`, `accuracy` and `problem`, as there.
+        One row per selection and method: `per_item`, `run`, `method`, `accuracy` and `problem`, as in
+        `vary_good_annotators`.
 
     Raises
     ------
     DataError
-        If no gold is known, or a number of annotations is below 1.
+        If there is no gold, or a number of annotations is below 1.
     FitError
-        If `fits` or `runs` are out of their range.
+        If `fits` or `runs` is out of range.
 
     Examples
     --------
@@ -181,33 +181,33 @@ def vary_controls(
     random_seed: int | None = None,
     progressbar: bool = True,
 ) -> pd.DataFrame:
-    """Give the true labels of some items, drawn at random: figure 7.
+    """Vary the share of items that are controls, drawn at random: figure 7.
 
     Parameters
     ----------
     data : AnnotationData
-        With gold; the labels that are given are taken from it. Its own controls are left out.
+        Data with gold, from which the labels of controls are taken. Its own controls are left out.
     fits : mapping of name to mapping
-        As in `vary_good_annotators`; each model must take controls.
+        As in `vary_good_annotators`; each model must accept controls.
     shares : sequence of float
-        Of the items with gold, in [0, 1]; by default 0, 0.05, ..., 1.
+        Shares of the items with gold, in [0, 1]; by default 0, 0.05, ..., 1.
     runs : int
-        Draws of each share.
+        Random selections per share.
     random_seed : int, optional
     progressbar : bool
 
     Returns
     -------
     pandas.DataFrame
-        One row per draw and method: `share`, `n_controls`, `run`, `method`, `accuracy` of all items as in the paper,
-        `accuracy_of_others` of those whose label was not given (nan where all were), and `problem`.
+        One row per selection and method: `share`, `n_controls`, `run`, `method`, `accuracy` over all items as in the
+        paper, `accuracy_of_others` over the items that are not controls (nan without such items), and `problem`.
 
     Raises
     ------
     DataError
-        If no gold is known, or a share is out of its range.
+        If there is no gold, or a share is out of range.
     FitError
-        If `fits` or `runs` are out of their range.
+        If `fits` or `runs` is out of range.
 
     Examples
     --------
@@ -239,32 +239,32 @@ def compare_coverage(
     random_seed: int | None = None,
     progressbar: bool = True,
 ) -> pd.DataFrame:
-    """Keep the surest items only, by each method and by the share of votes: figure 4.
+    """Keep only the most certain items, by each method and by the share of votes: figure 4.
 
     Parameters
     ----------
     data : AnnotationData
-        With gold.
+        Data with gold.
     fits : mapping of name to mapping
         As in `vary_good_annotators`.
     coverages : sequence of float
-        Shares of items that are kept, in (0, 1], by increasing entropy; by default 0.05, 0.1, ..., 1.
+        Shares of items to keep, in (0, 1], by increasing entropy; by default 0.05, 0.1, ..., 1.
     random_seed : int, optional
     progressbar : bool
 
     Returns
     -------
     pandas.DataFrame
-        `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. The vote has one row for each share of an
-        item's answers that the commonest label has in some item: `votes`, which keeps the items with at least that
-        share; its coverage cannot be chosen. A tie is split at random, and an unsure answer is no vote.
+        `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. The coverage of the vote cannot be chosen.
+        It has one row for each share of votes that occurs for an item's commonest label (`votes`), and keeps the items
+        with at least that share. Ties are split at random; "unsure" answers are not votes.
 
     Raises
     ------
     DataError
-        If no gold is known.
+        If there is no gold.
     FitError
-        If `fits` is out of its range, or a coverage is out of its range.
+        If `fits` or a coverage is out of range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Expected histograms of successes by each draw of a model of types, and the distance of histograms from them."""
+"""Expected histograms of successes under each draw of a model of item types, and distances of histograms from them."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from bayesanno.simulation.quantities import ModelDraws, ask
 
 
 def expected_by_type(drawn: ModelDraws) -> np.ndarray:
-    """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin).
+    """Return the expected number of items of each type with 0, 1, 2, ... successes under each draw, (draw, type, bin).
 
-    Trials are those of all items.
+    All items have the same number of trials.
     """
     trials = int(drawn.data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
     logs = np.array(list(compile_formula(*drawn._replace(data=every)).log_joint()))  # (draw, bin, type)
     joint = np.exp(logs.swapaxes(1, 2) + log_binomial_coefficients(trials))
-    return drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
+    return drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # removes rounding errors
 
 
 def expected_of_annotators(drawn: ModelDraws, *, items: np.ndarray, label: int) -> np.ndarray:
-    """Return how many items of each type each draw expects to have 0, 1, 2, ... answers of one label.
+    """Return the expected number of items of each type with 0, 1, 2, ... answers of one label, under each draw.
 
-    Of a model whose annotators answer independently of each other once the type of an item is known: how often an item
-    gets the label is a sum of draws with a probability each (Poisson's binomial), those of the annotators who answered.
+    The model has annotators who answer independently given the type of the item. So the number of answers with the
+    label is Poisson-binomial, with one probability for each annotator who answered.
 
     Parameters
     ----------
     items : array of int, shape (item,)
-        Which items; all have the same number of answers.
+        The items, all with the same number of answers.
     label : int
-        The label that is counted.
+        The label to count.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def expected_of_annotators(drawn: ModelDraws, *, items: np.ndarray, label: int) 
     groups, n = np.unique(np.sort(who, axis=1), axis=0, return_counts=True)
     expected = np.zeros((*weight.shape, who.shape[1] + 1))
     for group, many in zip(groups, n, strict=True):
-        chance = np.zeros_like(expected)  # of each number of answers
+        chance = np.zeros_like(expected)  # the probability of each number of answers
         chance[..., 0] = 1
         for annotator in group:
             positive = rate[:, annotator, :, None]
@@ -60,7 +60,7 @@ def expected_of_annotators(drawn: ModelDraws, *, items: np.ndarray, label: int) 
 
 
 def _find_rates(drawn: ModelDraws, label: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type)."""
+    """Return the weight of each type (draw, type), and how often annotators give the label (draw, annotator, type)."""
     who = np.arange(drawn.data.n_annotators)
     joint = np.array(list(ask(drawn, who[:, None])))  # (draw, annotator, response, type)
     weight = joint[:, 0].sum(axis=1)

@@ -1,4 +1,4 @@
-"""Calls in parallel: in this process, in several, or on a Dask cluster; each result as soon as it is ready."""
+"""Calls in parallel: in this process, in several, or on a Dask cluster; results come as soon as they are ready."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bayesanno.ground.running import track
 def run_all[T, R](
     call: Callable[..., R], tasks: Sequence[T], *rest: Any, workers: int, client: Any, message: str, progressbar: bool
 ) -> Iterator[tuple[T, R]]:
-    """Call `call(task, *rest)` for each task, and give task and result as each is done, in any order.
+    """Call `call(task, *rest)` for each task, and yield task and result as each is done, in any order.
 
-    An interruption, or an error, cancels what has not begun.
+    An interruption or an error cancels the tasks that have not begun.
     """
     if client is None and workers == 1:
         for task in track(tasks, message, show=progressbar):

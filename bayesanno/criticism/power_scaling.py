@@ -1,15 +1,15 @@
-"""What a stronger or weaker prior, or likelihood, would change, without fitting again: power-scaling.
+"""Power-scaling: the effect of a stronger or weaker prior, or likelihood, without fitting again.
 
-The prior, or the likelihood, to the power alpha gives another posterior, whose draws are those at hand with weights.
-The derivative of a posterior mean by alpha needs no weights: of E[f], with L the log density that is scaled, it is
+Raising the prior, or the likelihood, to the power alpha gives another posterior, represented by the same draws with
+weights. The derivative of a posterior mean E[f] needs no weights. With L the log density that is scaled, it is
 
     d E[f] / d log2(alpha)  =  ln 2  Cov(f, L)                                                   at alpha = 1
 
-so that a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L
-varies for every f, and the more uncertain the slopes of few draws are: tables give their errors. A sensitivity is a
-distance, which chance alone keeps above 0. What chance brings is seen in the same draws, shifted against L, so that
-nothing relates them; and as chance makes some of a table's many rows large, the reported rows are chosen so that few of
-them are false (Benjamini and Hochberg).
+so a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L varies
+for every f, and the more uncertain the slopes are with few draws; tables give their errors. A sensitivity is a
+distance, so chance alone keeps it above 0. The size of chance values is estimated from the same draws, shifted against
+L to be unrelated to it. Some of a table's many rows are large by chance; the choice of reported rows keeps the share of
+false ones low (Benjamini and Hochberg).
 
 References
 ----------
@@ -39,15 +39,15 @@ from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, class_shares, describe_annotators
 
-GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
-FLAT = 1e-9  # nats that a density may differ by rounding
+GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # the scaled density, and its group in a fit
+FLAT = 1e-9  # nats that a density may vary due to rounding
 CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
 TOO_FEW_DRAWS = "too few draws to tell"
-SHIFTS = 8  # of draws against what is scaled, at least
-UNRELATED = 400  # sensitivities of shifted draws, at least: of few parameters there are more shifts
-MOST_SHIFTED = 500  # parameters whose draws are shifted; of more, this many, evenly spaced
-THRESHOLD = 0.05  # of a sensitivity, as its authors have it
-FALSE_SHARE = 0.05  # of the reported rows, those that may be due to chance
+SHIFTS = 8  # least number of shifts of draws against the scaled density
+UNRELATED = 400  # least number of sensitivities of shifted draws: with few parameters there are more shifts
+MOST_SHIFTED = 500  # parameters with shifted draws; of more, this many, evenly spaced
+THRESHOLD = 0.05  # of a sensitivity, as in the paper
+FALSE_SHARE = 0.05  # share of reported rows that may be due to chance
 
 
 def power_scaling_table(
@@ -56,36 +56,41 @@ def power_scaling_table(
     *,
     prior_var_names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return how much each parameter's posterior, and derived quantities, depend on the prior and on the likelihood.
+    """Return how much the posterior of parameters and derived quantities depends on the prior and the likelihood.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        With draws.
+        A fit with draws.
     var_names : sequence of str, optional
-        Which variables; by default all. Those of the fit, and of a model of labels `accuracy`, how often each annotator
-        is right, where the model has no variable of that name; and `class_share`, the share of the items in each class.
+        Variables of the fit; all by default. Models of labels also have `accuracy`, how often each annotator is right
+        (unless the model has a variable of that name), and `class_share`, the share of the items in each class.
     prior_var_names : sequence of str, optional
-        The parameters whose priors are scaled, together; by default those whose prior has no other parameter: in a
-        population model the population's.
+        The parameters with priors to scale, all together. The default is those with a prior that depends on no other
+        parameter: in a population model, the parameters of the population.
 
     Returns
     -------
     pandas.DataFrame
-        One row per parameter: `parameter`, `mean`, `sd`; `prior` and `likelihood`, the sensitivities of Kallioinen et
-        al. (2024), a distance of distribution functions per doubling; `prior_noise` and `likelihood_noise`, the values
-        that 19 in 20 unrelated parameters would stay below by chance, with this number of draws; `prior_p_adjusted` and
-        `likelihood_p_adjusted`, the share of unrelated parameters that reach this row's sensitivity, adjusted for the
-        number of rows by Benjamini and Hochberg: of rows at 0.05 or less, about one in 20 may be due to chance;
-        `prior_slope` and `likelihood_slope`, by how much a doubling of its strength moves the mean, each with its Monte
-        Carlo standard error, `_mcse`; and `diagnosis`. A sensitivity counts if it is 0.05 or more, with an adjusted p
-        of 0.05 or less. "potential prior-data conflict": both count; "potential strong prior or weak likelihood": only
-        the prior's does; "too few draws to tell": the prior's is 0.05 or more, and does not count; else empty.
+        One row per parameter: `parameter`, `mean`, `sd`, and
+
+        * `prior` and `likelihood`: the sensitivities of Kallioinen et al. (2024), a distance between distribution
+          functions per doubling;
+        * `prior_noise` and `likelihood_noise`: the values below which 19 in 20 unrelated parameters would stay by
+          chance, with this number of draws;
+        * `prior_p_adjusted` and `likelihood_p_adjusted`: the share of unrelated parameters that reach this sensitivity,
+          adjusted for the number of rows (Benjamini and Hochberg). Of the rows at 0.05 or less, about one in 20 may be
+          due to chance;
+        * `prior_slope` and `likelihood_slope`: how much a doubling of the strength moves the mean, each with its Monte
+          Carlo standard error, `_mcse`;
+        * `diagnosis`. A sensitivity counts if it is 0.05 or more, with an adjusted p of 0.05 or less. "potential
+          prior-data conflict": both count. "potential strong prior or weak likelihood": only the prior's counts. "too
+          few draws to tell": the prior's is 0.05 or more, but does not count. Otherwise empty.
 
     Raises
     ------
     FitError
-        If the fit is one point, has no log prior or log likelihood, or there is no such variable.
+        If the fit is a point estimate, has no log prior or log likelihood, or lacks a variable.
 
     Examples
     --------
@@ -98,12 +103,12 @@ def power_scaling_table(
     priors, chosen = _scaled_priors(view, prior_var_names), _take_variables(view, var_names)
     scaled = _log_densities(view, priors)
     scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
-    moves = [of for of in GROUPS if np.ptp(scaled[of]) > FLAT]  # no power changes what is the same everywhere
+    moves = [of for of in GROUPS if np.ptp(scaled[of]) > FLAT]  # scaling a constant has no effect
 
     def measure(draws: xr.Dataset) -> pd.DataFrame:
         return _measure_sensitivity(draws, scaled_by, priors, moves)
 
-    with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
+    with quiet_logger("arviz_stats", logging.ERROR):  # the table reports the same
         found = measure(chosen)
         unrelated = _measure_unrelated(chosen, measure)
     values = np.concatenate(_flatten(chosen), axis=2)  # (chain, draw, element)
@@ -127,23 +132,23 @@ def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        With draws, of a model of labels.
+        A fit of a model of labels, with draws.
     prior_var_names : sequence of str, optional
         As in `power_scaling_table`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per item: `item`, `label`, `probability`; `prior_slope` and `likelihood_slope`, by how much a doubling
-        of its strength moves that probability; `runner_up`, the second most probable label; and `doublings`, how many
-        doublings of the prior (negative: halvings) would make the two equally probable, if the change continued at that
-        rate. The items whose label changes first come first. Several doublings mean that the prior does not decide;
-        their exact number means little.
+        One row per item: `item`, `label`, `probability`; `prior_slope` and `likelihood_slope`, how much a doubling of
+        the strength moves that probability; `runner_up`, the second most probable label; and `doublings`, how many
+        doublings of the prior (negative: halvings) would make the two equally probable if the change continued at that
+        rate. Items with the fewest doublings come first. If several doublings are needed, the prior does not decide the
+        label, and their exact number means little.
 
     Raises
     ------
     FitError
-        If the fit is one point, has no log prior or log likelihood, or its states are no labels.
+        If the fit is a point estimate, has no log prior or log likelihood, or gives no labels.
 
     Examples
     --------
@@ -155,7 +160,7 @@ def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence
     require_draws(view, "power-scaling")
     found = latents(view.model, view.data)
     if len(found) > 1 or found[0].dim != "true_class":
-        raise FitError(f"power-scaling of labels is of models with one latent, the label, and {view.model.name} is not")
+        raise FitError(f"power-scaling of labels needs a model with the label as its one latent, not {view.model.name}")
     scaled = _log_densities(view, _scaled_priors(view, prior_var_names))
     n = scaled["prior"].size
     centred = [math.log(2) * (values - values.mean()).reshape(-1) / (n - 1) for values in scaled.values()]
@@ -176,7 +181,7 @@ def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence
 
 
 def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return by how much a doubling moves the means of values (chain, draw, element), and the MCSE of that."""
+    """Return how much a doubling moves the means of values (chain, draw, element), with the MCSE."""
     from arviz_stats.base import array_stats
 
     n, away = log_density.size, values - values.mean(axis=(0, 1))
@@ -187,7 +192,7 @@ def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.
 def _measure_sensitivity(
     draws: xr.Dataset, scaled_by: Mapping[str, xr.Dataset], priors: Sequence[str], moves: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the sensitivities of each element of draws, a column for each of `GROUPS`; 0 to what does not move."""
+    """Return the sensitivities of each element of draws, a column for each of `GROUPS`; 0 to constant densities."""
     from arviz_base import dataset_to_dataframe
     from arviz_stats import psense
 
@@ -202,12 +207,12 @@ def _measure_sensitivity(
 
 
 def _measure_unrelated(draws: xr.Dataset, measure: Callable[[xr.Dataset], pd.DataFrame]) -> dict[str, np.ndarray]:
-    """Return sensitivities of the same draws, out of step with the densities that are scaled, (unrelated,) each.
+    """Return sensitivities, (unrelated,) each, of the same draws shifted against the scaled densities.
 
-    Each chain's draws meet the densities of another part of another chain, so that nothing but chance relates them.
+    Each chain's draws are paired with the densities of another part of another chain, so only chance relates them.
     """
     values = np.concatenate(_flatten(draws), axis=2)  # (chain, draw, element)
-    values = values[:, :, values.std(axis=(0, 1)) > 0]  # what never varies has no sensitivity
+    values = values[:, :, values.std(axis=(0, 1)) > 0]  # constants have no sensitivity
     n_chains, n_draws, n = values.shape
     if not n:
         return dict.fromkeys(GROUPS, np.zeros(1))
@@ -223,7 +228,7 @@ def _measure_unrelated(draws: xr.Dataset, measure: Callable[[xr.Dataset], pd.Dat
 
 
 def _adjust_p(sensitivity: np.ndarray, unrelated: np.ndarray) -> np.ndarray:
-    """Return p-values of sensitivities (row,) among unrelated ones, adjusted for how many rows there are."""
+    """Return p-values of sensitivities (row,) among unrelated ones, adjusted for the number of rows."""
     from scipy.stats import false_discovery_control
 
     as_far = len(unrelated) - np.searchsorted(np.sort(unrelated), sensitivity)  # (row,)
@@ -232,7 +237,7 @@ def _adjust_p(sensitivity: np.ndarray, unrelated: np.ndarray) -> np.ndarray:
 
 
 def _log_densities(view: FitView, priors: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return what is scaled, of every draw: the log prior and the log likelihood, (chain, draw) each."""
+    """Return the scaled log densities of every draw: log prior and log likelihood, (chain, draw) each."""
     groups = {of: view.tree[group].to_dataset() for of, group in GROUPS.items()}
     groups["prior"] = groups["prior"][list(priors)]
     return {of: np.sum([part.sum(axis=2) for part in _flatten(data)], axis=0) for of, data in groups.items()}
@@ -245,7 +250,7 @@ def _flatten(draws: xr.Dataset) -> list[np.ndarray]:
 
 
 def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list[str]:
-    """Return the variables whose priors are scaled: those given, or those whose prior has no other parameter."""
+    """Return the variables with priors to scale: those given, or those with priors that have no other parameter."""
     for of, group in GROUPS.items():
         if group not in view.tree.children:
             how = ": compute_log_likelihood(fit) adds it" if of == "likelihood" else ""
@@ -264,7 +269,7 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
 
 
 def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xr.Dataset:
-    """Return the draws of variables, by default of all: the fit's, and of a model of labels what follows from them."""
+    """Return the draws of variables, all by default: those of the fit, and derived ones in models of labels."""
     drawn = ModelDraws(view.model, view.data, view.posterior, view.known)
     follows: dict[str, Callable[[], xr.DataArray]] = {}
     if gives_labels(view.model, view.data):

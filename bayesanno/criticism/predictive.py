@@ -1,7 +1,7 @@
-"""Predictive checks: answers that a model, fitted or not, predicts, against the observed answers.
+"""Predictive checks: answers predicted by a model, fitted or not, against the observed answers.
 
-The invariant: replicates are answers to the design of the data, with the same annotators and controls and with new
-states of the items, drawn given the parameters; one draw of the parameters makes one replicate.
+The invariant: replicates are answers for the design of the data, with the same annotators and controls. The states of
+the items are drawn given the parameters. Each draw of the parameters makes one replicate.
 
 References
 ----------
@@ -36,7 +36,7 @@ from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
 LEVEL = 0.94  # of the predictive intervals
-LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05
+LEAST_REPLICATES = 20  # with fewer, no p-value could be below 0.05
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,13 +46,15 @@ class PredictiveCheck:
     Parameters
     ----------
     table : DataFrame
-        One row per number: `statistic`; `of`, what it is of; `observed`; `mean` of the replicates, and `low` and `high`
-        that hold the middle 94% of them; `p`. `dimension` first, if there are several. The row in which `of` is empty
-        is of the statistic as a whole. Where that is several numbers, it is how far they are, together, from what is
-        predicted: the mean of their squared distances in standard deviations of the replicates; of a histogram,
-        chi-square from each draw's own expected histogram, averaged over draws. There p is the share of replicates
-        that are as far, or farther; in the other rows it is two-sided: twice the smaller of the shares that are
-        above and below, where equal ones count half. The observed value counts as one replicate, so that p is never 0.
+        One row per number: `statistic`; `of`, the annotator, label or pair it belongs to; `observed`; `mean`, `low` and
+        `high`, the mean and the middle 94% of the replicates; `p`. With several dimensions, `dimension` is the first
+        column.
+
+        Rows with an empty `of` are about the statistic as a whole. If it consists of several numbers, the row has their
+        joint distance from the predictions: the mean of squared distances in standard deviations of the replicates, or,
+        for a histogram, the chi-square distance from each draw's expected histogram, averaged over draws. Then p is the
+        share of replicates at least as far away. In the other rows p is two-sided: twice the smaller of the shares
+        above and below, with equal values counted half. The observed value counts as one replicate, so p is never 0.
     replicated : array, shape (replicate, row)
         The values of the replicates in each row of the table.
     """
@@ -71,29 +73,33 @@ def predictive_check(
 ) -> PredictiveCheck:
     """Compare statistics of the answers with those that a model predicts (Gelman, Meng and Stern 1996).
 
-    Answers are drawn for the same design, by the model's generative process: with the parameters of draws that are
-    evenly spaced over the fit, and the states of all items (true labels, types) drawn again given these parameters.
-    A small p means that a correct model would rarely give such answers. The data are used twice, to fit and to check,
-    so the p of a correct model is closer to one half than uniform, most of all for statistics that parameters are
-    fitted to, such as label counts. Among many rows some are small by chance: first look at those where `of` is empty.
+    Answers are drawn for the same design from the model's generative process, with parameters from evenly spaced draws
+    of the fit. The states of all items (true labels, types) are drawn given these parameters. A small p means that a
+    correct model would rarely give such answers. The data are used twice, to fit and to check, so the p of a correct
+    model is closer to one half than uniform, especially for statistics that parameters are fitted to, such as label
+    counts. Among many rows some are small by chance: look first at the rows with an empty `of`.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     statistic : str or sequence of str, optional
-        By default all that the data have. Annotations have `votes_per_item`, how many items have 0, 1, ... votes for a
-        label ("3 x yes"; of two labels the last); `unanimous`, the share of items with two annotations or more on
-        which all agree; `label_counts`, how often each annotator gives each label (of two labels the last);
-        `pair_agreement`, how often two annotators agree on the items that both answered, of the 5,000 pairs with most
-        such answers; `rest_agreement`, how often the answers of others agree with an annotator's. Counts
-        have `histogram`, of the successes, where all items have the same number of trials; `positive_share`, of all
-        answers; `spread`, the standard deviation of the items' shares. An unsure answer is an answer like others:
-        two of them agree.
+        The statistics; by default all that the data have. For annotations:
+
+        * `votes_per_item`: how many items have 0, 1, ... votes for a label ("3 x yes"; with two labels, for the last);
+        * `unanimous`: the share of items on which all agree, among those with two or more annotations;
+        * `label_counts`: how often each annotator gives each label (with two labels, the last);
+        * `pair_agreement`: how often two annotators agree on items that both answered, for the 5,000 pairs with the
+          most such items;
+        * `rest_agreement`: how often the answers of others agree with an annotator's.
+
+        "Unsure" answers are treated like other answers: two of them agree. For counts: `histogram` of the successes, if
+        all items have the same number of trials; `positive_share` of all answers; `spread`, the standard deviation of
+        the items' shares.
     replicates : int, default 500
-        How many; no more than the fit has draws.
+        The number of replicates, at most the number of draws in the fit.
     prior : bool, default False
-        Take parameters from the prior in place of the fit (Box 1980): what the model expects before data. Values that a
-        model takes from the data, such as pooled label frequencies, stay.
+        Draw parameters from the prior in place of the fit (Box 1980): what the model expects before data. Values that a
+        model takes from the data, such as pooled label frequencies, are kept.
     random_seed : int, optional
 
     Returns
@@ -103,9 +109,9 @@ def predictive_check(
     Raises
     ------
     FitError
-        If there is no such statistic, replicates are fewer than 20, or the fit is one point.
+        If a statistic is unknown, there are fewer than 20 replicates, or the fit is a point estimate.
     DataError
-        If the data do not have a statistic that is asked for: no item has two annotations, or trials differ.
+        If the data lack a requested statistic: no item has two annotations, or trials differ.
 
     Examples
     --------
@@ -129,12 +135,12 @@ def predictive_check(
 def check_draws(
     drawn: ModelDraws, chosen: Sequence[Mapping[str, Statistic]], rng: np.random.Generator
 ) -> PredictiveCheck:
-    """Compare data with a replicate by each draw of the parameters, dims (chain, draw, ...).
+    """Compare data with one replicate for each draw of the parameters, dims (chain, draw, ...).
 
     Parameters
     ----------
     chosen : sequence of mapping of name to Statistic
-        The statistics of each table of the data.
+        The statistics for each table of the data.
     """
     kind = KINDS[drawn.model.data_class]
     observed = kind.arrays(drawn.data, kind.find_patterns(drawn.data, collapse=False))[kind.values].values
@@ -168,28 +174,28 @@ def check_draws(
 
 
 def choose_statistics(table: AnswerTable, asked: str | Sequence[str] | None) -> dict[str, Statistic]:
-    """Return the statistics of a table that are asked for, or all that it has, by name.
+    """Return the requested statistics of a table, or all that it has, by name.
 
     Raises
     ------
     FitError
-        If there is no such statistic.
+        If a statistic is unknown.
     DataError
-        If the data do not have one that is asked for.
+        If the data lack a requested statistic.
     """
     names = [asked] if isinstance(asked, str) else asked
     if names is None:
         found = {}
         for name, make in table.statistics.items():
-            with suppress(DataError):  # such data do not have it, as that says, and it is not asked for
+            with suppress(DataError):  # the data lack it, and it was not requested
                 found[name] = make(table.data)
         return found
     for name in names:
         if name not in table.statistics:
             hint = nearest(name, list(table.statistics))
-            raise FitError(f"there is no statistic {name!r}: choose among {', '.join(table.statistics)}{hint}")
+            raise FitError(f"there is no statistic {name!r}: choose from {', '.join(table.statistics)}{hint}")
     if not names:
-        raise FitError(f"no statistic is asked for: choose among {', '.join(table.statistics)}")
+        raise FitError(f"statistic is empty: choose from {', '.join(table.statistics)}")
     return {name: table.statistics[name](table.data) for name in names}
 
 
@@ -202,7 +208,7 @@ def _tabulate(statistic: Statistic, observed: np.ndarray, replicated: np.ndarray
 
 
 def _tabulate_whole(observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:
-    """Return the row of a statistic as a whole, from the distances of what was seen and of replicates."""
+    """Return the row of a statistic as a whole, from the distances of the observed values and of replicates."""
     p = ((replicated >= observed).sum() + 1) / (len(replicated) + 1)
     return _make_rows(("",), observed.mean(keepdims=True), replicated[:, None], np.array([p]))
 

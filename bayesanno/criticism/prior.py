@@ -1,7 +1,7 @@
-"""What a prior implies before any data, in familiar numbers: how often annotators are right, and agree.
+"""The implications of a prior before any data, in familiar numbers: how often annotators are right, and agree.
 
-Parameters are drawn from the prior and answers from them. What a draw says of annotators is computed; what it says of a
-table of answers is counted in answers that are drawn for the design.
+Parameters are drawn from the prior, and answers from the parameters. Quantities of annotators are computed from the
+parameters; quantities of a table of answers are counted in answers drawn for the design.
 
 The invariant: the rows of a model depend only on the model, the design and the seed, not on the other models.
 """
@@ -34,28 +34,33 @@ from bayesanno.simulation.statistics import OF_COUNTS, AnswerTable, Statistic, t
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
 type Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values
 
-LEVEL = 0.94  # of the intervals
+LEVEL = 0.94  # probability of the intervals
 LEAST_DRAWS = 20
-MOST_ASKED = 50  # annotators of whom each draw is asked: by the priors of the zoo all are alike
+MOST_ASKED = 50  # annotators evaluated per draw: the priors of the zoo treat all alike
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriorDescription:
-    """What priors imply before data.
+    """The implications of priors before data.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        One row per model and number: `model`; with several dimensions `dimension`; `quantity`; `of`, which class, type
-        or label; `mean` and `sd`; `low` and `high`, which hold the middle 94%. The quantities, as far as a model has
-        them: its own competence, by its name; `accuracy`, of an annotator; `agreement`, how often two annotators say
-        the same; `prevalence` of each class, and `largest_prevalence`; `usage`, where there are no classes: how often
-        an annotator gives each label; `weight` and `rate` of each type; parameters that are single numbers, by name.
-        And of answers to the design: `right`, the share that are the truth; `vote_right`, the share of items whose
-        majority vote is (ties split); `unanimous`, of the items with two answers or more; of counts `positive_share`
-        and `spread`. An unsure answer counts as a wrong answer, two of them agree, and it is no vote.
+        One row per model and number: `model`; `dimension`, with several dimensions; `quantity`; `of`, the class, type
+        or label; `mean` and `sd`; `low` and `high`, the middle 94%. The quantities, as far as a model has them:
+
+        * the model's competence, under its own name, and `accuracy` of an annotator;
+        * `agreement`: how often two annotators give the same answer;
+        * `prevalence` of each class, and `largest_prevalence`;
+        * `usage`, in models without classes: how often an annotator gives each label;
+        * `weight` and `rate` of each item type; parameters that are single numbers, by name;
+        * for answers to the design: `right`, the share of right answers; `vote_right`, the share of items with a right
+          majority vote (ties split); `unanimous`, the share of unanimous items among those with two or more answers;
+          for counts, `positive_share` and `spread`.
+
+        "Unsure" answers count as wrong, agree with each other, and are not votes.
     drawn : tuple of array
-        The values behind each row: of draws, or of draws and annotators.
+        The values behind each row: over draws, or over draws and annotators.
     """
 
     table: pd.DataFrame
@@ -69,16 +74,16 @@ def describe_prior(
     draws: int = 500,
     random_seed: int | None = None,
 ) -> PriorDescription:
-    """Describe what the prior of a model, or of several, implies before any data.
+    """Describe what the priors of one or several models imply before any data.
 
     Parameters
     ----------
     models : str, AnnotationModel, or mapping of name to such
-        Models of the same data; different priors of a model are different models.
+        Models of the same data. To compare priors, give variants of a model.
     design : AnnotationData, CountData or MultiAnnotationData, as the models take
-        The design, as from `make_design`, or real data. Its answers, gold and controls are ignored.
+        A design, such as from `make_design`, or real data. Answers, gold and controls are ignored.
     draws : int, default 500
-        Draws of the parameters, with a table of answers each; at least 20.
+        Draws of the parameters, at least 20. Each gives a table of answers.
     random_seed : int, optional
 
     Returns
@@ -88,14 +93,14 @@ def describe_prior(
     Raises
     ------
     FitError
-        If a model takes parameters from data, so that it has no prior without them, there is no model, or draws are too
-        few.
+        If a model takes parameters from the data and so has no prior for them, no model is given, or there are too few
+        draws.
     ModelError, DataError
-        If there is no such model, or it is of other data.
+        If a model is unknown, or does not take such data.
 
     Examples
     --------
-    MACE takes it that an annotator either knows or does not:
+    MACE assumes that an annotator either knows the true label or does not:
 
     >>> import bayesanno as ba
     >>> design = ba.make_design(items=50, annotators=4, labels=2, per_item=3, random_seed=1)
@@ -129,17 +134,17 @@ def describe_prior(
 
 
 def require_own_prior(model: AnnotationModel) -> None:
-    """Raise a FitError if a model takes parameters from data, and so has no prior of them."""
+    """Raise a FitError if a model takes parameters from the data, and so has no prior for them."""
     if isinstance(model, HasKnownParameters) and model.without_data() != model:
         raise FitError(
-            f"{model.name} takes parameters from the data, and has no prior of its own for them: give a variant that "
-            f"learns them, such as {model.without_data()!r}"
+            f"{model.name} takes parameters from the data, and so has no prior for them: give a variant that learns "
+            f"them, such as {model.without_data()!r}"
         )
 
 
 @singledispatch
 def without_truth(design: Any) -> Any:
-    """Return a design without what is known of the truth."""
+    """Return a design without gold and controls."""
     return design
 
 
@@ -178,7 +183,7 @@ def _of_annotators(drawn: of_annotators.ModelDraws, table: AnswerTable) -> Itera
         found = of_annotators.describe_annotators(drawn, dimension=one, who=who.tolist())
         pairs = who[: who.size // 2 * 2].reshape(-1, 2)
         agreement = of_annotators.describe_pairs(drawn, pairs, dimension=one) if pairs.size else pairs
-    except DataError:  # a model of items with a fixed number of answers has no statistics of one or two
+    except DataError:  # models that require a fixed number of answers have no such statistics
         if of_annotators.ACCURACY in draws:
             own = draws[of_annotators.ACCURACY]
             yield one, of_annotators.ACCURACY, "", own.sel(dimension=one).values if one else own.values
@@ -207,7 +212,7 @@ def _of_types(model: ItemTypeModel, drawn: of_annotators.ModelDraws) -> Iterator
 
 
 def _count_in_replicates(drawn: of_annotators.ModelDraws, rng: np.random.Generator) -> list[Row]:
-    """Return what is counted in answers drawn for the design, one table of them for each draw."""
+    """Return the quantities counted in answers drawn for the design, one table of answers per draw."""
     model, design = drawn.model, drawn.data
     asked = [
         (number, table, quantity, measure)
@@ -223,7 +228,7 @@ def _count_in_replicates(drawn: of_annotators.ModelDraws, rng: np.random.Generat
 
 
 def _choose_measures(model: AnnotationModel, design: Any, table: AnswerTable) -> dict[str, Measure]:
-    """Return what can be counted in a table of answers."""
+    """Return the quantities that can be counted in a table of answers."""
     if isinstance(table.data, CountData):
         return _measures_of_counts(table.data)
     data: AnnotationData = table.data
@@ -241,7 +246,7 @@ def _choose_measures(model: AnnotationModel, design: Any, table: AnswerTable) ->
     def vote_right(state: np.ndarray, label: np.ndarray) -> float:
         truth = class_of[state][answered]
         hit = split_vote(replace(data, label=label))[answered, truth]
-        return float((hit * (truth >= 0)).mean())  # a truth that nobody names is never voted for
+        return float((hit * (truth >= 0)).mean())  # a true label outside the labels gets no votes
 
     return {"right": right, "vote_right": vote_right, **measures}
 
@@ -256,5 +261,5 @@ def _measures_of_counts(data: CountData) -> dict[str, Measure]:
 
 
 def _measure_by(statistic: Statistic) -> Measure:
-    """Return a statistic that is one number as a count in the answers, independent of the states."""
+    """Return a measure of the answers alone from a statistic that is a single number."""
     return lambda _, answers: float(statistic.measure(answers).item())

@@ -1,14 +1,14 @@
-"""Simulation-based calibration: whether posteriors are those of the model that made the data.
+"""Simulation-based calibration: whether posteriors are those of the model that generated the data.
 
-Parameters are drawn from the prior, data from the parameters, and the model is fitted to the data. If all is right, the
-rank of the true value among draws of its posterior is uniform, for each parameter, and for the log likelihood, which
-depends on data and parameters and shows errors that parameters alone do not.
+Parameters are drawn from the prior, data from the parameters, and the model is fitted to the data. If the computation
+is correct, the rank of the true value among posterior draws is uniform. This holds for each parameter, and for the log
+likelihood, which depends on data and parameters and shows errors that parameters alone do not.
 
-Where a prior is exchangeable in the classes, the posterior has a copy of itself for each naming of them. The true
-parameters may have any naming, but chains start in that of the vote and may stay there. Each draw is equally probable
-under all namings, so it is ranked under a random one, and a label's probability is its mean over all of them.
+If a prior is exchangeable in the classes, the posterior has one copy of itself for each permutation of the class names.
+The true parameters may be in any copy, but chains start in that of the vote and may stay there. Each draw is equally
+probable under all permutations, so it is ranked under a random one, and label probabilities are averaged over all.
 
-The invariant: a simulation's data and fit depend only on the seed and its number; a study is complete, or it raises.
+The invariant: a simulation's data and fit depend only on the seed and its number; a study is complete, or raises.
 
 References
 ----------
@@ -46,7 +46,7 @@ from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.simulate import Simulator
 
-KEPT = 99  # draws that a rank is among: evenly spaced, so that they are nearly independent
+KEPT = 99  # draws among which the truth is ranked: evenly spaced, so nearly independent
 LIKELIHOOD = "log_likelihood"
 PROBABILITY, STATE = "probability", "state"
 
@@ -67,38 +67,40 @@ def sbc(
     Parameters
     ----------
     model : str or AnnotationModel
-        A model whose parameters have a prior without data: not one that takes label frequencies from the answers.
+        A model with priors that do not depend on data; models that take label frequencies from the answers are refused.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
         The design; see `bayesanno.make_design`. All simulations share one compiled graph.
     simulations : int
-        How many.
+        The number of simulations.
     random_seed : int, optional
     workers : int
         Processes in parallel; with more than one, a script needs the usual `if __name__ == "__main__":`.
     client : dask.distributed.Client, optional
-        A cluster that fits instead.
+        A cluster that runs the fits instead.
     progressbar : bool
     arguments
-        Of `bayesanno.fit`, such as draws and tune. Classes are never relabelled by a rule: where they are exchangeable,
-        each draw is ranked under names of the classes at random, its own.
+        Further arguments of `bayesanno.fit`, such as draws and tune. Classes are never relabelled by a rule. If they
+        are exchangeable, each draw is ranked under a random permutation of the class names.
 
     Returns
     -------
     xarray.Dataset
-        The rank, 0 to 99, of each parameter in each simulation, of what the model computes from parameters (such as
-        the accuracy of annotators in `model_b`), and of `log_likelihood`, dims (simulation, ...): the attribute
-        `ranked` names these. `warned`: whether the fit warned that it is not reliable. `several_modes`: whether chains
-        were in several modes, whose draws were weighted by mass (`combine_modes`), where masses are known. Where items
-        have several states, their labels or types, `probability` (simulation, item, state), in single precision, and
-        `state` (simulation, item), the number of the true one; of several dimensions, these are (simulation, dimension,
-        item, ...), the states are those of all of them, and the probability of a state that a dimension lacks is 0.
-        Items whose label is a control are left out of these. The data do not name exchangeable classes, so that all are
-        equally probable, and tables of labels are not informative.
+        The attribute `ranked` names the ranked variables, dims (simulation, ...): each parameter, deterministics (such
+        as the accuracy of annotators in `model_b`), and `log_likelihood`. Ranks are from 0 to 99. The others:
+
+        * `warned`: whether the fit warned that it is not reliable;
+        * `several_modes`: whether chains were in several modes; their draws were then weighted by mass
+          (`combine_modes`), if masses are known;
+        * `probability` (simulation, item, state), in single precision, and `state` (simulation, item), the code of the
+          true state, if items have several states (labels or types). With several dimensions, both have the dims
+          (simulation, dimension, item, ...), and the probability of a state that a dimension lacks is 0. Controls are
+          left out. If classes are exchangeable, the data do not identify their names: all are equally probable, and
+          tables of labels are not informative.
 
     Raises
     ------
     FitError
-        If the model takes parameters from data, a number is out of its range, or a fit fails.
+        If the model takes parameters from the data, a number is out of range, or a fit fails.
 
     Examples
     --------
@@ -113,7 +115,7 @@ def sbc(
     check_at_least("workers", workers, 1)
     check_at_least("simulations", simulations, 1)
     require_own_prior(chosen)
-    require_data(chosen, design)  # what answers must be like, `fit` asks of those that are simulated
+    require_data(chosen, design)  # the answers are checked later: `fit` checks the simulated ones
     seed = known_seed(random_seed)
     numbers = range(simulations)
     how = {"workers": workers, "client": client, "message": "simulating", "progressbar": progressbar}
@@ -128,7 +130,7 @@ def sbc(
 
 
 def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, arguments: dict[str, Any]) -> xr.Dataset:
-    """Simulate one data set, fit the model, and return the ranks of the truth, and what the fit says of the items."""
+    """Simulate one data set, fit the model, and return the ranks of the truth and the fit's results for the items."""
     of_data, of_fit, of_names = (int(one) for one in np.random.SeedSequence([seed, number]).generate_state(3))
     data, truth, state = _simulator(model, design).draw(of_data)
     view, flags = _fit(model, data, {"progressbar": False, **arguments, "random_seed": of_fit, "relabel": False})
@@ -143,19 +145,19 @@ def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, argum
 
 
 def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[FitView, dict[str, Any]]:
-    """Fit, weigh modes if there are several, and say whether either was so and whether the fit warned."""
+    """Fit, weight modes if there are several; return also whether there were several, and whether the fit warned."""
     with collect_warnings() as doubts:
         view = view_of(fit(model, data, check=False, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:
-            with suppress(BayesannoError):  # masses are not always known, or leave few draws: then all count equally
+            with suppress(BayesannoError):  # masses may be unknown, or leave few draws: then all draws count equally
                 combined = view_of(combine_modes(view, random_seed=settings["random_seed"]))
                 view = combined if combined.posterior.sizes["draw"] >= KEPT else view
     return view, {"warned": ((), bool(doubts)), "several_modes": ((), several)}
 
 
 def _name_at_random(draws: xr.Dataset, graph: pm.Model, rng: np.random.Generator) -> xr.Dataset:
-    """Permute the classes of each draw at random, each permutation as probable as any, and what follows from them."""
+    """Permute the classes of each draw uniformly at random, along with the quantities derived from them."""
     n_samples, n_classes = draws.sizes["chain"] * draws.sizes["draw"], draws.sizes["true_class"]
     permutations = rng.permuted(np.tile(np.arange(n_classes), (n_samples, 1)), axis=1)  # (sample, true_class)
     free, _ = permute_classes(draws[[variable.name for variable in graph.free_RVs]], permutations)
@@ -175,15 +177,15 @@ def _rank_likelihood(view: FitView, truth: xr.Dataset) -> np.ndarray:
 
 
 def _spaced(view: FitView) -> np.ndarray:
-    """Return the places of the draws that ranks are among, chain after chain."""
+    """Return the indices of the draws among which the truth is ranked, chain after chain."""
     n = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
     if n < KEPT:
-        raise FitError(f"ranks are among {KEPT} draws, and the fit has {n}: ask for more")
+        raise FitError(f"ranks need {KEPT} draws, and the fit has {n}: increase draws")
     return np.linspace(0, n - 1, KEPT).round().astype(int)
 
 
 def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
-    """Return what the fit says of the items' states, and which are true, of items that are no controls."""
+    """Return the state probabilities and the true states of items that are not controls."""
     each, given = latents(view.model, view.data), getattr(view.data, "controls", {})
     free = [number for number, item in enumerate(view.data.items) if item not in given]
     names = list(dict.fromkeys(name for latent in each for name in latent.states))
@@ -202,7 +204,7 @@ def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
 
 
 def _share_among_classes(probability: xr.DataArray, classes: np.ndarray) -> xr.DataArray:
-    """Return the mean over all permutations of the classes; states that are no class (item, state) are as they were."""
+    """Return the mean (item, state) over all permutations of the classes; states that are not classes do not change."""
     of_class = np.isin(probability[probability.dims[1]].values, classes)  # (state,)
     mean = probability.values[:, of_class].mean(axis=1)  # (item,)
     return probability.copy(data=np.where(of_class, mean[:, None], probability.values))

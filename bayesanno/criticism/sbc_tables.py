@@ -1,7 +1,7 @@
 """Tables of simulation-based calibration: ranks, coverage of intervals, calibration of probabilities.
 
-The invariant: simulations are what is independent of each other; what is pooled over the annotators, classes or items
-of one simulation counts for no more than it is worth.
+The invariant: only simulations are independent of each other. Values pooled over the annotators, classes or items of
+one simulation are treated as a cluster.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_made
 from bayesanno.ground.wording import name_elements
 
-RANK_BINS = 10  # for the test of uniformity
-LEVELS = (50, 94)  # percent, of central intervals: those whose ends fall between ranks
+RANK_BINS = 10  # bins of the test of uniformity
+LEVELS = (50, 94)  # percent of central intervals, such that their ends fall between ranks
 
 
 def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
-    """Return, for each parameter, whether its ranks are uniform, and how often central intervals hold the true value.
+    """Return whether the ranks of each parameter are uniform, and how often central intervals cover the true value.
 
     Parameters
     ----------
     ranks : xarray.Dataset
-        As `sbc` gives them.
+        The result of `sbc`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per parameter, the least probable first: `parameter`, `mean_rank` (0.5 is right; above, the posterior is
-        too low), `spread` (the variance of ranks against that of uniform ones: above 1 the posterior is too narrow),
-        `covers_50` and `covers_94`, the shares of simulations in which central intervals of 50% and 94% hold the true
-        value, `p`, of a chi-square test of ten bins, and `p_adjusted` for the number of parameters (Holm 1979). The
-        study as a whole fails where the least `p_adjusted` is small. Last, and the same in all rows, of how many
-        simulations the study is, `simulations`, and in how many of them the fit warned that it is not reliable,
-        `warned`. They are ranked with the others: to leave them out would choose among the data.
+        One row per parameter, the smallest p first: `parameter`; `mean_rank` (0.5 is right; above, the posterior is too
+        low); `spread`, the variance of ranks relative to that of uniform ones (above 1, the posterior is too narrow);
+        `covers_50` and `covers_94`, the shares of simulations in which the central intervals of 50% and 94% cover the
+        true value; `p`, from a chi-square test with ten bins; and `p_adjusted` for the number of parameters (Holm
+        1979). The study as a whole fails if the smallest `p_adjusted` is small. The last columns are the same in all
+        rows: `simulations`, their number, and `warned`, the number of fits that warned that they are not reliable.
+        These are ranked with the others, since leaving them out would select among the data.
 
     Raises
     ------
     FitError
-        If there are fewer than 50 simulations, so that bins would hold fewer than 5, or this is no study by `sbc`.
+        If there are fewer than 50 simulations, so that bins would have fewer than 5, or `ranks` is not from `sbc`.
 
     Examples
     --------
@@ -81,29 +81,29 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
 
 
 def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame:
-    """Return how often central posterior intervals hold the true values, pooled over annotators, classes and so on.
+    """Return how often central posterior intervals cover the true values, pooled over annotators, classes and so on.
 
     Parameters
     ----------
     ranks : xarray.Dataset
-        As `sbc` gives them.
+        The result of `sbc`.
     confidence : float, default 0.95
-        Of the intervals of the shares.
+        The confidence of the intervals for the shares.
 
     Returns
     -------
     pandas.DataFrame
-        Two rows per variable, such as the accuracy of all annotators: `variable`, `level` (0.5 or 0.94, of the
-        posterior's intervals), `n` true values, `covered`, the share of them that is held, `low` and `high`. These are
-        the ends of exact intervals for the number of independent values that the pooled ones are worth: parameters of
-        one simulation are correlated.
+        Two rows per variable, such as the accuracy of all annotators: `variable`; `level`, the probability of the
+        posterior intervals (0.5 or 0.94); `n`, the number of true values; `covered`, the share of them that is covered;
+        `low` and `high`, the ends of an exact interval. It uses the effective number of independent values, since the
+        parameters of one simulation are correlated.
 
     Raises
     ------
     DataError
-        If the confidence is out of its range.
+        If the confidence is out of range.
     FitError
-        If this is no study by `sbc`.
+        If `ranks` is not from `sbc`.
 
     Examples
     --------
@@ -129,23 +129,23 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 
     Parameters
     ----------
     ranks : xarray.Dataset
-        As `sbc` gives them, of a model whose items have several states: labels, or types.
+        The result of `sbc` for a model with several states per item (labels or types).
     bins : int, default 10
-        Number of bins of equal width for the probability of an item's most probable label, in [0, 1].
+        Number of bins of equal width in [0, 1] for the probability of an item's most probable label.
     confidence : float, default 0.95
-        Of the intervals of the share that is right, as in `sbc_coverage`.
+        The confidence of the intervals for the share of right labels, as in `sbc_coverage`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per bin that has an item, with the columns of `calibration_table`.
+        One row per nonempty bin, with the columns of `calibration_table`.
 
     Raises
     ------
     FitError
-        If the study has no such items, or is none by `sbc`.
+        If the items have only one state, or `ranks` is not from `sbc`.
     DataError
-        If there is no bin, or the confidence is out of its range.
+        If `bins` or `confidence` is out of range.
 
     Examples
     --------
@@ -168,31 +168,31 @@ def sbc_label_scores(
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return scores of fits' probabilities of labels over all simulations, with bootstrap intervals over these.
+    """Return scores of the fits' label probabilities over all simulations, with bootstrap intervals over simulations.
 
     Parameters
     ----------
     ranks : xarray.Dataset
-        As `sbc` gives them, of a model whose items have several states: labels, or types.
+        The result of `sbc` for a model with several states per item (labels or types).
     bins : int, default 10
-        Of the calibration error.
+        Number of bins for the calibration error.
     confidence : float, default 0.95
-        Of the intervals.
+        The confidence of the intervals.
     resamples : int, default 1000
-        How often simulations are drawn again; 0 for no intervals.
+        Number of bootstrap resamples of the simulations; 0 for no intervals.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
-        As that of `calibration_scores`: `score`, `value`, `low`, `high`, `n`.
+        The columns of `calibration_scores`: `score`, `value`, `low`, `high`, `n`.
 
     Raises
     ------
     FitError
-        If the study has no such items, or is none by `sbc`, or the seed cannot be.
+        If the items have only one state, `ranks` is not from `sbc`, or the seed is invalid.
     DataError
-        If there is no bin, or the confidence or the number of resamples is out of its range.
+        If `bins`, `confidence` or `resamples` is out of range.
 
     Examples
     --------
@@ -208,13 +208,13 @@ def sbc_label_scores(
 
 
 def count_simulations(ranks: xr.Dataset) -> int:
-    """Return how many simulations a study has; raise a FitError if it is none."""
+    """Return the number of simulations in a study; raise a FitError if `ranks` is not from `sbc`."""
     check_made(ranks, "Dataset", "sbc", ["ranked"])
     return int(ranks.sizes["simulation"])
 
 
 def ranks_by_variable(ranks: xr.Dataset) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Give each variable's name, the names of its elements, and their ranks (simulation, element)."""
+    """Yield each variable's name, the names of its elements, and their ranks (simulation, element)."""
     count_simulations(ranks)
     for name in ranks.attrs["ranked"]:
         values = ranks[name].transpose("simulation", ...)
@@ -223,18 +223,18 @@ def ranks_by_variable(ranks: xr.Dataset) -> Iterator[tuple[str, list[str], np.nd
 
 
 def _is_covered(ranks: np.ndarray, level: int) -> np.ndarray:
-    """Return whether a central interval of so many percent holds the truth: of 100 ranks, it has that many."""
+    """Return whether the central interval of `level` percent covers the truth: `level` of the 100 ranks are inside."""
     outside = (KEPT + 1 - level) // 2
     return (ranks >= outside) & (ranks <= KEPT - outside)
 
 
 def _score_labels(ranks: xr.Dataset) -> Predicted:
-    """Return what fits say of all simulations' items, simulation after simulation."""
+    """Return the fits' predictions for the items of all simulations, simulation after simulation."""
     count_simulations(ranks)
     if any(str(name).startswith("probability_") for name in ranks):
-        raise FitError("this study is of an older version: make it again by sbc")
+        raise FitError("this study is from an older version: run sbc again")
     if PROBABILITY not in ranks:
-        raise FitError(f"items of {ranks.attrs['model']} are all in one state: there are no labels to score")
+        raise FitError(f"items of {ranks.attrs['model']} have only one state: there are no labels to score")
     state = ranks[STATE].transpose("simulation", ...)  # (simulation, item), or with dimensions between
     probability = ranks[PROBABILITY].transpose(*state.dims, ...).values
     return score_probabilities(probability.reshape(state.size, -1), state.values.ravel())

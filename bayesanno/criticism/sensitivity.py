@@ -1,7 +1,7 @@
-"""How much the prior matters: a model fitted again under every prior of a grid, and what that changes in decisions.
+"""How much the prior matters: a model is refitted under every prior of a grid, and the decisions are compared.
 
-The invariant: a row's fit, seed included, follows from the row, the data and the study's seed alone: not from the other
-rows, nor from who computes it. A fit that fails is a row that says why.
+The invariant: a row's fit, including its seed, depends only on the row, the data and the study's seed, not on the other
+rows or on where it is computed. A failed fit is a row with the reason.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Study:
     priors : pandas.DataFrame
         One row per prior, the model's own first: `prior` (its number), the fields that vary, `labels_changed` (items
         with another label than under the model's own prior), `mean_change` and `largest_change` of an item's label
-        probabilities (total variation), `largest_rank_move` of an annotator, `accuracy` where gold is known, R-hat, ESS
-        and divergences, `seconds`, and `problem`: what the fit warned of, or why there is none.
+        probabilities (total variation), `largest_rank_move` of an annotator, `accuracy` if gold is known, R-hat, ESS
+        and divergences, `seconds`, and `problem`: the warnings of the fit, or the reason why it failed.
     flips : pandas.DataFrame
-        One row per prior and item whose label it changes: `prior`, `item`, `label`, `probability` under the model's own
-        prior, `label_then` and `probability_then`.
+        One row per prior and item with a changed label: `prior`, `item`, `label` and `probability` under the model's
+        own prior, `label_then` and `probability_then`.
     annotators : pandas.DataFrame
         One row per prior and annotator, for models with a competence: `prior`, `annotator`, `competence` (posterior
         mean), `rank` (1 is the best) and `rank_move` from that under the model's own prior.
@@ -59,12 +59,12 @@ class Study:
 
 @dataclass(frozen=True)
 class Row:
-    """A prior of the grid: its number, the model that has it, and the seed of its fit."""
+    """A prior of the grid: its number, the model with this prior, and the seed of its fit."""
 
     number: int
     model: AnnotationModel
     seed: int
-    key: str  # of what its fit follows from
+    key: str  # of everything that determines its fit
 
 
 def sensitivity(
@@ -81,28 +81,27 @@ def sensitivity(
 ) -> Study:
     """Fit a model under every prior of a grid, and compare the results.
 
-    Priors of one model differ in numbers that are data of its graph, so that a process compiles once for all of them;
-    options that change the graph compile again.
+    The numbers in priors are data of the model's graph, so a process compiles once for all of them. Only options that
+    change the graph compile again.
 
     Parameters
     ----------
     model : str or AnnotationModel
-        A model of labels, with which the others are compared.
+        A model of labels. The other priors are compared with its own.
     data : AnnotationData
     grid : mapping of field to sequence of values
-        Values of the model's fields, in all combinations.
+        Values of the model's fields; all combinations are fitted.
     random_seed : int, optional
-        Each row has a seed of its own that follows from this one and its prior.
+        Each row has its own seed, derived from this one and its prior.
     folder : str or Path, optional
-        Keeps the result of each row, so that an interrupted study continues from there.
+        A folder for the results of rows, from which an interrupted study continues.
     workers : int
-        Processes that fit in parallel. With more than one, a script that calls this needs the usual `if __name__ ==
-        "__main__":`.
+        Number of parallel processes. With more than one, a script needs the usual `if __name__ == "__main__":`.
     client : dask.distributed.Client, optional
-        A cluster that fits instead.
+        A cluster that runs the fits instead.
     progressbar : bool
     arguments
-        Of `bayesanno.fit`: method, draws and so on.
+        Further arguments of `bayesanno.fit`: method, draws and so on.
 
     Returns
     -------
@@ -111,9 +110,9 @@ def sensitivity(
     Raises
     ------
     ModelError
-        If there is no such model or field, or a value is out of its range; before anything is fitted.
+        If the model or a field is unknown, or a value is out of range; raised before anything is fitted.
     FitError
-        If the model is not of labels, a setting cannot be, or the fit under the model's own prior fails.
+        If the model gives no labels, a setting is invalid, or the fit under the model's own prior fails.
 
     Examples
     --------
@@ -148,10 +147,10 @@ def sensitivity(
 
 
 def require_labels(model: AnnotationModel, data: Any) -> None:
-    """Raise a FitError if a model has no labels of items, or a DataError if it cannot be fitted to these data."""
+    """Raise a FitError if a model gives no labels, or a DataError if it cannot be fitted to these data."""
     model.check(data)
     if not gives_labels(model, data):
-        raise FitError(f"sensitivity is for models of labels, and {model.name} has no labels of items")
+        raise FitError(f"sensitivity is for models of labels, and {model.name} gives no labels")
 
 
 def lay_out_grid(
@@ -161,7 +160,7 @@ def lay_out_grid(
     seed: int,
     arguments: Mapping[str, Any],
 ) -> list[Row]:
-    """Return the rows of a study: the model as it is, and every combination of values, each model once."""
+    """Return the rows of a study: the model itself, and every combination of values, without duplicates."""
     if not grid:
         raise ModelError("the grid is empty: give at least one field with the values to try")
     for field, values in grid.items():
@@ -180,7 +179,7 @@ def lay_out_grid(
 
 
 def fit_row(row: Row, data: AnnotationData, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Fit one prior; return what a study needs of the fit, or why there is none."""
+    """Fit one prior; return the results that a study needs, or the reason why the fit failed."""
     began = time.perf_counter()
     found, problem = try_fit({**arguments, "model": row.model}, data, row.seed)
     result: dict[str, Any] = {"problem": problem, "seconds": time.perf_counter() - began}
@@ -211,7 +210,7 @@ def _load(path: Path) -> dict[str, Any]:
 def _tabulate(
     rows: Sequence[Row], results: Sequence[Mapping[str, Any]], data: AnnotationData, fields: Sequence[str]
 ) -> Study:
-    """Return the tables of a study, of rows in the order of their numbers: the first is of the model's own prior."""
+    """Return the tables of a study; rows are ordered by number, the model's own prior first."""
     from scipy.stats import rankdata
 
     fitted = [row.number for row, result in zip(rows, results, strict=True) if "probability" in result]

@@ -1,7 +1,7 @@
-"""Methods tried on the same data: one row per data set and method, the majority vote among them.
+"""Methods tried on the same data: one row per data set and method, including the majority vote.
 
-The invariant: the seeds of a setting's data and fits follow from that setting and the study's seed alone, so that a
-study with more settings, runs or methods has the same rows, and more. A fit that fails is a row with its reason.
+The invariant: the seeds of a setting's data and fits depend only on that setting and the study's seed. So a study with
+more settings, runs or methods has the same rows, and more. A failed fit is a row with the reason.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.quantities import says_labels
 
-Fits = Mapping[str, Mapping[str, Any]]  # what to call it -> the arguments of `fit`, without the data
-Setting = tuple[tuple[int, ...], dict[str, Any]]  # the numbers that its seeds are made of, its columns in the table
+Fits = Mapping[str, Mapping[str, Any]]  # name -> the arguments of `fit`, without the data
+Setting = tuple[tuple[int, ...], dict[str, Any]]  # the numbers that determine its seeds, its columns in the table
 
 VOTE = "vote"
 
@@ -43,16 +43,16 @@ def try_all(
     random_seed: int | None,
     progressbar: bool,
 ) -> pd.DataFrame:
-    """Return one row for the vote and for each fit, of each data set.
+    """Return one row for the vote and for each fit, for each data set.
 
     Parameters
     ----------
     fits : mapping of name to mapping
     settings : sequence of tuple
     make_data : function
-        Of the columns of a setting, and a seed.
+        Makes data from the columns of a setting and a seed.
     runs : int
-        Data sets of each setting.
+        Data sets per setting.
     random_seed : int or None
     progressbar : bool
 
@@ -80,9 +80,9 @@ def try_all(
 
 
 def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tuple[xr.DataTree | None, str]:
-    """Return a fit, or None, and what is wrong with it, or kept it from being made.
+    """Return a fit, or None, and its warnings or the reason why it failed.
 
-    Problems of its design are not repeated for every row.
+    Problems of the design are not repeated for every row.
     """
     try:
         with collect_warnings() as collected:
@@ -94,9 +94,9 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Give a list that has, at the end, the warnings of unreliable fits within.
+    """Yield a list that, at the end, has the warnings of unreliable fits inside the context.
 
-    Problems of a design are left out; all other warnings are given once the fits are complete.
+    Problems of the design are left out; all other warnings are raised when the fits are complete.
     """
     collected: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -110,7 +110,7 @@ def collect_warnings() -> Iterator[list[str]]:
 
 
 def check_fits(fits: Fits, data: AnnotationData) -> None:
-    """Raise an error of ours if a model cannot be fitted to any data: every row would have it."""
+    """Raise an error if a model cannot be fitted to any of the data, since every row would have it."""
     if not isinstance(fits, Mapping):
         raise FitError(
             f"fits is of type {type(fits).__name__}: give mappings by name, as in {{'em': {{'model': 'mace'}}}}"
@@ -122,17 +122,17 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
             raise FitError(f"fits: {name!r} must hold the arguments of fit: its model, and not the data")
         model = get_model(arguments["model"])
         if not gives_labels(model, data):
-            raise FitError(f"fits: {name!r} is of {model.name}, which has no labels of items")
+            raise FitError(f"fits: {name!r} uses {model.name}, which gives no labels")
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
 
 
 def gives_labels(model: AnnotationModel, data: Any) -> bool:
-    """Return whether a model is of annotations, and gives each item a label of these."""
+    """Return whether a model takes annotations and gives each item one of their labels."""
     return model.data_class is AnnotationData and says_labels(model, data)
 
 
 def _score(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
-    """Return the accuracy of all items with gold, and of those whose label is not known to the model."""
+    """Return the accuracy over all items with gold, and over those that are not controls."""
     known = data.gold_codes >= 0
     others = known & (data.control_codes < 0)
     return {

@@ -88,7 +88,7 @@ def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, 
     with refuses(DataError, r"item 'a' is no id of a task, .* give tasks=\.\.\."):
         ba.export_labels(named, tmp_path / "x.json", **NAMED)
     each = fit_by_em(replace(data, items=tuple(f"{item} / tea" for item in ITEMS), gold={}))
-    with refuses(DataError, "'11 / tea' is a task with one of its labels, .* label-studio takes one label for each"):
+    with refuses(DataError, "'11 / tea' combines a task and one of its labels, .* label-studio takes one label per"):
         ba.export_labels(each, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks())
     rating = [{"completed_by": 1, "result": [{**region("3"), "type": "rating"}]}]
     with refuses(DataError, "label 'größer' is no number, which the control of these tasks takes"):
@@ -103,7 +103,7 @@ def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, 
 def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path, refuses):
     needed = {"tasks": annotated_tasks(), "question": "q"} if to == "argilla" else {}
     needed |= {"tasks": [{"id": "11", "text": "t"}]} if to in ("prodigy", "doccano") else {}
-    with refuses(FitError, "binomial_mixture gives types of items, not their labels: there are none to export"):
+    with refuses(FitError, "binomial_mixture gives item types instead of labels: there are no labels to export"):
         ba.export_labels(count_fit, tmp_path / "labels.csv", to=to, **needed)
 
 

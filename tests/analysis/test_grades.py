@@ -132,13 +132,13 @@ def test_costs_by_name_take_the_order_that_was_declared(mace_fit):
 
 def test_a_loss_or_an_order_that_cannot_be_is_refused(refuses, mace_fit, words):
     with refuses(
-        DataError, "there is no loss 'square': take one of 'absolute', 'squared', or .* did you mean 'squared'"
+        DataError, "there is no loss 'square': choose one of 'absolute', 'squared', or .* did you mean 'squared'"
     ):
         ba.decide_labels(mace_fit, "square")
-    with refuses(DataError, "order is for the losses 'absolute' and 'squared'"):
+    with refuses(DataError, "order applies only to the losses 'absolute' and 'squared'"):
         ba.decide_labels(mace_fit, {}, order=ORDER)
     for function in (ba.grade_table, lambda fit, **more: ba.decide_labels(fit, "squared", **more)):
-        with refuses(DataError, r"nobody declared the order of the labels 'excellent', .*labels=\[\.\.\.\]"):
+        with refuses(DataError, r"the order of the labels 'excellent', .* was not declared .*labels=\[\.\.\.\]"):
             function(words)
         with refuses(DataError, "order: 'god' is not among the labels .*; did you mean 'good'"):
             function(words, order=["poor", "fair", "god", "excellent"])
@@ -248,7 +248,7 @@ def test_several_dimensions_have_grades_each(multi_fit, several, refuses):
     turned = ba.grade_table(multi_fit, dimension="polarity", order=["-", "+"])
     own = table[table["dimension"] == "polarity"].reset_index(drop=True)
     np.testing.assert_allclose(turned["grade_mean"], 3 - own["grade_mean"])
-    with refuses(FitError, "order is of the labels of one dimension, and this fit has focus, polarity: say which"):
+    with refuses(FitError, "order applies to one dimension, and this fit has focus, polarity: name one"):
         ba.grade_table(multi_fit, order=["-", "+"])
     with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'colour'"):
         ba.grade_table(multi_fit, dimension="colour")
@@ -258,14 +258,14 @@ def test_several_dimensions_have_grades_each(multi_fit, several, refuses):
 
 def test_dimensions_whose_order_nobody_declared_have_no_grades(refuses):
     loose = {name: ba.AnnotationData.from_records([("s", "a", x) for x in of]) for name, of in DIMENSIONS.items()}
-    with refuses(DataError, "nobody declared the order of the labels of dimension 'focus'"):
+    with refuses(DataError, "the order of the labels of dimension 'focus' .* was not declared"):
         check_grades(ba.get_model("model_a_multi"), ba.MultiAnnotationData(by_dimension=loose))
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
 def test_counts_have_no_grades(count_fit, counts, refuses):
-    with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
+    with refuses(FitError, "binomial_mixture gives no labels, and so no grades"):
         check_grades(ba.get_model("binomial_mixture"), counts)
     for function in (ba.grade_table, lambda fit: ba.decide_labels(fit, "absolute")):
-        with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
+        with refuses(FitError, "binomial_mixture gives no labels, and so no grades"):
             function(count_fit)

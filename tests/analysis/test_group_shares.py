@@ -236,7 +236,7 @@ class TestWhatIsRefused:
             (lambda groups: list(groups), "groups is list: give the group of each item by name"),
             (
                 lambda groups: pd.concat([pd.Series(groups), pd.Series({"page 1": "new"})]),
-                "item 'page 1' has two groups: give one of each",
+                "item 'page 1' has two groups: give one group per item",
             ),
         ],
     )

@@ -95,7 +95,7 @@ def test_the_mean_number_is_that_of_the_items(nearly_fair):
 
 
 def test_what_cannot_be_bounded_is_refused(refuses, nearly_fair, mace_fit):
-    with refuses(FitError, "mace does not say which of the annotated items are hard"):
+    with refuses(FitError, "mace does not infer which annotated items are hard"):
         ba.noise.noise_posterior(mace_fit)
     with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
         ba.noise.noise_posterior(nearly_fair, confidence=1)
@@ -120,7 +120,7 @@ def test_a_label_table_of_types_names_the_most_probable(nearly_fair):
 
 def test_types_are_not_scored(refuses, nearly_fair):
     assert score(nearly_fair) == {}
-    with refuses(FitError, "easy_hard gives types of items, not their labels"):
+    with refuses(FitError, "easy_hard gives item types instead of labels"):
         ba.coverage_table(nearly_fair)
 
 

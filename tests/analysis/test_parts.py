@@ -296,7 +296,7 @@ def test_drawn_types_of_counts_have_the_frequencies_of_their_probabilities(count
 
 
 def test_which_labels_are_to_be_drawn_has_to_be_said(refuses, multi_fit, count_fit):
-    with refuses(FitError, "cannot be drawn together, .* not the product .*: name one of 'focus', 'polarity'"):
+    with refuses(FitError, "cannot be drawn together, .* does not factor: name one of 'focus', 'polarity'"):
         ba.sample_labels(multi_fit)
     with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'tone'"):
         ba.sample_labels(multi_fit, dimension="tone")
@@ -331,7 +331,7 @@ def test_a_figure_is_of_one_dimension(refuses, multi_fit):
 
 def test_noise_is_asked_of_annotations_whose_hard_items_are_known(refuses, multi_fit, count_fit):
     for fit, name in ((multi_fit, "model_a_multi"), (count_fit, "binomial_mixture")):
-        with refuses(FitError, f"{name} does not say which of the annotated items are hard: fit easy_hard"):
+        with refuses(FitError, f"{name} does not infer which annotated items are hard: fit easy_hard"):
             ba.noise.noise_posterior(fit)
 
 

@@ -156,7 +156,7 @@ def test_a_draw_that_is_repeated_for_annotators_never_seen_counts_once(fit, crow
 
 def test_other_models_refuse_annotators_never_seen_and_have_no_population(crowd, refuses):
     plain = ba.fit("model_b", crowd, method="em", random_seed=1, progressbar=False)
-    with refuses(FitError, "annotators are not drawn from a population in model_b"):
+    with refuses(FitError, "model_b has no population of annotators"):
         ba.population_table(plain)
     plain = ba.fit("model_b", crowd, method="vb", draws=50, check=False, random_seed=1, progressbar=False)
     with refuses(DataError, "annotator 'zoe' is not among the 25 annotators of this fit"):

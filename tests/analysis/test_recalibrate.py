@@ -289,7 +289,7 @@ def test_controls_stay_what_they_are_and_teach_nothing(dependent, known):
     np.testing.assert_allclose(both["labels"]["probability"], alone["labels"]["probability"], atol=1e-3)
     for item, label in controls.items():
         assert float(both["labels"]["probability"].sel(item=item, true_class=label)) == 1
-    with pytest.raises(FitError, match="as all of those given are of controls"):
+    with pytest.raises(FitError, match="since all that were given are controls"):
         ba.recalibrate(fit, controls)
 
 
@@ -339,13 +339,13 @@ def from_prior(name, data):
 
 def test_types_have_no_labels(refuses):
     fit = from_prior("easy_hard", make_case("easy_hard", {}).designs.tiny)
-    with refuses(FitError, "easy_hard gives types of items"):
+    with refuses(FitError, "easy_hard gives item types"):
         ba.recalibrate(fit, {"s1": "yes"})
 
 
 def test_counts_have_no_labels_and_a_fit_on_dask_no_items(fitted, refuses):
     counts, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=20, per_item=8), random_seed=2)
-    with refuses(FitError, "binomial_mixture gives types of items"):
+    with refuses(FitError, "binomial_mixture gives item types"):
         check_gold(ba.get_model("binomial_mixture"), counts, {"i1": "yes"})
     elsewhere = fitted.copy()
     elsewhere["e_step"] = xr.DataTree(fitted["posterior"].to_dataset())

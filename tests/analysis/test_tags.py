@@ -52,10 +52,10 @@ def test_a_tag_inside_nothing_is_decoded_away():
 
 
 def test_what_has_no_tags_is_refused(refuses):
-    with refuses(DataError, r"labels are no BIO tags, 'LOC': each is O, or begins with B- or I-"):
+    with refuses(DataError, r"labels are not BIO tags, 'LOC': each must be O or begin with B- or I-"):
         ba.tag_table(fit_tags([(f"s/{i}", who, tag) for who in "abc" for i, tag in enumerate(["LOC", "O"])]))
     with refuses(DataError, "item 's0' has no position in its text: .*'text/3'"):
         ba.tag_table(fit_tags([(f"s{i}", who, tag) for who in "abc" for i, tag in enumerate(["B-LOC", "O"])]))
     data = ba.AnnotationData.from_records([("s/1", "a", "O"), ("s/1", "b", "B-X")])
-    with refuses(FitError, "label_usage gives no labels of items, one each, and so no tags"):
+    with refuses(FitError, "label_usage does not give one label per item, and so no tags"):
         check_tags(ba.get_model("label_usage"), data)

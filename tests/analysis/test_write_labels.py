@@ -56,7 +56,7 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(fit, data, tmp_pat
         ba.write_labels(fit, data, tmp_path / "there")
     with refuses(DataFileError, "there is no folder .*no to write labels into"):
         ba.write_labels(fit, data, tmp_path / "no" / "labels")
-    with refuses(FitError, "holds its items, in memory: give data from read_annotations, or None for its own"):
+    with refuses(FitError, "this fit is in memory: give data from read_annotations, or None for its own items"):
         ba.write_labels(fit, "answers", tmp_path / "labels")
     with refuses(DataError, "this fit of mace is of AnnotationData: predict from AnnotationData, not from DataFrame"):
         ba.write_labels(fit, pd.DataFrame(), tmp_path / "labels")

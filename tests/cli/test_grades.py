@@ -39,11 +39,11 @@ def test_any_model_of_labels_writes_grades_if_asked_to(command, answers, tmp_pat
     [
         (
             "mace answers.csv --method em",
-            "nobody declared the order of the labels 'maybe', 'no', 'yes', which were sorted",
+            "the order of the labels 'maybe', 'no', 'yes' was not declared (they are sorted",
         ),
-        ("binomial_mixture answers.csv --positive yes", "binomial_mixture gives no labels of items, and so no grades"),
-        ("easy_hard answers.csv", "easy_hard gives no labels of items, and so no grades"),
-        ("label_usage answers.csv --labels no,maybe,yes", "label_usage gives no labels of items, and so no grades"),
+        ("binomial_mixture answers.csv --positive yes", "binomial_mixture gives no labels, and so no grades"),
+        ("easy_hard answers.csv", "easy_hard gives no labels, and so no grades"),
+        ("label_usage answers.csv --labels no,maybe,yes", "label_usage gives no labels, and so no grades"),
         ("mace answers --method em --dask local", "--grades is for data in memory: with --dask leave it out"),
     ],
 )

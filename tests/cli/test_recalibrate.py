@@ -89,10 +89,10 @@ def test_by_default_the_gold_of_the_data_and_with_a_report(at, folder):
         (("recalibrate", "plain", "--out", "x", "--coverage", "2"), "coverage is 2.0: it must be above 0"),
         (("fit", "model_b", "@crowd", "--out", "x", "--recalibrate", "odd.csv"), "odd.csv, line 2: item 'nobody'"),
         (("fit", "model_b", "@crowd", "--out", "x", "--recalibrate", "none.csv"), "there is no file 'none.csv'"),
-        (("fit", "easy_hard", "@crowd", "--out", "x", "--recalibrate", "gold.csv"), "easy_hard gives types of items"),
+        (("fit", "easy_hard", "@crowd", "--out", "x", "--recalibrate", "gold.csv"), "easy_hard gives item types"),
         (
             ("fit", "binomial_mixture", "@crowd", "--positive", "other", "--out", "x", "--recalibrate", "gold.csv"),
-            "binomial_mixture gives types of items",
+            "binomial_mixture gives item types",
         ),
         (
             ("fit", "model_b", "answers", "--out", "x", *BY_EM, "--dask", "local", "--recalibrate", "gold.csv"),

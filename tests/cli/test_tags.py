@@ -11,4 +11,4 @@ def test_the_command_writes_them(command, tmp_path):
     assert (tmp_path / "run" / "tags.csv").read_text().splitlines()[1].startswith("s1/0,s1,0,B-LOC,")
     code, _, err = command("fit", "model_b", "@crowd", "--bio", *em, "--overwrite")
     assert code == 1
-    assert err.splitlines()[-1].startswith("error: labels are no BIO tags, ")
+    assert err.splitlines()[-1].startswith("error: labels are not BIO tags, ")

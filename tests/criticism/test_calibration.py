@@ -137,7 +137,7 @@ def test_what_cannot_be_scored_is_refused(mace_fit, refuses):
     for function in (ba.calibration_table, ba.calibration_scores):
         with refuses(FitError, "no gold label is known: read the data with a gold column"):
             function(without)
-        with refuses(FitError, "no gold label is known of an item whose label was not given as a control"):
+        with refuses(FitError, "no gold label is known of an item that is not a control"):
             function(only)
         with refuses(DataError, "bins is 0: it must be at least 1"):
             function(mace_fit, bins=0)
@@ -146,7 +146,7 @@ def test_what_cannot_be_scored_is_refused(mace_fit, refuses):
     odd = ba.fit("model_b", tiny_data(gold={"s1": "perhaps"}), **vb)
     with refuses(FitError, "no gold label is among the labels 'no', 'yes': 'perhaps'"):
         ba.calibration_table(odd, cumulative=True, order=["no", "yes"])
-    with refuses(DataError, "order is for cumulative=True"):
+    with refuses(DataError, "order applies only with cumulative=True"):
         ba.calibration_table(mace_fit, order=["no", "maybe", "yes"])
     with refuses(DataError, "order must name each label once"):
         ba.calibration_table(mace_fit, cumulative=True, order=["no", "yes"])

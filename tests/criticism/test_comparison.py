@@ -181,14 +181,14 @@ def test_items_with_different_numbers_of_trials(refuses):
     for row in table.to_dict("records"):
         assert row["log_marginal"] == pytest.approx(betaln(16, 13), abs=4 * row["se_log_marginal"])
         assert np.isnan(row["p_predictive"])
-        assert row["note"] == "p_predictive: items have different numbers of trials, and no common histogram"
+        assert row["note"] == "p_predictive: items have different numbers of trials, so there is no common histogram"
         assert row["p_model"] == pytest.approx(0.5, abs=0.1)
 
 
 def test_fits_of_counts_that_cannot_be_compared_are_refused(fits, refuses, tiny_fit):
     with refuses(FitError, "'one' and 'again' are the same fit: leave one of them out"):
         compare({"one": fits[0], "two": fits[1], "again": fits[0]}, random_seed=1)
-    with refuses(FitError, "there is no statistic 'histogram': choose among votes_per_item, unanimous"):
+    with refuses(FitError, "there is no statistic 'histogram': choose from votes_per_item, unanimous"):
         predictive_check(tiny_fit, "histogram")
     with refuses(FitError, "'one' and 'tiny' are fits of different data: fit all models to the same"):
         compare({"one": fits[0], "tiny": tiny_fit})

@@ -189,7 +189,7 @@ def test_warnings_of_a_fit_are_in_its_row(crowd):
         ({"mine": {"method": "em"}}, FitError, "'mine' must hold the arguments of fit: its model"),
         ({"mine": {"model": "mace", "data": 1}}, FitError, "'mine' must hold the arguments of fit: its model"),
         ({"mine": {"model": "maze"}}, ModelError, "there is no model 'maze': did you mean 'mace'"),
-        ({"mine": {"model": "binomial_mixture"}}, FitError, "which has no labels of items"),
+        ({"mine": {"model": "binomial_mixture"}}, FitError, "which gives no labels"),
         ({"mine": {"model": "mace", "method": "vi"}}, FitError, "there is no method 'vi'"),
         ({"mine": {"model": "mace", "method": "em", "method_options": {"restarts": 0}}}, FitError, "restarts is 0"),
     ],

@@ -259,9 +259,9 @@ def test_where_one_annotator_answers_twice_no_two_can_agree(refuses):
 
 
 def test_what_cannot_be_checked_is_refused(tiny_fit, refuses):
-    with refuses(FitError, "there is no statistic 'unanimos': choose among .*; did you mean 'unanimous'"):
+    with refuses(FitError, "there is no statistic 'unanimos': choose from .*; did you mean 'unanimous'"):
         predictive_check(tiny_fit, "unanimos")
-    with refuses(FitError, "no statistic is asked for: choose among votes_per_item"):
+    with refuses(FitError, "statistic is empty: choose from votes_per_item"):
         predictive_check(tiny_fit, [])
     with refuses(FitError, "replicates is 19: it must be at least 20"):
         predictive_check(tiny_fit, replicates=19)

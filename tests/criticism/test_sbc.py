@@ -126,7 +126,7 @@ def test_a_study_is_whole_or_none(monkeypatch):
     [
         ({"simulations": 0}, "simulations is 0"),
         ({"workers": 0}, "workers is 0"),
-        ({"draws": 40}, "ranks are among 99 draws, and the fit has 80"),
+        ({"draws": 40}, "ranks need 99 draws, and the fit has 80"),
         ({"model": LabelUsage()}, r"label_usage takes parameters from the data, .* LabelUsage\(centre='even'"),
         ({"model": "model_a"}, "model_a takes parameters from the data"),
         ({"random_seed": -1}, "random_seed is -1"),

@@ -137,7 +137,7 @@ def test_dimensions_are_pooled(rng):
 
 
 def test_a_study_without_labels_has_none_to_score(refuses):
-    with refuses(FitError, "items of some_model are all in one state: there are no labels to score"):
+    with refuses(FitError, "items of some_model have only one state: there are no labels to score"):
         ba.sbc_label_table(study(np.zeros((50, 2), dtype=int)))
     with refuses(DataError, "bins is 0"):
         ba.sbc_label_scores(study(np.zeros((50, 2), dtype=int)), bins=0)

@@ -134,7 +134,7 @@ def test_a_strong_wrong_prior_changes_more(crowd):
         ({"grid": {"strategy_prio": [1]}}, ModelError, "did you mean 'strategy_prior'"),
         ({"grid": {"strategy_prior": [1, -1]}}, ModelError, "strategy_prior is -1"),
         ({"model": "maze"}, ModelError, "did you mean 'mace'"),
-        ({"model": "diligent_lazy_annotators"}, FitError, "has no labels of items"),
+        ({"model": "diligent_lazy_annotators"}, FitError, "gives no labels"),
         ({"model": "binomial_mixture"}, DataError, "needs CountData"),
         ({"workers": 0}, FitError, "workers is 0"),
         ({"method": "vi"}, FitError, "there is no method 'vi'"),

@@ -147,11 +147,11 @@ class TestSpread:
         assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
     def test_what_is_asked_of_the_wrong_fit(self, there, client, crowd, tmp_path, refuses):
-        with refuses(FitError, "holds its items, in memory: give data from read_annotations, or None"):
+        with refuses(FitError, "this fit is in memory: give data from read_annotations, or None"):
             ba.write_labels(ba.fit("mace", crowd[0], method="em", method_options={"restarts": 1}, **ONE), there, "x")
         fit = ba.fit("mace", there, method="em", method_options={"restarts": 1}, **ONE)
         others = dd.from_pandas(tiny_data().to_frame(), npartitions=1)
-        with refuses(FitError, "the annotators of the Dask DataFrame are not those of this fit"):
+        with refuses(FitError, "the annotators of the Dask DataFrame must be those of this fit"):
             ba.write_labels(fit, others, tmp_path / "labels", client=client)
 
 

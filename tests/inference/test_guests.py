@@ -50,7 +50,7 @@ def test_items_with_parameters_are_fitted_and_not_predicted(refuses):
     easy = labels.iloc[:30]
     assert (easy["label"] == easy["gold"]).mean() > 0.9
     assert np.isfinite(fitted["log_likelihood"]["annotations"]).all()
-    with refuses(FitError, "items have parameters of their own in hard_items, and new items have none yet"):
+    with refuses(FitError, "items have their own parameters in hard_items, which new items lack"):
         ba.predict_labels(fitted, data)
     others = replace(data, items=tuple(f"new {name}" for name in data.items), gold={})
     with refuses(FitError, "items have parameters of their own in hard_items, and these are of other items"):

@@ -190,7 +190,7 @@ def test_an_only_type_can_be_taken_from_a_fit(rng):
 
 
 def test_types_without_rates_cannot_be_taken(refuses):
-    with refuses(FitError, "types with rates come from a fit of binomial_mixture, not of gaussian_mixture"):
+    with refuses(FitError, "item types with rates come from a fit of binomial_mixture, not of gaussian_mixture"):
         moments_of(fit_of("gaussian_mixture", mean=np.ones((1, 4, 2))))
 
 
