@@ -18,7 +18,7 @@ import numpy as np
 from bayesanno.agreement.vote import split_vote
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions, split_dimensions
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_at_least, check_seed
@@ -149,13 +149,9 @@ def without_truth(design: Any) -> Any:
 
 
 @without_truth.register(AnnotationData)
-def _(design: AnnotationData) -> AnnotationData:
-    return replace(design, gold={}, controls={})
-
-
 @without_truth.register(MultiAnnotationData)
-def _(design: MultiAnnotationData) -> MultiAnnotationData:
-    return MultiAnnotationData(by_dimension={name: without_truth(one) for name, one in design.by_dimension.items()})
+def _(design: Any) -> Any:
+    return join_dimensions({name: replace(one, gold={}, controls={}) for name, one in split_dimensions(design).items()})
 
 
 def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Generator) -> Iterator[Row]:

@@ -161,3 +161,13 @@ class MultiAnnotationData(Described):
         """Return the annotations as a long table: dimension, item, annotator, label and, where any is known, gold."""
         parts = {name: part.to_frame() for name, part in self.by_dimension.items()}
         return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)
+
+
+def split_dimensions(data: Any) -> Mapping[str, Any]:
+    """Return the table of each dimension by its name; the table of data without dimensions is under ""."""
+    return getattr(data, "by_dimension", {"": data})
+
+
+def join_dimensions(tables: Mapping[str, Any]) -> Any:
+    """Return the data that have these tables: the opposite of `split_dimensions`."""
+    return tables[""] if "" in tables else MultiAnnotationData(by_dimension=tables)

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions, split_dimensions
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import groups_by_dimension
 from bayesanno.fits.view import LABELS, FitView
@@ -219,18 +219,14 @@ def split_data(data: Any, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
 
 
 @split_data.register(AnnotationData)
-def _(data: AnnotationData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
-    return [FitPart(data, latents[""])]
+@split_data.register(MultiAnnotationData)
+def _(data: Any, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
+    return [FitPart(table, latents[dimension], dimension) for dimension, table in split_dimensions(data).items()]
 
 
 @split_data.register(CountData)
 def _(data: CountData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
     return [CountPart(data, latents[""])]
-
-
-@split_data.register(MultiAnnotationData)
-def _(data: MultiAnnotationData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
-    return [FitPart(table, latents[dimension], dimension) for dimension, table in data.by_dimension.items()]
 
 
 @singledispatch
@@ -249,8 +245,16 @@ def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
 
 
 @recode.register(AnnotationData)
-def _(known: AnnotationData, new: AnnotationData, model: AnnotationModel) -> AnnotationData:
-    recoded = _recode_table(known, new, takes_new_annotators=isinstance(model, HasPopulation))
+@recode.register(MultiAnnotationData)
+def _(known: Any, new: Any, model: AnnotationModel) -> Any:
+    before, now = split_dimensions(known), split_dimensions(new)
+    if set(before) != set(now):
+        raise DataError(
+            f"the dimensions of this fit are {listed(tuple(before))}, and the new data have "
+            f"{listed(tuple(now))}: give all of the fit's and no others"
+        )
+    takes_new = isinstance(model, HasPopulation)
+    recoded = join_dimensions({name: _recode_table(part, now[name], takes_new) for name, part in before.items()})
     model.check(recoded)
     return recoded
 
@@ -264,21 +268,7 @@ def _(known: CountData, new: CountData, model: AnnotationModel) -> CountData:
     return new
 
 
-@recode.register(MultiAnnotationData)
-def _(known: MultiAnnotationData, new: MultiAnnotationData, model: AnnotationModel) -> MultiAnnotationData:
-    odd = sorted(set(known.dimensions) ^ set(new.dimensions))
-    if odd:
-        raise DataError(
-            f"the dimensions of this fit are {listed(known.dimensions)}, and the new data have "
-            f"{listed(new.dimensions)}: give all of the fit's and no others"
-        )
-    parts = {name: _recode_table(part, new.by_dimension[name]) for name, part in known.by_dimension.items()}
-    recoded = MultiAnnotationData(by_dimension=parts)
-    model.check(recoded)
-    return recoded
-
-
-def _recode_table(known: AnnotationData, new: AnnotationData, *, takes_new_annotators: bool = False) -> AnnotationData:
+def _recode_table(known: AnnotationData, new: AnnotationData, takes_new_annotators: bool) -> AnnotationData:
     codes, annotators = {}, known.annotators
     if takes_new_annotators:
         annotators += tuple(name for name in new.annotators if name not in set(known.annotators))

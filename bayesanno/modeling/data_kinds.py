@@ -18,7 +18,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, split_dimensions
 from bayesanno.data.patterns import Layout, find_joint_patterns, find_patterns, lay_out
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign
@@ -98,11 +98,6 @@ class Patterns:
         begin, end = np.searchsorted(of, [chunk.start, chunk.stop])
         return of[begin:end] - chunk.start
 
-    @property
-    def layout(self) -> Layout:
-        """The layout of the single table of annotations."""
-        return self.layouts[""]
-
 
 class Kind(ABC):
     """What the mechanism in `bayesanno.modeling.likelihood` asks of a kind of data."""
@@ -126,26 +121,6 @@ class Kind(ABC):
     @abstractmethod
     def design(self, data: Any, given: Mapping[Key, pt.TensorVariable]) -> Any:
         """Return what a generative process sees; of the data only names and sizes are used."""
-
-
-class AnnotationKind(Kind):
-    """One table of annotations."""
-
-    observed, values, dim = "annotations", RESPONSE, "annotation"
-
-    def find_patterns(self, data: AnnotationData, *, collapse: bool = True) -> Patterns:
-        layout = lay_out(data, None if collapse else np.arange(data.n_items))
-        return Patterns({"": layout}, layout.first, layout.pattern)
-
-    def arrays(self, data: AnnotationData, patterns: Patterns) -> Arrays:
-        arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns), **_of_annotations(data, patterns.layout)}
-        return arrays | {CONTROL: IndexArray(data.control_codes)}
-
-    def answers(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Answers:
-        return _answers(data, given, "")
-
-    def design(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Design:
-        return _design(data, given, "")
 
 
 class CountKind(Kind):
@@ -173,27 +148,47 @@ class CountKind(Kind):
         return CountDesign(trials=given[TRIALS], n_items=given[TRIALS].shape[0])
 
 
-class DimensionsKind(Kind):
-    """Several tables of annotations of the same items; a pattern is of all of them together."""
+class LabelKind(Kind):
+    """One or several tables of annotations of the same items; a pattern is of all of them together."""
 
     observed, values, dim = "annotations", RESPONSE, "annotation"
 
-    def find_patterns(self, data: MultiAnnotationData, *, collapse: bool = True) -> Patterns:
+    @override
+    def find_patterns(self, data: AnnotationData | MultiAnnotationData, *, collapse: bool = True) -> Patterns:
+        tables = split_dimensions(data)
         pattern: np.ndarray = np.arange(data.n_items)
         if collapse:
-            pattern = find_joint_patterns([find_patterns(part) for part in data.by_dimension.values()])
-        layouts = {name: lay_out(part, pattern) for name, part in data.by_dimension.items()}
+            pattern = find_joint_patterns([find_patterns(table) for table in tables.values()])
+        layouts = {name: lay_out(table, pattern) for name, table in tables.items()}
         first = np.unique(pattern, return_index=True)[1]
         return Patterns(layouts, first, pattern)
 
     @override
-    def arrays(self, data: MultiAnnotationData, patterns: Patterns) -> Arrays:
+    def arrays(self, data: AnnotationData | MultiAnnotationData, patterns: Patterns) -> Arrays:
         arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns)}
         begin = 0
-        for name, part in data.by_dimension.items():
-            arrays |= _of_annotations(part, patterns.layouts[name], name, begin)
-            begin += part.n_annotations
+        for name, table in split_dimensions(data).items():
+            arrays |= _of_annotations(table, patterns.layouts[name], name, begin)
+            begin += table.n_annotations
         return arrays
+
+
+class AnnotationKind(LabelKind):
+    """One table of annotations."""
+
+    @override
+    def arrays(self, data: Any, patterns: Patterns) -> Arrays:
+        return super().arrays(data, patterns) | {CONTROL: IndexArray(data.control_codes)}
+
+    def answers(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Answers:
+        return _answers(data, given, "")
+
+    def design(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Design:
+        return _design(data, given, "")
+
+
+class DimensionsKind(LabelKind):
+    """Several tables of annotations of the same items."""
 
     def answers(self, data: MultiAnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Dimensions:
         answers = {name: _answers(part, given, name) for name, part in data.by_dimension.items()}
@@ -240,7 +235,7 @@ def _of_patterns(patterns: Patterns) -> Arrays:
     return {ITEM_PATTERN: IndexArray(patterns.of_item), PATTERN_ITEM: IndexArray(patterns.first, Per.PATTERN)}
 
 
-def _of_annotations(data: AnnotationData, layout: Layout, dimension: str = "", begin: int = 0) -> Arrays:
+def _of_annotations(data: AnnotationData, layout: Layout, dimension: str, begin: int) -> Arrays:
     """Return who annotates which item; `begin` is where a dimension's annotations begin among those of all."""
     arrays = {
         "annotation_annotator": IndexArray(data.annotator),

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import join_dimensions, split_dimensions
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
@@ -79,7 +77,7 @@ def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence
     DataError
         If the model cannot take items of one annotation.
     """
-    part = _part_of(drawn.data, dimension)
+    part = split_dimensions(drawn.data)[dimension]
     chosen = np.arange(part.n_annotators) if who is None else np.array(who)
     states = np.arange(part.n_classes)
     found: dict[str, list[np.ndarray]] = {name: [] for name in (USAGE, ACCURACY, PREVALENCE)}
@@ -119,10 +117,6 @@ def class_shares(drawn: ModelDraws) -> xr.DataArray:
     return compile_formula(*drawn).count_states() / drawn.data.n_items
 
 
-def _part_of(data: AnnotationData | MultiAnnotationData, dimension: str) -> AnnotationData:
-    return data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
-
-
 def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[np.ndarray]:
     """Yield for each draw p(state, answer | parameters) if these and nobody else give an item the same answer.
 
@@ -139,7 +133,7 @@ def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[
         for law in each_law(*drawn):
             yield join_answers(*law, who)
         return
-    n, n_labels = len(who), _part_of(drawn.data, dimension).n_labels
+    n, n_labels = len(who), split_dimensions(drawn.data)[dimension].n_labels
     annotator = np.repeat(who, n_labels, axis=0)  # (item, answer)
     asked = make_data(
         drawn.data,
@@ -152,30 +146,13 @@ def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[
         yield np.exp(logs[: n * n_labels]).reshape(n, n_labels, -1)
 
 
-@singledispatch
-def make_data(data: Any, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> Any:
+def make_data(data: Any, dimension: str, **asked: np.ndarray) -> Any:
     """Return answers that nobody gave, by the annotators of data; items after the asked ones only fill a table."""
-    raise NotImplementedError(f"{type(data).__name__} has no annotators: register it here")  # abstract
-
-
-@make_data.register(AnnotationData)
-def _(data: AnnotationData, _: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> AnnotationData:
-    items = tuple(map(str, range(int(item.max()) + 1)))
-    return replace(
-        data, items=items, item=item, annotator=annotator, label=label, gold={}, controls={}, item_columns={}
-    )
-
-
-@make_data.register(MultiAnnotationData)
-def _(
-    data: MultiAnnotationData, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray
-) -> MultiAnnotationData:
+    tables, n_asked = split_dimensions(data), int(asked["item"].max()) + 1
+    nothing: dict[str, Any] = {"gold": {}, "controls": {}, "item_columns": {}}
+    nothing["items"] = tuple(map(str, range(n_asked + (len(tables) > 1))))
     # each dimension must have an annotation: of the others it is of one more item, which nothing is read from
-    last = np.array([int(item.max()) + 1])
-    zero = np.zeros(1, dtype=np.int64)
-    items = tuple(map(str, range(int(last[0]) + 1)))
-    parts = {}
-    for name, part in data.by_dimension.items():
-        which, who, what = (item, annotator, label) if name == dimension else (last, zero, zero)
-        parts[name] = replace(part, items=items, item=which, annotator=who, label=what, gold={}, controls={})
-    return MultiAnnotationData(by_dimension=parts)
+    other = {"item": np.array([n_asked]), "annotator": np.zeros(1, dtype=int), "label": np.zeros(1, dtype=int)}
+    return join_dimensions(
+        {name: replace(one, **(asked if name == dimension else other), **nothing) for name, one in tables.items()}
+    )

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.validate import check_seed
@@ -188,19 +188,14 @@ def _(design: CountData, _model: AnnotationModel, _state: np.ndarray, label: np.
 
 
 @put_labels.register(AnnotationData)
-def _(design: AnnotationData, model: AnnotationModel, state: np.ndarray, label: np.ndarray) -> AnnotationData:
-    gold = _name_gold(design, model.states(design), state) if model.state_dim == "true_class" else {}
-    return replace(design, label=label, gold=gold)
-
-
 @put_labels.register(MultiAnnotationData)
-def _(design: MultiAnnotationData, model: AnnotationModel, state: np.ndarray, label: np.ndarray) -> MultiAnnotationData:
+def _(design: Any, model: AnnotationModel, state: np.ndarray, label: np.ndarray) -> Any:
     parts = {}
     of_each = zip(tables_of(design), latents(model, design), state.reshape(-1, design.n_items), strict=True)
     for table, latent, own_state in of_each:
-        gold = _name_gold(table.data, latent.states, own_state)
+        gold = _name_gold(table.data, latent.states, own_state) if model.state_dim == "true_class" else {}
         parts[table.dimension] = replace(table.data, label=label[table.own], gold=gold)
-    return MultiAnnotationData(by_dimension=parts)
+    return join_dimensions(parts)
 
 
 def _name_gold(design: AnnotationData, states: Sequence[str], state: np.ndarray) -> dict[str, str]:

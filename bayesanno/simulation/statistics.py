@@ -18,7 +18,7 @@ import numpy as np
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, split_dimensions
 from bayesanno.data.labelled import count_cells
 from bayesanno.data.patterns import match_answers
 from bayesanno.ground.errors import DataError
@@ -69,20 +69,16 @@ def tables_of(data: Any) -> list[AnswerTable]:
     raise NotImplementedError(f"{type(data).__name__} has no statistics: register it here")  # abstract
 
 
-@tables_of.register(AnnotationData)
-def _(data: AnnotationData) -> list[AnswerTable]:
-    return [AnswerTable(data, slice(None), OF_ANNOTATIONS)]
-
-
 @tables_of.register(CountData)
 def _(data: CountData) -> list[AnswerTable]:
     return [AnswerTable(data, slice(None), OF_COUNTS)]
 
 
+@tables_of.register(AnnotationData)
 @tables_of.register(MultiAnnotationData)
-def _(data: MultiAnnotationData) -> list[AnswerTable]:
+def _(data: Any) -> list[AnswerTable]:
     tables, begin = [], 0
-    for dimension, part in data.by_dimension.items():
+    for dimension, part in split_dimensions(data).items():
         tables.append(AnswerTable(part, slice(begin, begin + part.n_annotations), OF_ANNOTATIONS, dimension))
         begin += part.n_annotations
     return tables
