@@ -21,7 +21,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasKnownParameters
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.by_law import each_law
+from bayesanno.simulation.quantities import each_law
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 

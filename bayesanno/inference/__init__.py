@@ -16,11 +16,11 @@
 3.  Relabel.   relabelling/align              classes under their names, draw by draw, where that is legitimate
 4.  Compute.   modes/chains                   which chains are in which mode: one record
                assemble.compute               deterministics, labels (modeling/posterior), log prior, diagnostics
-               diagnosis/measures, rare       the numbers, and from which on something is said: diagnosis/thresholds
+               diagnosis/measures             the numbers, and from which on something is said: diagnosis/thresholds
 5.  Explain.   assemble.finish                one tree, and the warnings
-               diagnosis/misfit               the answers against those that the fit predicts (simulation/)
+               diagnosis/misfit               the answers against those that the fit predicts (simulation/), and
+                                              whether the labels are those of few who share errors
                diagnosis/explain              the words; explain_modes and explain_misfit have theirs
-               diagnosis/followed             whether the labels are those of few who share errors
 
 What is done with a fit afterwards, and gives another fit:
 

@@ -27,11 +27,9 @@ from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
-from bayesanno.inference.diagnosis.followed import measure_followed
 from bayesanno.inference.diagnosis.gold import count_errors, explain_gold
-from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
-from bayesanno.inference.diagnosis.misfit import measure_misfit
-from bayesanno.inference.diagnosis.rare import add_rare
+from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
+from bayesanno.inference.diagnosis.misfit import measure_followed, measure_misfit
 from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.modes.chains import record_modes
 from bayesanno.inference.relabelling.align import share_changed

@@ -21,8 +21,7 @@ from bayesanno.modeling.class_prior import with_log_class
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.simulation.by_law import draw_answers, each_law, has_law
-from bayesanno.simulation.quantities import ModelDraws
+from bayesanno.simulation.quantities import ModelDraws, draw_answers, each_law, has_law
 
 
 def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -8,7 +8,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.inference.diagnosis.explain_misfit import EXPLAINED, MUCH_MORE, explain_misfit
-from bayesanno.inference.diagnosis.followed import find_followed, measure_followed
+from bayesanno.inference.diagnosis.misfit import find_followed, measure_followed
 
 GRADES = ("1", "2", "3", "4")
 

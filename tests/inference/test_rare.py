@@ -10,7 +10,7 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.explain import MOST_DIFFER, explain
-from bayesanno.inference.diagnosis.rare import FEW_ITEMS, find_rare
+from bayesanno.inference.diagnosis.measures import FEW_ITEMS, find_rare
 from bayesanno.models import ModelB
 from bayesanno.report.sections.trust import judge_fit
 

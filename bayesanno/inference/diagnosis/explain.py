@@ -15,8 +15,7 @@ from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_other_mode, lacks_chains
-from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL, mixes
-from bayesanno.inference.diagnosis.rare import FAR
+from bayesanno.inference.diagnosis.measures import FAR, MIN_DRAWS_TAIL, mixes
 from bayesanno.inference.diagnosis.thresholds import (
     AGREES,
     CLOSE_NATS,

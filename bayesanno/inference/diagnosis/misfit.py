@@ -1,9 +1,15 @@
-"""Do the answers look like those that a fit predicts? Three numbers, which need no true label.
+"""Do the answers look like those that a fit predicts? Numbers that need no true label.
 
 votes   How many items have 0, 1, 2, ... votes for a label (of counts: successes), beside what the fit predicts.
 errors  How the errors of two annotators on an item correlate, given the item's class: by the model not at all, unless
         its items differ in more than their class. See `bayesanno.inference.diagnosis.errors`.
 pairs   How often two annotators say the same, beside what their classes and confusions predict: copies and cliques.
+
+followed  Few annotators whose answers are the labels: whether they are right, or share errors. Where errors are
+        independent given the truth, two annotators' answers, as numbers, have a covariance that is a product of a
+        number of each (one common factor, Spearman 1904). Let w be the mean covariance within a group, g that between
+        the group and the others, o that among the others: then w = g^2 / o, however precise each annotator is. Copies
+        of one another, or of one source, have more. Only answers and labels are read, so it can be said after any fit.
 
 The invariant: the answers that are predicted are to the same design, each replicate by one draw of the parameters with
 new classes of the items; what was seen and what is predicted are measured by one function of answers and draw, so that
@@ -13,6 +19,9 @@ References
 ----------
 A. Gelman, X.-L. Meng and H. Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies,
 Statistica Sinica 6, 733-807.
+
+C. Spearman (1904), "General intelligence," objectively determined and measured, The American Journal of Psychology
+15(2):201-292, doi:10.2307/1412107.
 """
 
 from __future__ import annotations
@@ -27,6 +36,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData, take_columns
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.errors import ErrorMeasure, measure_errors
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
@@ -44,6 +54,8 @@ MOST_NAMED = 5  # pairs that are kept by name
 # by this share of what is predicted:
 PAIRS_P = 0.005
 CLOSE_PAIR = 0.2
+MOST_AWAY = 0.15  # variance of the differences to the labels, in grades: 85% are equal, where none is further off
+ANSWERED = 0.5  # of the items, by each annotator whom the labels follow
 
 
 class Misfit(NamedTuple):
@@ -197,3 +209,85 @@ def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
         for at in first
     ]
     return {"pairs": {"n": int(n.size), "least_p": float(min(1.0, p.min())), "close": int(close.sum()), "named": named}}
+
+
+# ---------------------------------------------------------------------------------------------------------- followed
+
+
+class Followed(NamedTuple):
+    """Annotators whose answers are the labels, but for a shift, and how their agreement is explained.
+
+    Attributes
+    ----------
+    who : tuple of str
+    same : float
+        How often two of them say the same of an item.
+    explained : float
+        The share of their covariance that their agreement with the others explains.
+    z : float
+        By how many standard errors the rest is above 0.
+    """
+
+    who: tuple[str, ...]
+    same: float
+    explained: float
+    z: float
+
+
+def find_followed(data: AnnotationData, labels: np.ndarray) -> Followed | None:
+    """Return the annotators whose answers are the labels (item,), and how their agreement is explained.
+
+    None where fewer than two are found, where they gave most of the answers to their items, where the others do not
+    agree with each other, and where labels are no numbers: these are in order, or two.
+    """
+    if data.unsure or not (data.labels_are_ordered or data.n_labels == 2):
+        return None
+    who, item, n = data.annotator, data.item, np.maximum(data.by_annotator, 1)  # n: (annotator,)
+    away = data.label - labels[item]  # (annotation,)
+    variance = _mean(away**2, who, n) - _mean(away, who, n) ** 2  # (annotator,)
+    is_one = (variance <= MOST_AWAY) & (n >= ANSWERED * data.n_items)
+    theirs = is_one[who]
+    n_own, n_other = (np.bincount(item[of], minlength=data.n_items) for of in (theirs, ~theirs))  # (item,)
+    if is_one.sum() < 2 or n_own.sum() > n_other[n_own > 0].sum():
+        return None
+    number = data.label - _mean(data.label, who, n)[who]
+    number = np.where(theirs, number, number * _mean(number * labels[item], who, n)[who])  # some turn the scale round
+    own, other = (np.bincount(item[of], number[of], data.n_items) for of in (theirs, ~theirs))  # (item,)
+    own2, other2 = (np.bincount(item[of], number[of] ** 2, data.n_items) for of in (theirs, ~theirs))
+    products = np.stack([own**2 - own2, own * other, other**2 - other2])  # within, across, outside: (3, item)
+    pairs = np.stack([n_own * (n_own - 1), n_own * n_other, n_other * (n_other - 1)])
+    total = pairs.sum(axis=1)
+    within, across, outside = mean = products.sum(axis=1) / np.maximum(total, 1)
+    if within <= 0 or outside <= 0:
+        return None
+    moved = (products - mean[:, None] * pairs) / total[:, None]  # the means, by each item
+    slope = across / outside
+    error = np.sqrt(((np.array([1, -2 * slope, slope**2]) @ moved) ** 2).sum())
+    same = np.bincount(item[theirs] * data.n_labels + data.label[theirs])  # (item and label,)
+    return Followed(
+        who=tuple(data.annotators[code] for code in np.flatnonzero(is_one)),
+        same=float((same * (same - 1)).sum() / total[0]),
+        explained=float(across * slope / within),
+        z=float((within - across * slope) / max(error, np.finfo(float).tiny)),
+    )
+
+
+def measure_followed(data: object, latent: xr.Dataset) -> dict[str, Any]:
+    """Return, under `followed`, what is found of the most probable labels of a fit; nothing where nothing is.
+
+    Parameters
+    ----------
+    data : AnnotationData, or data of another kind, which have nothing
+    latent : xarray.Dataset
+        Of a fit: `probability` (item, true_class).
+    """
+    if not isinstance(data, AnnotationData) or latent["probability"].sizes.get("true_class") != data.n_classes:
+        return {}
+    labels = data.class_codes[latent["probability"].transpose("item", "true_class").values.argmax(axis=1)]
+    found = find_followed(data, labels)
+    return {} if found is None else {"followed": found._asdict()}
+
+
+def _mean(values: np.ndarray, annotator: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return the mean over each annotator's `n` answers; (annotator,)."""
+    return np.bincount(annotator, weights=values, minlength=n.size) / n
