@@ -18,7 +18,8 @@ import numpy as np
 from bayesanno.agreement.vote import split_vote
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions, split_dimensions
+from bayesanno.data.described import split_dimensions
+from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_at_least, check_seed

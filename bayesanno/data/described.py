@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,3 +61,8 @@ def require_kind(data: Any, kind: type[Described], who: str) -> None:
     if not isinstance(data, kind):
         hint = "" if getattr(type(data), "reader", "") else f": bayesanno.{kind.reader} makes it of a table"
         raise DataError(f"{who} needs {kind.__name__} ({kind.what}), not {type(data).__name__}{hint}")
+
+
+def split_dimensions(data: Any) -> Mapping[str, Any]:
+    """Return the table of each dimension by its name; the table of data without dimensions is under ""."""
+    return getattr(data, "by_dimension", {"": data})

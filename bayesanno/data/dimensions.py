@@ -163,11 +163,6 @@ class MultiAnnotationData(Described):
         return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)
 
 
-def split_dimensions(data: Any) -> Mapping[str, Any]:
-    """Return the table of each dimension by its name; the table of data without dimensions is under ""."""
-    return getattr(data, "by_dimension", {"": data})
-
-
 def join_dimensions(tables: Mapping[str, Any]) -> Any:
-    """Return the data that have these tables: the opposite of `split_dimensions`."""
+    """Return the data that have these tables: the opposite of `bayesanno.data.described.split_dimensions`."""
     return tables[""] if "" in tables else MultiAnnotationData(by_dimension=tables)

@@ -15,7 +15,8 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions, split_dimensions
+from bayesanno.data.described import split_dimensions
+from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import groups_by_dimension
 from bayesanno.fits.view import LABELS, FitView

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.data.dimensions import join_dimensions, split_dimensions
+from bayesanno.data.described import split_dimensions
+from bayesanno.data.dimensions import join_dimensions
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.arguments import Parameters

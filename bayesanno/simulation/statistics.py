@@ -18,7 +18,8 @@ import numpy as np
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData, split_dimensions
+from bayesanno.data.described import split_dimensions
+from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import count_cells
 from bayesanno.data.patterns import match_answers
 from bayesanno.ground.errors import DataError
