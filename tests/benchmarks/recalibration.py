@@ -60,7 +60,7 @@ def fit_table(model: str, data: ba.AnnotationData, method: str, samples: int, ch
     options = {"method_options": {"objective": "map"}} if method == "em" else sampling
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ba.ConvergenceWarning)  # of a few of hundreds of annotators
-        return ba.fit(model, data, method=method, random_seed=1, progressbar=False, **options)
+        return ba.fit(model, data, method=method, random_seed=1, progressbar=False, adjust=False, **options)
 
 
 def judge(fit: object, gold: dict[str, str], n_known: int, seed: int) -> dict[str, float]:
