@@ -95,7 +95,7 @@ def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:
 def _read_items(path: Path) -> list[str]:
     """Return the items that a file names, once each."""
     table = open_table(path)
-    names = table.columns[table.need("item", may_be_named=False)]
+    names = table.columns[table.need_item()]
     if "" in names:
         raise DataError(f"{table.where(names.index(''))}: there is no item: fill it in, or leave the row out")
     return list(dict.fromkeys(names))

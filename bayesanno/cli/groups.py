@@ -84,7 +84,7 @@ def read_groups(path: Path, *, item: str | None = None, group: str | None = None
         If the file has no such columns, or a group has no item.
     """
     table = open_table(path)
-    columns = table.need("item", item), _find_group(table, group, item)
+    columns = table.need_item(item), _find_group(table, group, item)
     items, names = (table.columns[column] for column in columns)
     for row, name in enumerate(names):
         if name and not items[row]:
@@ -98,7 +98,7 @@ def _find_group(table: TextTable, option: str | None, item: str | None) -> int:
         return table.need(GROUP, option)
     header = table.header
     named = [column for column, name in enumerate(header) if name.casefold() == GROUP]
-    others = [column for column in range(len(header)) if column != table.need("item", item)]
+    others = [column for column in range(len(header)) if column != table.need_item(item)]
     for found in (named, others):
         if len(found) == 1:
             return found[0]

@@ -14,6 +14,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
 from bayesanno.io.columns import Format, make_annotations, read_known
 from bayesanno.io.formats.transposed import transpose
+from bayesanno.io.guesses import name_columns
 from bayesanno.io.item_table import add_item_columns
 from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_scale, warn_of_strange_gold
 from bayesanno.io.pairs import read_pairs
@@ -68,9 +69,9 @@ def read_annotations(
 
         * long: one row per annotation, with columns for item, annotator and label. Other columns are ignored.
         * wide: one row per item, one column per annotator. The first column names the item exactly when its name is an
-          alias of item (or `item` says which column does); else the items are named 1, 2, ... by row. Found by itself
-          ("auto"), a wide table may have other columns: annotators are those that share most of their values, and a
-          first column of other, distinct values, or one named as ids are, names the items.
+          alias of item (or `item` says which column does); else the items are named 1, 2, ... by row. With "auto",
+          annotators are the columns that share most of their values; few others may be there, and a first column of
+          other, distinct values, or one named as ids are, names the items.
         * votes: one row per item, one column per label, with the number of answers that the label got. They count as
           answers of one annotator, `anyone`.
         * grouped: as wide without an item column, plus a column `count`: the number of items answered in this way. Read
@@ -88,10 +89,11 @@ def read_annotations(
           with lists of annotators and labels, or an object with a label for each annotator; tables with such cells.
         * auto: whichever of these the content fits.
     item, annotator, label, gold : str, optional
-        The columns' names. Without them columns are found by name, in any case: item, task, question, unit,
-        instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer, participant, respondent;
-        label, rating, answer, response, annotation, category, winner, verdict, preference; gold, true_label, truth; and
-        ids of items and annotators, as task_id and WorkerId. Of an export: `label` is the question where there are
+        The columns' names. Without them columns are found by name, in upper or lower case: item, task, question, unit,
+        instance_id, doc, example; annotator, worker, rater, coder, judge, grader, user, performer, participant,
+        respondent; label, rating, answer, response, annotation, category, winner, verdict, preference; gold,
+        true_label, truth, human_label; and ids of items and annotators, as task_id and WorkerId. If there is none of
+        these and the rows fit, any id is the item, `model` the annotator and `score` the label. Of an export: `label` is the question where there are
         several; `item` and `gold` are fields, as in `data.id`. `item` and `annotator` may be templates over columns or
         fields, `"{model}/{prompt}"`.
     labels : sequence of str, optional
@@ -230,6 +232,7 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         table, options = transpose(table, options)
     if options.pairs:
         table, options, comparisons = read_pairs(table, options)
+    options = name_columns(table, options)
     if options.format == "auto":
         fitting = next(each for each in formats.values() if each.looks_like(table, options))
     else:

@@ -267,7 +267,7 @@ def read_known(
         If some items are not among the data's.
     """
     table = open_table(path, encoding)
-    item_column = table.need("item")
+    item_column = table.need_item()
     by_role = (table.find(role) for role in roles)
     label_column = next((column for column in by_role if column is not None), None)
     if label_column is None:

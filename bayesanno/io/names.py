@@ -15,7 +15,7 @@ from bayesanno.ground.errors import NamesWarning, warn
 from bayesanno.ground.wording import counted, listed
 
 MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
-_MOST_CLASSES = 20  # labels that are numbers, up to which they are hardly points of a scale
+MOST_CLASSES = 20  # labels that are numbers, up to which they are hardly points of a scale
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)")
 
@@ -69,7 +69,7 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:
     """Warn of labels that are many numbers, as those of a scale are: a model takes each as a class of its own."""
-    if len(labels) > _MOST_CLASSES and read_numbers(labels) is not None:
+    if len(labels) > MOST_CLASSES and read_numbers(labels) is not None:
         warn(
             f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points of a "
             "scale, put them into a dozen grades or fewer, for ordinal_dawid_skene (ratings on a continuous scale are "

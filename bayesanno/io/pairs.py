@@ -173,10 +173,12 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
         labels=labels,
         pair_of={name: pair for name, (pair, _) in known.items()},
         asked_of={name: one for name, (_, one) in known.items()},
-        read_as=f"pairs {words.sides[0]!r} and {words.sides[1]!r} of {counted(len(words.systems), 'system')}; labels "
-        f"{', '.join(labels)}{f' (joined: {listed(joined)})' if joined else ''}{item_is}",
+        read_as=f"pairs {words.sides[0]!r} and {words.sides[1]!r} of {counted(len(words.systems), 'system')}"
+        f"{f'; ties are {listed(joined)}' if joined else ''}{item_is}",
     )
-    long = replace(table, header=header, columns=tuple(columns.values()), categories={})
+    used = [item, annotator, label, *([] if gold is None else [gold])]
+    names, cells = tuple(header[column] for column in used), tuple(columns[column] for column in used)
+    long = replace(table, header=names, columns=cells, categories={})
     return long, replace(options, format="long", item=header[item], pairs=(), tie=()), comparisons
 
 

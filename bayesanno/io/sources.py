@@ -22,6 +22,7 @@ from bayesanno.io.datasets import load_named, pairs_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain
 from bayesanno.io.exports.records import FIELD, Value
+from bayesanno.io.guesses import name_columns
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
@@ -53,11 +54,27 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     options = replace(options, pairs=options.pairs or pairs_of(source), items=_open_items(options))
     if options.pairs:
         return _open_comparisons(document, options), options
+    options = _name_fields(document, options)
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document.name, export.read(document, options), options)
     assert document.table is not None  # or it had been refused
     return _fill_in_items(document.table(), options.item), options
+
+
+def _name_fields(document: Document, options: ReadOptions) -> ReadOptions:
+    """Return options that name the fields of records of answers whose names alone could mean another thing."""
+    known = (name for name, each in load_all(EXPORTS).items() if each.looks_like(document, options))
+    if document.kind != "records" or options.format not in ("auto", "records") or next(known, "records") != "records":
+        return options
+    rows = [record.given if isinstance(record.given, Mapping) else {} for record in document.records()]
+    names = [name for name, value in document.first.items() if not isinstance(value, list | Mapping)]
+    columns = [["" if row.get(name) is None else str(row[name]) for row in rows] for name in names]
+    table = TextTable(
+        name=document.name, header=tuple(names), columns=tuple(columns), lines=range(len(rows)), unit="row"
+    )
+    found = name_columns(table, replace(options, format="auto"))
+    return replace(options, item=found.item, annotator=found.annotator, label=found.label)
 
 
 def _open_items(options: ReadOptions) -> TextTable | None:
@@ -67,7 +84,7 @@ def _open_items(options: ReadOptions) -> TextTable | None:
     table = open_table(options.items, options.encoding)
     if all(name.strip() in table.header for name in FIELD.findall(options.item or "")):
         table = _fill_in_items(table, options.item)
-    item = table.need("item", options.item if options.item in table.header else None)
+    item = table.need_item(options.item if options.item in table.header else None)
     order = sorted(range(len(table.header)), key=lambda column: column != item)
     header, columns = zip(*((table.header[column], table.columns[column]) for column in order), strict=True)
     return replace(table, header=header, columns=columns)
@@ -302,7 +319,8 @@ def _instead(document: Document, found: Export | None) -> str:
         return f"it looks like {found.name}, {found.form}; leave out format=..."
     is_table = document.table is not None
     known = [f"{each.name} ({each.form})" for each in load_all(EXPORTS).values() if each.of_tables == is_table]
-    return f"known exports are {', '.join(known)}"
+    fields = "" if is_table else "; if it has an object for each answer, name its fields with item=... and label=..."
+    return f"known exports are {', '.join(known)}{fields}"
 
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:

@@ -23,7 +23,18 @@ _OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in them, a
 
 ALIASES = {
     "item": ("item", "task", "question", "unit", "instance_id", "doc", "example"),
-    "annotator": ("annotator", "worker", "rater", "coder", "judge", "user", "performer", "participant", "respondent"),
+    "annotator": (
+        "annotator",
+        "worker",
+        "rater",
+        "coder",
+        "judge",
+        "grader",
+        "user",
+        "performer",
+        "participant",
+        "respondent",
+    ),
     "label": (
         "label",
         "rating",
@@ -35,12 +46,14 @@ ALIASES = {
         "verdict",
         "preference",
     ),
-    "gold": ("gold", "true_label", "truth"),
+    "gold": ("gold", "true_label", "truth", "human_label"),
     "successes": ("successes", "positive", "positives", "x"),
     "trials": ("trials", "n", "total"),
     "count": ("count",),
 }
+WEAK_ALIASES = {"annotator": ("model",), "label": ("score",)}  # if the rows fit, and no column has a name above
 _NAMED_BY_ID = ("item", "annotator")  # roles whose column may be named task_id, _worker_id or WorkerId
+_ID = re.compile(r"(?i:(.*[\W_])?ids?)|.*[a-z]I[dD]s?")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,6 +104,15 @@ class TextTable:
             return exact
         return [column for column, name in enumerate(self.header) if strip_id(name) in ALIASES[role]]
 
+    def matching_weakly(self, role: str) -> list[int]:
+        """Return the columns whose name fits a role but may mean another: ids of anything, `model` and `score`."""
+        if role != "item":
+            names = WEAK_ALIASES.get(role, ())
+            return [column for column, name in enumerate(self.header) if name.casefold() in names]
+        others = {name for other in ("annotator", "gold") for name in ALIASES[other]} | {*WEAK_ALIASES["annotator"]}
+        ids = (column for column, name in enumerate(self.header) if _ID.fullmatch(name))
+        return [column for column in ids if strip_id(self.header[column]) not in others]
+
     def find(self, role: str, option: str | None = None) -> int | None:
         """Return the column that plays a role: the one the option names, else the one with the role's name or an alias.
 
@@ -131,6 +153,18 @@ class TextTable:
                 + (f"; name it with {role}=..." if may_be_named and role != "count" else "")
             )
         return column
+
+    def need_item(self, option: str | None = None) -> int:
+        """Return the column that names the items of a table about items: as named, or else the only column of ids.
+
+        Raises
+        ------
+        DataError
+            As for `need`.
+        """
+        ids = self.matching_weakly("item")
+        by_id = option is None and len(ids) == 1 and not self.matching("item")
+        return ids[0] if by_id else self.need("item", option)
 
 
 def strip_id(name: str) -> str:

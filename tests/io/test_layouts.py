@@ -180,7 +180,9 @@ class TestWideTables:
         assert "'topic'" in str(warned[1].message)
         assert "'text'" not in str(warned[1].message)
         assert (data.annotators, data.labels) == (("ann1", "ann2"), ("neg", "pos"))
-        assert caplog.messages[0].endswith("item 'item'; annotators 'ann1', 'ann2'; left out 'text', 'topic', 'final'")
+        assert caplog.messages[0].endswith(
+            "items in 'item'; annotators 'ann1', 'ann2'; left out 'text', 'topic', 'final'"
+        )
 
     def test_an_agreed_column_can_be_the_known_labels(self, read):
         with pytest.warns(NamesWarning, match="'topic'"):

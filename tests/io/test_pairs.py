@@ -42,8 +42,8 @@ def test_a_label_is_a_side_by_its_column_or_by_its_system_and_ties_are_one(read,
     assert data.item_columns["model_b"].names == ["opt", "bloom", "llama"]
     assert {column.levels for column in data.item_columns.values()} == {("bloom", "llama", "opt")}
     assert caplog.messages[0].endswith(
-        "answers.csv: item 'question_id'; annotator 'judge'; label 'winner'; pairs 'model_a' and 'model_b' of 3 "
-        "systems; labels model_a, model_b, tie (joined: 'tie (bothbad)', 'Tie')"
+        "answers.csv: items in 'question_id'; annotators in 'judge'; labels in 'winner': model_a, model_b, tie; true "
+        "labels in 'gold'; pairs 'model_a' and 'model_b' of 3 systems; ties are 'tie (bothbad)', 'Tie'"
     )
     assert data.describe().endswith("labels model_a, model_b, tie; columns model_a, model_b")
 

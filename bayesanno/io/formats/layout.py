@@ -1,7 +1,8 @@
 """Which columns of a wide table are annotators', judged by the values that they share; or what a table is without any.
 
 The invariant: a column is an annotator only if most of its answers are answers of the other annotators too, or if the
-options name it; a table without two such columns is refused, with what it looks like and the option that reads it.
+options name it. A table without two such columns, or with more than few others of repeated values, is refused, with
+what it looks like and the option that reads it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -19,10 +21,16 @@ from bayesanno.io.columns import filled
 from bayesanno.io.exports.answers import OF_SPANS
 from bayesanno.io.names import find_missing_codes, fold
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.text_table import ALIASES, TextTable, strip_id
+from bayesanno.io.text_table import ALIASES, WEAK_ALIASES, TextTable, strip_id
 
-_ENOUGH = 20  # answers from which it shows whether they are ever repeated
+ENOUGH = 20  # answers from which it shows whether they are ever repeated
 _MOST, _SOME = 0.5, 0.25  # shares of answers that one column has in common with another, and that one with it
+FEW_ROWS = 3  # fewer say nothing of what a table is
+_OFTEN = 0.95  # of rows, that differ
+_MOST_TRIED = 20  # columns, every two of which are looked at
+_NUMBERED = re.compile(
+    r"(an|ann|anno|annot|annotator|worker|rater|coder|judge|grader|reviewer|lf|a|r|w)[\W_]*(\d+|[a-z])"
+)
 _OF_ITEMS = re.compile(
     r"(.*[\W_])?(id|uid|idx|index|key|nr|number|row)|#|"
     r"text|sentence|word|phrase|tweet|document|image|file|filename|url|title|subject|sample|segment"
@@ -30,7 +38,7 @@ _OF_ITEMS = re.compile(
 _PEOPLE = ("name", "first name", "username", "user name", "user_name", "email", "email address", "e-mail", "student")
 _QUESTION = re.compile(r"(q|question|item|task|stimulus)[\W_]*\d+[a-z]?|.*\?")
 _AGREED = re.compile(
-    r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold)"
+    r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold|reference)"
     r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
 )
 LOOKED_FOR = (
@@ -98,6 +106,7 @@ def find_layout(
     if len(annotators) == len(rest):  # an annotator without answers, not a column that nobody filled in
         annotators = sorted([*annotators, *empty])
     others = [column for column in rest if column not in annotators]
+    _refuse_long(table, item, annotators, others)
     if item is None and others and others[0] == rest[0]:
         if not is_distinct(table.columns[others[0]]):
             name = table.header[others[0]]
@@ -115,6 +124,61 @@ def find_layout(
         )
     warn_of_others(table, others, "annotators")
     return item, annotators
+
+
+def _refuse_long(table: TextTable, item: int | None, annotators: Sequence[int], others: Sequence[int]) -> None:
+    """Raise a DataError if a table may be a long one, whose columns of labels, or numbers, share values by chance.
+
+    Of a wide table few columns are not annotators', no two of them tell all its rows apart, and no item is there twice;
+    where annotators are numbered there may be more such columns.
+    """
+    numbered = all(_NUMBERED.fullmatch(table.header[column].casefold()) for column in annotators)
+    if numbered or table.n_rows < FEW_ROWS:
+        return
+    odd = [column for column in others if not is_of_text(table.columns[column])]
+    repeated = item is not None and _answers_again(table, item, annotators)
+    keys = [*odd, *([item] if item is not None and repeated else [])]
+    key = _find_key(table, keys) or _find_key(table, annotators, crossed=True)
+    if key is None and not repeated and 2 * len(odd) < len(annotators):
+        return
+    shared = listed([table.header[column] for column in annotators])
+    what = f"the columns {listed([table.header[column] for column in odd])} have other values than {shared}"
+    if key is not None:
+        first, second = (table.header[column] for column in sorted(key, key=lambda at: -len(set(table.columns[at]))))
+        what = f"{first!r} and {second!r} together differ in every row, as item and annotator do"
+    elif repeated:
+        what = f"{table.header[item or 0]!r} has the same name in several rows"
+    raise DataError(
+        f"{table.name}: it may have a row for each answer, or a column for each annotator: {what}; if a row, name "
+        f"item=..., annotator=... and label=...; if a column, such as {shared}, name the annotators with columns=..."
+    )
+
+
+def _answers_again(table: TextTable, item: int, annotators: Sequence[int]) -> bool:
+    """Return whether the same column often has several answers to an item."""
+    answers = [
+        (name, at)
+        for at in annotators
+        for name, cell in zip(table.columns[item], table.columns[at], strict=True)
+        if cell
+    ]
+    return len(set(answers)) < _OFTEN * len(answers)
+
+
+def _find_key(table: TextTable, columns: Sequence[int], *, crossed: bool = False) -> tuple[int, int] | None:
+    """Return two columns of repeated values that together tell nearly all rows apart, if there are any.
+
+    Columns that are `crossed` tell all of them apart, and most pairs of their values are there.
+    """
+    if table.n_rows < ENOUGH or len(columns) > _MOST_TRIED:
+        return None
+    for pair in combinations(columns, 2):
+        cells = [table.columns[column] for column in pair]
+        sizes, n = [len(set(each)) for each in cells], len({*zip(*cells, strict=True)})
+        enough = (n == table.n_rows and 2 * n >= sizes[0] * sizes[1]) if crossed else n >= _OFTEN * table.n_rows
+        if enough and 2 * max(sizes) <= table.n_rows:
+            return pair
+    return None
 
 
 def warn_of_others(table: TextTable, others: Sequence[int], what: str) -> None:
@@ -158,7 +222,7 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
     chosen |= (answers @ known.astype(float)) / n >= _MOST
     n_answers, n_values = answers[chosen].sum(), answers[chosen].nnz
     chosen, group = chosen[: len(given)], group[: len(given)]
-    repeated = n_answers < _ENOUGH or n_values <= n_answers / 2
+    repeated = n_answers < ENOUGH or n_values <= n_answers / 2
     if chosen.sum() < 2 or not repeated:
         why = "have most of their values in common, as annotators of the same items have"
         if not repeated:
@@ -195,7 +259,7 @@ def _names_items(table: TextTable, column: int) -> bool:
 def names_people(table: TextTable, column: int, *, surely: bool = False) -> bool:
     """Return whether a column names annotators, one in each row; `surely`, not items, as `name` may do."""
     name = strip_id(table.header[column])
-    named = name in ALIASES["annotator"] or (name in _PEOPLE and not surely)
+    named = name in ALIASES["annotator"] or (name in (*_PEOPLE, *WEAK_ALIASES["annotator"]) and not surely)
     return named and is_distinct(table.columns[column])
 
 

@@ -10,14 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno.ground.wording import enumerated, listed
 from bayesanno.io.columns import Format, NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
-from bayesanno.io.formats.layout import find_flags
+from bayesanno.io.formats.layout import ENOUGH, find_flags
+from bayesanno.io.guesses import ROLES, suggest_columns
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.text_table import TextTable
+from bayesanno.io.text_table import TextTable, strip_id
 
-ROLES = ("item", "annotator", "label")
+_WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
 SNOW_COLUMNS = dict(zip(ROLES, ("orig_id", "!amt_worker_ids", "response"), strict=True))
 
 
@@ -46,8 +48,8 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
         raise DataError(
             f"{table.name}: it looks like a long table, but has no column for the {' and the '.join(lacking)} among "
             f"{listed(table.header)}: name {'it' if len(lacking) == 1 else 'them'} with "
-            f"{' and '.join(f'{role}=...' for role in lacking)}, or, if each column is an annotator, name these with "
-            "columns=..."
+            f"{' and '.join(suggest_columns(table, options, lacking))}, or, if each column is an annotator, name these "
+            "with columns=..."
         )
     return True
 
@@ -76,9 +78,38 @@ def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
     """
     columns = find_long_columns(table, options.roles, with_gold=options.gold_file is None)
     names = {role: table.header[column] for role, column in columns.items()}
-    read_as = "; ".join(f"{role} {name!r}" for role, name in names.items() if role != name)
     answers = read_rows(table, columns, options.missing)
-    return replace(answers, read_as=read_as, categories=table.categories.get(names["label"], ()))
+    _check_guesses(answers, names, options)
+    return replace(answers, read_as=_describe(answers, names), categories=table.categories.get(names["label"], ()))
+
+
+def _describe(answers: NamedAnswers, names: Mapping[str, str]) -> str:
+    """Return in words what each column was taken for, unless the columns are named by their roles."""
+    if all(name == role for role, name in names.items()):
+        return ""
+    words = [f"{_WORDS[role]} in {name!r}" for role, name in names.items()]
+    words[2] += f": {enumerated(sort_labels(answers.label))}"
+    rest = [name for name in answers.table.header if name and name not in names.values()]
+    return "; ".join([*words, *([f"left out {listed(rest)}"] if rest else [])])
+
+
+def _check_guesses(answers: NamedAnswers, names: Mapping[str, str], options: ReadOptions) -> None:
+    """Raise a DataError if a column that was found by its name does not hold what the name says.
+
+    Ids may be those of what holds several items, such as documents; and an answer may be a text of its own.
+    """
+    n, name = len(answers.label), answers.table.name
+    pairs = len({*zip(answers.item.tolist(), answers.annotator.tolist(), strict=True)})
+    if options.item is None and strip_id(names["item"]) != names["item"].casefold() and 2 * pairs < n:
+        raise DataError(
+            f"{name}: annotators answer each {names['item']!r} {n / pairs:.0f} times, so it does not seem to name the "
+            f"items: name the column that does with item=..., or say item={names['item']!r}"
+        )
+    if not options.label and n >= ENOUGH and len(set(answers.label)) > n / 2:
+        raise DataError(
+            f"{name}: most answers in the column {names['label']!r} occur once, so they do not seem to be labels: name "
+            f"the column of labels with label=..., or say label={names['label']!r}"
+        )
 
 
 def read_rows(table: TextTable, columns: Mapping[str, int], missing: Collection[str] = ()) -> NamedAnswers:

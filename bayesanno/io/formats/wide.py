@@ -17,8 +17,9 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import MOST_ROWS, Format, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.exports.records import FIELD
-from bayesanno.io.formats.layout import find_layout, is_distinct
-from bayesanno.io.formats.long import ROLES, read_rows
+from bayesanno.io.formats.layout import FEW_ROWS, find_layout, is_distinct
+from bayesanno.io.formats.long import read_rows
+from bayesanno.io.guesses import ROLES
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -51,8 +52,15 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     else:
         parts = [at for at, name in enumerate(table.header) if name in FIELD.findall(options.item or "")]
         answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column, *parts))
-    if options.format == "auto" and not options.columns and count_column is None:
-        item_column, answer_columns = find_layout(table, options, item_column, answer_columns, gold_column)
+    if options.format == "auto" and not options.columns and (count_column is None or table.n_rows >= FEW_ROWS):
+        found_item, found = find_layout(table, options, item_column, answer_columns, gold_column)
+        if count_column is not None and found != answer_columns:
+            raise DataError(
+                f"{table.name}: the columns {listed([table.header[column] for column in answer_columns])} are not all "
+                "those of annotators, as in a table with a column 'count': name the annotators with columns=..., or "
+                "item=..., annotator=... and label=..."
+            )
+        item_column, answer_columns = found_item, found
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
     answered = np.stack([filled(table.columns[column]) for column in answer_columns], axis=1)  # (row, annotator)
     said = answered.any(axis=1)  # (row,)
@@ -88,8 +96,9 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     used = {*answer_columns, item_column, gold_column, count_column}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
     read_as = (
-        f"item {_name(table, item_column)}; "
+        f"items {_name(table, item_column)}; "
         f"annotators {listed([table.header[column] for column in answer_columns])}"
+        + ("" if gold_column is None else f"; true labels in {table.header[gold_column]!r}")
         + (f"; left out {listed(rest)}" if rest else "")
     )
     return replace(answers, read_as=read_as, categories=_common_categories(table, answer_columns))
@@ -117,7 +126,7 @@ def _read_cells(
 
 def _name(table: TextTable, item: int | None) -> str:
     """Return what names the items, in words."""
-    return "by row" if item is None else repr(table.header[item]) if table.header[item] else "by the first column"
+    return "by row" if item is None else f"in {table.header[item]!r}" if table.header[item] else "in the first column"
 
 
 def _find_item(table: TextTable, options: ReadOptions) -> int | None:
@@ -200,7 +209,7 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     names = [table.header[column] for column in labels]
     said = [[*names, ""][at] for at in np.repeat(label, times).tolist()]
     answers = _read_cells(table, rows, [items[at] for at in rows], [ANYONE] * len(rows), said, gold)
-    read_as = f"item {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
+    read_as = f"items {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
     return replace(answers, read_as=read_as, categories=tuple(names))
 
 
