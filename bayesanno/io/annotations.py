@@ -93,9 +93,9 @@ def read_annotations(
         instance_id, doc, example; annotator, worker, rater, coder, judge, grader, user, performer, participant,
         respondent; label, rating, answer, response, annotation, category, winner, verdict, preference; gold,
         true_label, truth, human_label; and ids of items and annotators, as task_id and WorkerId. If there is none of
-        these and the rows fit, any id is the item, `model` the annotator and `score` the label. Of an export: `label` is the question where there are
-        several; `item` and `gold` are fields, as in `data.id`. `item` and `annotator` may be templates over columns or
-        fields, `"{model}/{prompt}"`.
+        these and the rows fit, any id is the item, `model` the annotator and `score` the label. Of an export: `label`
+        is the question where there are several; `item` and `gold` are fields, as in `data.id`. `item` and `annotator`
+        may be templates over columns or fields, `"{model}/{prompt}"`.
     labels : sequence of str, optional
         All possible labels, in order: grades from the lowest to the highest. May name some that nobody used. By
         default those found, sorted: as numbers if all are numbers, else by the alphabet, which is no order of grades.
