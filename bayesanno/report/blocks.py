@@ -58,6 +58,10 @@ class Problems(PageBlock):
     texts: Sequence[str]
 
 
+class Steps(Problems):
+    """A list of what to do, in this order."""
+
+
 @dataclass(frozen=True)
 class Picture(PageBlock):
     """A figure, `png` in base64; `alt` is what it shows, for those who cannot see it."""

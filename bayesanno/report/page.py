@@ -13,13 +13,15 @@ from bayesanno.ground.lazy import xr
 from bayesanno.report.blocks import Section
 from bayesanno.report.sections.annotators import show_annotators
 from bayesanno.report.sections.checks import check_model
+from bayesanno.report.sections.convergence import judge_chains
 from bayesanno.report.sections.dependence import show_dependence
+from bayesanno.report.sections.findings import find_all
 from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import describe_origin
 from bayesanno.report.sections.progress import show_progress
 from bayesanno.report.sections.ranking import show_ranking
 from bayesanno.report.sections.recalibration import show_recalibration
-from bayesanno.report.sections.trust import judge_fit
+from bayesanno.report.sections.summary import summarise
 
 
 def write_report(
@@ -27,9 +29,11 @@ def write_report(
 ) -> Path:
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
-    It shows, in this order, whether the fit can be trusted; the labels, and the items that need another look; the
-    recalibration, if any; the ranking, where items compare systems; the annotators; what more answers would bring; what
-    the model fails to predict, and how much the prior mattered; and how the fit was made.
+    It opens with one verdict on the fit, the labels, the model beside the majority vote, the best and the worst
+    annotators, and what to do next. Then it shows the items that need another look; the recalibration, if any; the
+    ranking, where items compare systems; the annotators; what more answers would bring; what the model fails to
+    predict, and how much the prior mattered; whether the fit converged; and how it was made. Where the labels or the
+    answers contradict the fit's probabilities, all that rests on these says so, or is left out.
 
     Parameters
     ----------
@@ -90,15 +94,17 @@ def write_report(
 
 def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Section]:
     """Return the sections of a fit's report, in reading order; a question without an answer is left out."""
+    found = find_all(view, checks=checks, random_seed=random_seed)
     asked = [
-        ("trust", "Can I trust this fit?", judge_fit(view)),
-        ("labels", ask_of_items(view), show_items(view)),
+        ("summary", "What is the result, and what next?", summarise(found)),
+        ("labels", ask_of_items(view), show_items(found)),
         ("recalibration", "What did recalibration change?", show_recalibration(view)),
-        ("ranking", "Which system is best?", show_ranking(view)),
-        ("annotators", "Who are the annotators?", show_annotators(view)),
-        ("dependence", "Do annotators err together?", show_dependence(view, random_seed=random_seed)),
-        ("progress", "What would more answers bring?", show_progress(view, random_seed=random_seed) if checks else ()),
-        ("model", "How good is the model?", check_model(view, checks=checks, random_seed=random_seed)),
+        ("ranking", "Which system is best?", show_ranking(found)),
+        ("annotators", "Who are the annotators?", show_annotators(found)),
+        ("dependence", "Do annotators err together?", show_dependence(found)),
+        ("progress", "What would more answers bring?", show_progress(found, random_seed=random_seed) if checks else ()),
+        ("model", "How good is the model?", check_model(found, checks=checks, random_seed=random_seed)),
+        ("convergence", "Did the fit converge?", judge_chains(found)),
         ("made", "How was it made?", describe_origin(view)),
     ]
-    return [Section(name, question, found) for name, question, blocks in asked if (found := list(blocks))]
+    return [Section(name, question, shown) for name, question, blocks in asked if (shown := list(blocks))]

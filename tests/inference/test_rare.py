@@ -12,7 +12,9 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.explain import MOST_DIFFER, explain
 from bayesanno.inference.diagnosis.measures import FEW_ITEMS, find_rare
 from bayesanno.models import ModelB
-from bayesanno.report.sections.trust import judge_fit
+from bayesanno.report.sections.convergence import judge_chains
+from bayesanno.report.sections.findings import find_all
+from bayesanno.report.sections.summary import summarise
 
 SPLIT = "i0"  # the item of which half say "c" and half "d", which nobody says otherwise
 USABLE = "the rest can be used"
@@ -112,7 +114,8 @@ def test_a_fit_that_was_saved_says_the_same(rare_fit, tmp_path):
 
 
 def test_the_report_says_so(rare_fit):
-    shown = str(list(judge_fit(view_of(rare_fit))))
+    found = find_all(view_of(rare_fit), checks=False, random_seed=1)
+    shown = str([*summarise(found), *judge_chains(found)])
     assert USABLE in shown
     assert "largest R-hat without nearly empty classes" in shown
 

@@ -82,7 +82,7 @@ def test_the_page_opens_without_an_error_and_asks_the_network_for_nothing(opened
     assert opened.execute_script("return [...document.images].every(one => one.complete && one.naturalWidth > 0)")
     assert opened.execute_script("return [...document.images].every(one => one.alt)")
     questions = opened.execute_script("return [...document.querySelectorAll('h2')].map(one => one.textContent)")
-    assert questions[0] == "Can I trust this fit?"
+    assert questions[0] == "What is the result, and what next?"
     targets = opened.execute_script(
         "return [...document.querySelectorAll('nav a')].map(one => !!document.querySelector(one.getAttribute('href')))"
     )

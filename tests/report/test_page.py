@@ -10,9 +10,8 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataFileError, FitError, IdentifiabilityWarning
-from bayesanno.report.blocks import Verdict, large_table, small_table
+from bayesanno.report.blocks import large_table, small_table
 from bayesanno.report.sections.labels import list_votes
-from bayesanno.report.sections.trust import judge_fit
 from tests.samples import SHORT, simulate_clique
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
@@ -61,10 +60,11 @@ def test_the_tables_are_those_of_the_fit(tiny_fit, page):
 
 def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, page):
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
-        "Can I trust this fit?",
+        "What is the result, and what next?",
         "What are the labels?",
         "Who are the annotators?",
         "How good is the model?",
+        "Did the fit converge?",
         "How was it made?",
     ]
     made = html.unescape(page[page.index('id="made"') :])
@@ -92,7 +92,8 @@ def test_names_from_data_are_never_markup(tmp_path):
 
 
 def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, page, tmp_path):
-    assert "No problems found: 4 chains agree" in page
+    assert "No problems found: the answers are as the model predicts them" in page
+    assert "The 4 chains agree" in page
     doubtful = tiny_fit.copy()
     diagnostics = json.loads(doubtful.attrs["diagnostics"])
     doubtful.attrs["diagnostics"] = json.dumps(diagnostics | {"divergences": 7})
@@ -156,16 +157,6 @@ def test_nothing_is_written_where_it_cannot_be(tiny_fit, tmp_path):
     with pytest.raises(FitError, match="not a fit by bayesanno: it lacks constant_data"):
         ba.write_report(broken, tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_verdict_counts_what_is_wrong(tiny_fit):
-    from bayesanno.fits.view import view_of
-
-    answers, draws = [block for block in judge_fit(view_of(tiny_fit)) if isinstance(block, Verdict)]
-    assert answers.well
-    assert "as the model predicts them" in answers.text
-    assert draws.well
-    assert "no divergences" in draws.text
 
 
 class TestWhoErrsTogether:

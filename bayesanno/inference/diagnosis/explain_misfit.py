@@ -128,11 +128,18 @@ def describe_adjustment(found: Mapping[str, Any]) -> str:
     )
 
 
-def _explain_followed(followed: Mapping[str, Any] | None) -> str:
+def names_followed(followed: Mapping[str, Any] | None) -> list[str]:
+    """Return the annotators whom the labels follow, if they share more than independent errors explain."""
     if followed is None or followed["z"] < MUCH_MORE or followed["explained"] > EXPLAINED:
+        return []
+    return list(followed["who"])
+
+
+def _explain_followed(followed: Mapping[str, Any] | None) -> str:
+    if followed is None or not (names := names_followed(followed)):
         return ""
     return (
-        f"the labels follow {enumerated(followed['who'])}, who say the same on {followed['same']:.0%} of the items "
+        f"the labels follow {enumerated(names)}, who say the same on {followed['same']:.0%} of the items "
         f"that two of them answered, while independent errors explain {max(followed['explained'], 0):.0%} of what they "
         f"have in common (z {followed['z']:.1f}): either they share errors, as copies or prompts of one base model do, "
         "and the model takes these for the truth, or the others share theirs; leave all but one of them out and "

@@ -15,13 +15,15 @@ from bayesanno.modeling.capabilities import OF_GRADING, HasPopulation
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table
 from bayesanno.report.plots.agreement import plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import LOW, draw_annotators, plot_confusion, tabulate_low
+from bayesanno.report.sections.findings import Findings
 
 CONFUSION = "confusion"  # the parameter of models whose annotators confuse labels,
 USAGE = "usage"  # and of those that say how labels are used
 
 
-def show_annotators(view: FitView) -> Iterator[PageBlock]:
+def show_annotators(found: Findings) -> Iterator[PageBlock]:
     """Show which annotators are good, in a figure and in a table, and what they confuse."""
+    view = found.view
     called = view.model.competence
     if called is None:
         if USAGE in view.posterior:
@@ -29,7 +31,7 @@ def show_annotators(view: FitView) -> Iterator[PageBlock]:
         return
     table, is_point = tabulate_low(view), view.yields == "point"
     what = "" if called == "competence" else f"; their competence is the parameter {called} of {view.model.name}"
-    yield Text(f"{counted(table['annotator'].nunique(), 'annotator')}{what}.")
+    yield Text(f"{counted(table['annotator'].nunique(), 'annotator')}{what}.{_warn_of_shared(found)}")
     yield Text(_describe_low(table, is_point=is_point))
     if isinstance(view.model, HasPopulation):
         yield Text(_describe_population(population_table(view)))
@@ -47,6 +49,15 @@ def show_annotators(view: FitView) -> Iterator[PageBlock]:
     shown = shown.rename(columns=lambda name: str(name).removeprefix("competence_"))
     yield Heading("All annotators, the least competent first")
     yield large_table(shown, name="annotator-table", what="annotators", by="mean", down=False)
+
+
+def _warn_of_shared(found: Findings) -> str:
+    """Warn where labels, and so competences, follow errors that annotators share."""
+    if not found.is_off:
+        return ""
+    who = " and ".join(enumerated(group) for group in found.copies)
+    most = f" (here {who})" if who else ""
+    return f" It is measured by the labels of the fit, which are off: annotators who err together{most} look too good."
 
 
 def _show_usage(view: FitView) -> Iterator[PageBlock]:

@@ -7,26 +7,32 @@ from collections.abc import Iterator
 from bayesanno.analysis.accuracy import score
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
-from bayesanno.criticism.predictive import predictive_check
+from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment, describe_misfit
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
 from bayesanno.report.plots.prior import plot_prior_posterior
 from bayesanno.report.plots.types import plot_types
+from bayesanno.report.sections.findings import SMALL, Findings, p_values
 
-SMALL = 0.05  # p-values below this are reported
-REPLICATES = 200  # tables that are simulated: enough to see a p-value below that
 MOST_ROWS = 10  # parameters that are listed
 # Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
 MOST_OF_ONE = 20
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
 
-def check_model(view: FitView, *, checks: bool, random_seed: int) -> Iterator[PageBlock]:
+def check_model(found: Findings, *, checks: bool, random_seed: int) -> Iterator[PageBlock]:
     """Show what a model predicts of the observed answers and of gold, and how much it depends on its prior."""
+    view = found.view
+    for one in view.diagnostics.get("misfit", []):
+        if done := describe_adjustment(one):
+            yield Text(f"{done[0].upper()}{done[1:]}.")
+        if (near := describe_misfit(one)) and not found.is_misfit:
+            yield Text(f"The fit's own check of the answers: {near}.")
     if isinstance(view.named_data, AnnotationTotals):
         yield Text("The fit holds no answers to compare with: compare models on a part of the data, in memory.")
         return
@@ -34,8 +40,8 @@ def check_model(view: FitView, *, checks: bool, random_seed: int) -> Iterator[Pa
         yield draw(plot_types(view), "Observed counts, and counts that the types of items predict.")
     if view.yields == "point":
         yield Text("A point has no uncertainty, and is not compared with the answers.")
-    elif checks:
-        yield from _show_predictions(view, random_seed)
+    elif found.check is not None:
+        yield from _show_predictions(found, found.check)
     else:
         yield Text("Its predictions were not compared with the answers: bayesanno report does that.")
     if score(view):
@@ -44,17 +50,25 @@ def check_model(view: FitView, *, checks: bool, random_seed: int) -> Iterator[Pa
         yield from _show_prior(view)
 
 
-def _show_predictions(view: FitView, random_seed: int) -> Iterator[PageBlock]:
-    check = predictive_check(view, replicates=REPLICATES, random_seed=random_seed)
-    whole = check.table[check.table["of"] == ""]
-    names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
-    failed = [f"{name} (p = {p:.3f})" for name, p in zip(names, whole["p"], strict=True) if p < SMALL]
-    verdict = f"It does not predict {enumerated(failed)}" if failed else "It predicts every statistic that was tried"
-    how = "answers simulated from the posterior, against the observed ones"
+def _show_predictions(found: Findings, check: PredictiveCheck) -> Iterator[PageBlock]:
+    p = p_values(check)
+    small = [f"{name} (p = {one:.3f})" for name, one in p.items() if one < SMALL]
+    how = f"Of {counted(len(p), 'statistic')} of simulated answers, "
+    if small:
+        chance = 1 - (1 - SMALL) ** len(p)
+        how += f"{len(small)} differ from the observed ones with p below {SMALL}: {enumerated(small)}. "
+        how += f"By chance alone, up to {chance:.0%} of fits of the right model have one."
+    else:
+        how += f"none differs from the observed ones with p below {SMALL}."
+    if (found.is_misfit or found.wrong) and not found.failed:
+        how += " These statistics do not see what is wrong here, which the top of the page says."
     yield Heading("Does it predict the observed answers?")
-    yield Text(f"{verdict}: {how}, in {counted(len(whole), 'statistic')}.")
-    said = "Points are observed values, bars the middle 94% of predicted values."
-    yield draw(plot_predictive_check(check), said, alt=f"Predictive checks: {how}")
+    yield Text(how)
+    said = (
+        "Grey: what the fit predicts (of several values bars with the middle 94%). Blue: what was observed. A black "
+        f"cross is an observed value with p below {SMALL}."
+    )
+    yield draw(plot_predictive_check(check), said, alt="Predictive checks: simulated and observed statistics")
 
 
 def _show_calibration(view: FitView, random_seed: int) -> Iterator[PageBlock]:

@@ -4,51 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from bayesanno.analysis.dependence import MOST_PAIRS, dependence_table
-from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.parts import FitPart, parts_of
+from bayesanno.analysis.dependence import MOST_PAIRS
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
-from bayesanno.report.plots.dependence import RESAMPLES, describe_worth, draw_dependence
+from bayesanno.report.plots.dependence import describe_worth, draw_dependence
+from bayesanno.report.sections.findings import LEAST_ITEMS, Findings
 
-LEAST_ITEMS = 20  # that two annotators share, for a row of their own
 MOST_ROWS = 10  # pairs that are listed
 LITTLE = 0.03  # a correlation that the fit's own labels may show of independent annotators with few answers each
 SHOWN = {"first": "annotator", "second": "and", "n_items": "items", "correlation": "correlation"}
 
 
-def show_dependence(view: FitView, *, random_seed: int) -> Iterator[PageBlock]:
+def show_dependence(found: Findings) -> Iterator[PageBlock]:
     """Show how far annotators err together; nothing where that is unknown, or known of few items only."""
-    for part in [] if isinstance(view.named_data, AnnotationTotals) else parts_of(view):
-        table = _tabulate(view, part, random_seed)
-        if table is not None:
-            if part.dimension:
-                yield Heading(part.dimension)
-            yield from _show_part(view, part, table)
+    for dimension, table in found.dependence.items():
+        if dimension:
+            yield Heading(dimension)
+        yield from _show_part(found.view, dimension, table)
 
 
-def _tabulate(view: FitView, part: FitPart, random_seed: int) -> pd.DataFrame | None:
-    """Return the dependence table of a part that has one, if enough items are in it."""
-    try:
-        table = dependence_table(
-            view,
-            dimension=part.dimension or None,
-            least_items=LEAST_ITEMS,
-            resamples=RESAMPLES,
-            random_seed=random_seed,
-        )
-    except (DataError, FitError):  # its states are no labels, or no two annotators share an item
-        return None
-    whole = table.iloc[0]
-    return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_low"]) else None
-
-
-def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> Iterator[PageBlock]:
+def _show_part(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[PageBlock]:
     whole, pairs = table.iloc[0], table[table["level"] == "pair"]
     values = [f"{round(whole[f'correlation{end}'], 2) + 0:.2f}" for end in ("", "_low", "_high")]
     by, on = whole["truth"], counted(int(whole["n_items"]), "item")
@@ -68,7 +45,7 @@ def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> Iterator[Pa
     if pairs.empty:
         return
     said = f"Correlation of errors beyond the model, of every two annotators who share {LEAST_ITEMS} items or more."
-    yield draw(draw_dependence(table, {}, part.dimension or None), said)
+    yield draw(draw_dependence(table, {}, dimension or None), said)
     sure = pairs[pairs["correlation_low"] > 0]
     if sure.empty:
         yield Text(f"None of {len(pairs):,} pairs has an interval above 0.")

@@ -16,10 +16,11 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_labels
+from bayesanno.report.sections.findings import Findings
+from bayesanno.report.sections.summary import LEAST_SURE
 
 CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
 MOST_HARD = 5  # items that are named as the hardest
-LEAST_SURE = 0.9  # a label less probable than that may need another look
 
 
 def ask_of_items(view: FitView) -> str:
@@ -29,8 +30,9 @@ def ask_of_items(view: FitView) -> str:
     return "What are the types of the items?"
 
 
-def show_items(view: FitView) -> Iterator[PageBlock]:
+def show_items(found: Findings) -> Iterator[PageBlock]:
     """Show the labels or types of the items, how sure they are, and all of them in a table."""
+    view = found.view
     if isinstance(view.named_data, AnnotationTotals):
         where = "The fit was made on a Dask cluster and holds no items"
         yield Text(f"{where}: bayesanno.write_labels writes their labels there.")
@@ -41,7 +43,7 @@ def show_items(view: FitView) -> Iterator[PageBlock]:
     for part in parts_of(view):
         if part.dimension:
             yield Heading(part.dimension)
-        yield from _show_part(view, part)
+        yield from _show_part(found, part)
     if view.model.has_difficulty:
         yield Text(_describe_hardest(difficulty_table(view)))
     rows = item_rows(view)
@@ -50,25 +52,28 @@ def show_items(view: FitView) -> Iterator[PageBlock]:
     yield large_table(rows, name="item-table", what=what, by="entropy", choose=CHOSEN)
 
 
-def _show_part(view: FitView, part: FitPart) -> Iterator[PageBlock]:
+def _show_part(found: Findings, part: FitPart) -> Iterator[PageBlock]:
+    view, off = found.view, ", by probabilities that are off" if found.is_off else ""
     state, scored, name = "type" if part.is_of_types else "label", score_part(part), part.dimension or None
-    yield Text(_describe_certainty(part, state))
+    yield Text(_describe_certainty(part, state, is_off=found.is_off) + found.caveat)
     if scored:
         surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
         yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}.")
-    yield small_table(_count_states(part, state))
-    yield draw(plot_labels(view, dimension=name), f"The items whose {state} is least certain.")
-    yield draw(plot_entropy(view, dimension=name), "How uncertain the items are.")
+    counts = _count_states(part, state)
+    yield small_table(counts.drop(columns="items, expected") if found.is_off else counts)
+    yield draw(plot_labels(view, dimension=name), f"The items whose {state} is least certain{off}.")
+    yield draw(plot_entropy(view, dimension=name), f"How uncertain the items are{off}.")
     if scored and not name:
         yield draw(plot_coverage(view), "Accuracy of the surest items, by the share that is kept.")
 
 
-def _describe_certainty(part: FitPart, state: str) -> str:
+def _describe_certainty(part: FitPart, state: str, *, is_off: bool) -> str:
     best = part.posterior.values.max(axis=1)
     unsure, wrong = int((best < LEAST_SURE).sum()), (1 - best).sum()
+    expected = f" If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
     return (
         f"{unsure:,} of {counted(best.size, 'item')} ({unsure / best.size:.0%}) have no {state} of probability "
-        f"{LEAST_SURE} or more. If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
+        f"{LEAST_SURE} or more.{'' if is_off else expected}"
     )
 
 

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.progress import expected_progress, stopping_table
 from bayesanno.report.blocks import PageBlock, Text, draw, small_table
 from bayesanno.report.plots.progress import plot_progress
+from bayesanno.report.sections.findings import Findings
 
 RISK, MORE = 0.05, 3  # of a label that is done to be wrong; further answers that each item could get
 FUTURES = 20
@@ -30,13 +29,13 @@ MEANING = {
 }
 
 
-def show_progress(view: FitView, *, random_seed: int) -> Iterator[PageBlock]:
+def show_progress(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
     """Show which items are done and what more answers would bring; nothing where a fit cannot say it.
 
     It cannot if it is one point, if it is of counts or of several dimensions, or if an item's answers are not
-    independent given its true label.
+    independent given its true label. Where the probabilities of labels are off, so is what is expected of them.
     """
-    data = view.named_data
+    view, data = found.view, found.view.named_data
     if not isinstance(data, AnnotationData) or view.yields == "point":
         return
     if data.n_items * len(data.annotators) > MOST_PAIRS:
@@ -48,6 +47,12 @@ def show_progress(view: FitView, *, random_seed: int) -> Iterator[PageBlock]:
         return
     if not open_pairs.any():
         return
+    if found.is_off:
+        yield Text(
+            "Not shown: what more answers would bring, and which items are done, follows from the probabilities of "
+            "labels, and these are off. Recalibrate the fit, or fit again, as the top of the page says."
+        )
+        return
     items = stopping_table(view, risk=RISK, more=MORE, futures=FUTURES, random_seed=random_seed)
     n = int(min(max(LEAST, data.n_items // 4), open_pairs.sum()))
     looks = sorted({0, n // 4, n // 2, n})
@@ -56,7 +61,7 @@ def show_progress(view: FitView, *, random_seed: int) -> Iterator[PageBlock]:
         for name, way in WAYS.items()
     }
     said = "Accuracy that is expected (vertical) after further answers, by the annotators of this fit."
-    yield Text(_describe(ways) + _doubt(view))
+    yield Text(_describe(ways) + found.caveat)
     yield draw(plot_progress(ways), said)
     rows = [(words, int((items["next"] == name).sum())) for name, words in MEANING.items()]
     yield small_table(pd.DataFrame(rows, columns=["what", "items"]), caption="What to do with the items")
@@ -68,13 +73,3 @@ def _describe(ways: Mapping[str, pd.DataFrame]) -> str:
     most = next(iter(ways.values()))["answers"].iloc[-1]
     brought = " and ".join(f"{accuracy} if they are {name}" for name, accuracy in after.items())
     return f"{now[SPREAD]} of the labels are expected to be right, and with {most:,} more answers {brought}."
-
-
-def _doubt(view: FitView) -> str:
-    """Say where answers are worth less than the model says."""
-    if view.is_adjusted or not explain_misfit(view.diagnostics):
-        return ""
-    return (
-        " Since the answers are not as the model predicts them, they are worth less than that: recalibrate the fit by "
-        "some true labels."
-    )

@@ -6,19 +6,23 @@ from collections.abc import Iterator
 
 from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.ranking import has_pairs, ranking_table, win_table
-from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.ranking import draw_ranking
+from bayesanno.report.sections.findings import Findings
 
 SURE = 0.95  # of which of two systems is stronger
 MOST_NEIGHBOURS = 30  # pairs of neighbours in the ranking that are listed
+DOUBT = (
+    " The answers are not as the model predicts them: where judges err together, intervals of strengths are too "
+    "narrow. Fit shared_errors, or give true answers of some comparisons as controls, and compare."
+)
 
 
-def show_ranking(view: FitView) -> Iterator[PageBlock]:
+def show_ranking(found: Findings) -> Iterator[PageBlock]:
     """Show the ranking of systems; nothing where items compare none."""
+    view = found.view
     if not has_pairs(view) or view.yields == "point":
         return
     table, wins = ranking_table(view), win_table(view)
@@ -27,7 +31,7 @@ def show_ranking(view: FitView) -> Iterator[PageBlock]:
     yield Text(
         f"{best['system']} is the strongest of {len(table):,} systems with a probability of {best['p_best']:.3g}. Of "
         f"{len(wins):,} pairs of systems, {unsure:,} are not decided: which is stronger is less than {SURE:.0%} sure."
-        + _doubt(view)
+        + (DOUBT if found.is_misfit or found.wrong else "")
     )
     said = "Strength, and rank with the probability of being the best, of each system, with 94% intervals."
     yield draw(draw_ranking(table), said)
@@ -41,13 +45,3 @@ def show_ranking(view: FitView) -> Iterator[PageBlock]:
 def _are_neighbours(table: pd.DataFrame, wins: pd.DataFrame) -> pd.Series[bool]:
     place = {name: at for at, name in enumerate(table["system"])}
     return wins["second"].map(place) == wins["first"].map(place) + 1
-
-
-def _doubt(view: FitView) -> str:
-    """Say where strengths are surer than answers allow."""
-    if not explain_misfit(view.diagnostics):
-        return ""
-    return (
-        " The answers are not as the model predicts them: where judges err together, intervals of strengths are too "
-        "narrow. Fit shared_errors, or give true answers of some comparisons as controls, and compare."
-    )

@@ -1,63 +1,52 @@
-"""Can I trust this fit? Whether the model fits the answers, whether the draws are reliable, and the numbers."""
+"""Did the fit converge? Whether the draws are reliable, and the numbers behind that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.design import design_problems
-from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.modeling.capabilities import caveats
-from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Verdict, draw
+from bayesanno.report.blocks import PageBlock, SmallTable, Text, draw
 from bayesanno.report.plots.chains import plot_traces
-from bayesanno.report.sections.misfit import judge_answers
+from bayesanno.report.sections.findings import Findings
 
 
-def judge_fit(view: FitView) -> Iterator[PageBlock]:
-    """Judge whether to believe a fit, and show the numbers behind that."""
-    found = view.diagnostics
-    problems = explain(found)
-    cannot = list(caveats(view.model, view.named_data))
-    if not isinstance(view.named_data, AnnotationTotals):
-        cannot = [*design_problems(view.data), *cannot]
-    yield from judge_answers(view)
-    yield Verdict(_judge(view, problems), well=not problems)
-    if problems:
-        yield Problems(problems)
-    if cannot:
-        yield Heading("What these data cannot identify")
-        yield Problems(cannot)
+def judge_chains(found: Findings) -> Iterator[PageBlock]:
+    """Say whether the method found the posterior of the model, and show the numbers behind that."""
+    view = found.view
+    yield Text(_judge(view, found.problems))
     yield SmallTable(rows=list(_facts_of(view).items()))
-    modes = found.get("modes", {}).get("found", [])
+    modes = view.diagnostics.get("modes", {}).get("found", [])
     if len(modes) > 1:
         yield _list_modes(modes)
-    if problems and view.yields == "mcmc":
+    if found.problems and view.yields == "mcmc":
         yield draw(plot_traces(view), "Chains that agree overlap.", alt="Traces of the parameters that mix worst")
 
 
-BELOW = "See what is wrong with it below."
+ABOVE = "The problems are at the top of the page."
 LOG_ODDS = ", and labels whose log odds are 1.1 to 3.6 times those by NUTS on real tables"
 
 
-def _judge(view: FitView, problems: list[str]) -> str:
+def _judge(view: FitView, problems: Sequence[str]) -> str:
     found = view.diagnostics
     if view.yields == "point":
         sure = "" if view.is_adjusted else LOG_ODDS
         what = f"A point, found by EM: estimates without intervals{sure}."
-        return f"{what} {BELOW if problems else 'Its starts agree.'}"
+        return f"{what} {ABOVE if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
         sure = "" if view.is_adjusted else " and labels a little surer than by NUTS"
         what = f"Draws of an approximation: means are often good, intervals are too narrow{sure}."
-        return f"{what} {BELOW if problems else ''}".strip()
+        return f"{what} {ABOVE if problems else ''}".strip()
     if problems:
-        return f"With care: {counted(len(problems), 'thing')} to know before these numbers are used."
+        return ABOVE
     chains = f"{counted(found['n_chains'], 'chain')} agree" if found.get("n_chains") else "draws"
     rhat = f" (largest R-hat {found['max_rhat']:.3f})" if found.get("max_rhat") is not None else ""
     ess = f", worth {found['min_ess_bulk']:,.0f} independent draws at the least" if found.get("min_ess_bulk") else ""
-    return f"No problems found: {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences."
+    return (
+        f"The {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences. That is about the computation: the "
+        "posterior of a wrong model can be computed without fault."
+    )
 
 
 def _facts_of(view: FitView) -> dict[str, str]:

@@ -1,0 +1,220 @@
+"""The summary of a report: one verdict rules the page, and what it advises helps."""
+
+import html
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.fits.parts import part_of
+from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.gold import Errors, count_errors, explain_errors
+from bayesanno.report.blocks import Problems, Steps, Verdict
+from bayesanno.report.sections.checks import check_model
+from bayesanno.report.sections.findings import find_all
+from bayesanno.report.sections.summary import summarise
+from tests.samples import simulate_clique
+
+QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+
+
+def find(fit):
+    return find_all(view_of(fit), checks=False, random_seed=1)
+
+
+def said(fit):
+    """The verdict, what is wrong, and what to do."""
+    blocks = list(summarise(find(fit)))
+    (verdict,) = [block for block in blocks if isinstance(block, Verdict)]
+    problems = [text for block in blocks if type(block) is Problems for text in block.texts]
+    return verdict, problems, " ".join(text for block in blocks if isinstance(block, Steps) for text in block.texts)
+
+
+@pytest.fixture(scope="module")
+def clique():
+    """Four of ten err by one coin, and nobody is very good."""
+    rng = np.random.default_rng(2)
+    return simulate_clique(rng, items=200, clique=4, copies=0.9, accuracy=(0.6, 0.75))[0]
+
+
+@pytest.fixture(scope="module")
+def clique_fit(clique):
+    with pytest.warns(ba.MisfitWarning):
+        return ba.fit("model_b", clique, **QUICK)
+
+
+def test_a_fit_whose_annotators_err_together_is_doubted_first(clique_fit):
+    verdict, problems, steps = said(clique_fit)
+    assert not verdict.well
+    assert verdict.text.startswith("The answers are not as the model predicts them")
+    assert any("errors on an item correlate" in problem for problem in problems)
+    assert any("a0, a1, a2, a3 err together like copies" in problem for problem in problems)
+    assert "Keep only one of a0, a1, a2, a3" in steps
+    assert "Recalibrate by the known labels" in steps
+    below = "".join(str(block) for block in check_model(find(clique_fit), checks=False, random_seed=1))
+    assert "Labels are adjusted: 10 answers an item count as " in below
+    assert any("are labelled wrongly, where" in problem and "overconfident" in problem for problem in problems)
+
+
+def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
+    rng = np.random.default_rng(3)
+    alone = simulate_clique(rng, annotators=8, items=150)[0]
+    fit = ba.fit(
+        "one_coin", ba.AnnotationData.from_records(alone.to_frame()[["item", "annotator", "label"]].to_numpy()), **QUICK
+    )
+    verdict, problems, steps = said(fit)
+    assert verdict.well
+    assert not problems
+    assert "annotators of an item share" in steps
+    verdict, problems, steps = said(ba.fit("one_coin", alone, **QUICK))
+    assert "are labelled wrongly, and" in verdict.text  # the truth is known: no need to guess
+    assert "annotators of an item share" not in steps
+    unchecked = ba.fit("one_coin", alone, **QUICK, check=False)
+    assert "was not compared with the answers" in said(unchecked)[0].text
+
+
+def test_known_labels_judge_a_fit_that_was_not_checked(clique):
+    unchecked = ba.fit("one_coin", clique, method="em", check=False, random_seed=1, progressbar=False)
+    verdict, problems, _ = said(unchecked)
+    assert not verdict.well
+    assert any("are labelled wrongly" in problem for problem in problems)
+
+
+def test_where_nearly_all_err_together_gold_alone_says_so():
+    """Seven of nine who err by one coin look like seven who are good: no statistic of the answers can tell."""
+    rng = np.random.default_rng(2)
+    data = simulate_clique(rng, annotators=9, items=200, clique=7, copies=0.9, accuracy=(0.55, 0.65))[0]
+    with pytest.warns(ba.MisfitWarning, match="items whose true label is known are labelled wrongly"):
+        fit = ba.fit("model_b", data, **QUICK)
+    assert not explain_misfit(ba.diagnostics_of(fit))
+    verdict, problems, steps = said(fit)
+    assert not verdict.well
+    assert "are labelled wrongly, where" in problems[1]
+    assert "7 of 9 annotators err together" in steps
+    assert "Keep only one" not in steps
+
+
+def test_recalibrated_labels_are_said_to_be(clique_fit):
+    verdict, problems, _ = said(ba.recalibrate(clique_fit))
+    assert verdict.text.startswith("The labels are recalibrated by true labels")
+    assert verdict.well == ("majority vote" not in problems[0])  # a temperature does not make labels right
+    assert not any("are labelled wrongly" in problem for problem in problems)  # as many as expected, by now
+    assert any("errors on an item correlate" in problem for problem in problems)  # what was off is there to read
+
+
+def test_names_that_may_be_one_are_repeated():
+    records = [(f"s{k}", who, ("yes", "Yes", "no")[k % 3]) for k in range(12) for who in ("ada", "bo", "cy")]
+    _, problems, _ = said(ba.fit("one_coin", ba.AnnotationData.from_records(records), check=False, **QUICK))
+    assert "labels 'Yes' and 'yes' count as two: if they are one, spell it alike" in problems
+
+
+def test_errors_are_counted_where_the_truth_is_known(clique_fit):
+    part = part_of(view_of(clique_fit), None)
+    errors = count_errors(part)
+    labels = ba.label_table(clique_fit)
+    assert errors.n == 200
+    assert errors.made == (labels["label"] != labels["gold"]).sum()
+    assert errors.expected == pytest.approx((1 - labels["probability"]).sum())
+    assert errors.p < 1e-6
+    assert errors.vote == pytest.approx((1 - ba.majority_vote(part.data)["right"]).sum())
+
+
+@pytest.mark.parametrize(
+    ("errors", "what"),
+    [
+        (Errors(100, 5.0, 6.0, 0.38, 6.5, 0.7), []),
+        (
+            Errors(100, 5.0, 20.0, 1e-6, 21.0, 0.7),
+            ["20 of 100 items whose true label is known are labelled wrongly, where 5.0 were"],
+        ),
+        (
+            Errors(100, 18.0, 20.0, 0.4, 9.0, 0.01),
+            ["the majority vote makes fewer errors (9.0) than these labels (20)"],
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(errors, what):
+    texts = explain_errors(errors)
+    assert len(texts) == len(what)
+    assert all(part in text for part, text in zip(what, texts, strict=True))
+
+
+@pytest.fixture(scope="module")
+def desk():
+    """The table of the ninth notebook, in which two copy a third, as a DataFrame."""
+    people = ["ada", "bo", "cy", "dee", "eve", "fay", "gil", "hal"]
+    design = ba.make_design(items=200, annotators=people, labels=["no", "yes"], per_item=6, random_seed=1)
+    parameters = {"accuracy": np.full(8, 0.72), "prevalence": [0.5, 0.5]}
+    table = ba.simulate("one_coin", design, parameters=parameters, random_seed=2)[0].to_frame()
+    of_ada = table[table["annotator"] == "ada"].set_index("item")["label"]
+    looks = table["annotator"].isin(["bo", "cy"]) & table["item"].isin(of_ada.index)
+    looks &= np.random.default_rng(3).random(len(table)) < 0.9
+    table.loc[looks, "label"] = table.loc[looks, "item"].map(of_ada)
+    return table
+
+
+def fit_quietly(table):
+    """A fit whose warnings are read from the page."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ba.fit("model_b", ba.read_annotations(table, labels=["no", "yes"]), **QUICK)
+
+
+@pytest.fixture(scope="module")
+def desk_fit(desk):
+    return fit_quietly(desk)
+
+
+class TestCopies:
+    """8 errors are expected, some 43 made, and the vote makes fewer."""
+
+    def test_the_advice_names_them_and_helps(self, desk, desk_fit):
+        verdict, problems, steps = said(desk_fit)
+        assert not verdict.well
+        assert any("errors on an item correlate" in problem for problem in problems)
+        assert any("the majority vote makes fewer errors" in problem for problem in problems)
+        assert "Keep only one of ada, bo, cy:" in steps
+        assert "use the majority vote" in steps
+        better = fit_quietly(desk[~desk["annotator"].isin(["bo", "cy"])])
+        before, after = (count_errors(part_of(view_of(fit), None)) for fit in (desk_fit, better))
+        assert after.made < before.vote < before.made
+        assert not find(better).is_off
+
+    def test_they_are_named_without_known_labels_too(self, desk):
+        verdict, _, steps = said(fit_quietly(desk.drop(columns="gold")))
+        assert not verdict.well
+        assert "Keep only one of" in steps
+
+    def test_known_labels_alone_say_so(self, desk_fit):
+        without = desk_fit.copy()
+        without.attrs = desk_fit.attrs | {"diagnostics": json.dumps(ba.diagnostics_of(desk_fit) | {"misfit": []})}
+        assert not said(without)[0].well
+
+    def test_nothing_on_the_page_contradicts_the_verdict(self, desk_fit, tmp_path):
+        text = read(ba.write_report(desk_fit, tmp_path / "report.html"))
+        assert text.count('class="verdict') == text.count('class="verdict doubt"') == 1
+        for trusting in ("expected to be right", "done:", "If the probabilities are right", "items, expected"):
+            assert trusting not in text
+        for trusting in ("No problems found", "It predicts every statistic", "as the model predicts them ("):
+            assert trusting not in text
+        for doubting in ("Not shown: what more answers", "but these are off", "(here ada, bo, cy) look too good"):
+            assert doubting in text
+        assert re.search(r"of 200 known labels the model has 7\d\.\d% right, the vote 8\d\.\d%", text)
+
+    def test_a_good_page_shows_it_all(self, tmp_path):
+        data = simulate_clique(np.random.default_rng(3), annotators=8, items=150, per_item=6)[0]
+        fit = ba.fit("one_coin", data, **QUICK)
+        text = read(ba.write_report(fit, tmp_path / "report.html"))
+        assert text.count('class="verdict') == 1
+        assert 'class="verdict doubt"' not in text
+        for said in ("No problems found", "expected to be right", "done:", "If the probabilities are right"):
+            assert said in text
+        assert "are off" not in text
+
+
+def read(path):
+    return html.unescape(path.read_text(encoding="utf-8"))
