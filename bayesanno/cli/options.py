@@ -111,6 +111,8 @@ DATA_OPTIONS: dict[str, Any] = {
     "drop_rejected": _flag("drop-rejected", "Of an export: leave out the answers that were rejected."),
     "split": Annotated[str | None, value("TEXT", 'What separates several labels, or annotators, in one cell, as "|".')],
     "missing": Annotated[str | None, value("A,B,...", "Answers that stand for a missing one, as NA,-1.")],
+    "strip": _flag("strip", "Labels are one that differ only in the spaces between their words."),
+    "ignore_case": _flag("ignore-case", "Labels are one that differ only in capitals."),
     "columns": Annotated[str | None, value("A,B,...", "The annotators' columns of a wide table; others are left out.")],
     "items": _file("What is known of items (item and further columns), for --class-prior."),
     "pairs": Annotated[
@@ -136,7 +138,16 @@ OF_MODELS = (
     "successes",
     "trials",
 )  # commands that need no model do not have them
-FLAGS = ("drop_unsure", "predictions", "multi_label", "drop_rejected", "no_header", "transpose")
+FLAGS = (
+    "drop_unsure",
+    "predictions",
+    "multi_label",
+    "drop_rejected",
+    "strip",
+    "ignore_case",
+    "no_header",
+    "transpose",
+)
 DEFAULTS = {"format": "auto", **dict.fromkeys(FLAGS, False)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +13,20 @@ from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.columns import find_positions
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import Source, open_table
+from bayesanno.io.spelling import join_spellings
 
 
-def add_annotations(data: AnnotationData, source: Source, *, encoding: str | None = None) -> AnnotationData:
+def add_annotations(
+    data: AnnotationData,
+    source: Source,
+    *,
+    missing: str | Sequence[str] = (),
+    strip: bool = False,
+    ignore_case: bool = False,
+    encoding: str | None = None,
+) -> AnnotationData:
     """Return the data with further answers, as those that `suggest_annotations` asks for.
 
     Parameters
@@ -24,7 +35,7 @@ def add_annotations(data: AnnotationData, source: Source, *, encoding: str | Non
     source : path, str or DataFrame
         Columns item, annotator and label; a row without label is left out, other columns are not read. Items and
         annotators may be new; `item_columns` of new items are missing.
-    encoding : str, optional
+    missing, strip, ignore_case, encoding
         As for `read_annotations`.
 
     Raises
@@ -47,6 +58,8 @@ def add_annotations(data: AnnotationData, source: Source, *, encoding: str | Non
     items, annotators, labels = (
         table.columns[table.need(role, may_be_named=False)] for role in ("item", "annotator", "label")
     )
+    options = ReadOptions(missing=missing, strip=strip, ignore_case=ignore_case)
+    (labels,) = join_spellings([labels], options, data.labels)
     rows = [row for row, label in enumerate(labels) if label]
     given = {(data.items[i], data.annotators[j]) for i, j in zip(data.item, data.annotator, strict=True)}
     for row in rows:

@@ -10,17 +10,29 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import ANYONE
 from bayesanno.data.names import name_unsure, order_responses
-from bayesanno.io.columns import Format, make_annotations, read_known
+from bayesanno.ground.errors import NamesWarning, warn
+from bayesanno.ground.wording import counted
+from bayesanno.io.columns import Format, NamedAnswers, make_annotations, read_known
 from bayesanno.io.formats.transposed import transpose
 from bayesanno.io.guesses import name_columns
 from bayesanno.io.item_table import add_item_columns
-from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_scale, warn_of_strange_gold
+from bayesanno.io.names import (
+    warn_of_alike,
+    warn_of_missing_codes,
+    warn_of_misspelt,
+    warn_of_scale,
+    warn_of_strange_gold,
+)
 from bayesanno.io.pairs import read_pairs
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import Source, open_source
+from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
 
 log = logging.getLogger(__name__)  # says which columns were read, for a terminal to show
@@ -43,6 +55,8 @@ def read_annotations(
     drop_rejected: bool = False,
     split: str | None = None,
     missing: str | Sequence[str] = (),
+    strip: bool = False,
+    ignore_case: bool = False,
     columns: Sequence[str] = (),
     items: Source | None = None,
     pairs: str | Sequence[str] = (),
@@ -123,6 +137,11 @@ def read_annotations(
         as in `"Ann1,Ann2"` and `"0,1"`.
     missing : str or sequence of str, optional
         Answers and true labels that stand for a missing one, such as "NA" or "-1"; of a text, "NA,-1", each code in it.
+    strip : bool, default False
+        Whether labels are one that differ only in the spaces between their words, or in how an accent is encoded.
+        Spaces around a label never count.
+    ignore_case : bool, default False
+        Whether labels are one that differ only in capitals. The most frequent spelling is kept, or that in `labels`.
     columns : sequence of str, optional
         Of a wide table: the annotators' columns; of one to transpose the items', and of votes the labels'. All others,
         but those of item and gold, are left out.
@@ -166,10 +185,11 @@ def read_annotations(
     ExportWarning
         If an export leaves out, or does not say, what others do: JSON_MIN, and sessions of Prodigy without a name.
     NamesWarning
-        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone, may
-        stand for a missing answer, or are more than 20 numbers; if a column is left out of a wide table that may be an
-        annotator; if known labels are of items that are not in the data, or none is among the labels; if items of
-        comparisons are left out, which nobody has compared, or known ties, which are unsure.
+        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone, may be
+        misspelt or stand for a missing answer, or are more than 20 numbers; if an annotator answers an item twice; if a
+        column is left out of a wide table that may be an annotator; if known labels are of items that are not in the
+        data, or none is among the labels; if items of comparisons are left out, which nobody has compared, or known
+        ties, which are unsure.
 
     References
     ----------
@@ -207,6 +227,8 @@ def read_annotations(
         drop_rejected=drop_rejected,
         split=split,
         missing=missing,
+        strip=strip,
+        ignore_case=ignore_case,
         columns=tuple(columns),
         items=items,
         pairs=pairs if isinstance(pairs, str) else tuple(pairs),
@@ -244,19 +266,19 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         answers = add_item_columns(answers, options.items, comparisons)
     if answers.read_as:
         log.info("%s: %s", table.name, answers.read_as)
-    in_order = options.labels or tuple(name for name in answers.categories if name not in options.missing) or None
+    (categories,) = join_spellings([answers.categories], options, answers.label)
+    in_order = options.labels or tuple(dict.fromkeys(filter(None, categories))) or None
     possible = comparisons.labels if comparisons is not None and in_order is None else in_order
     labels = order_responses(answers.label, options.unsure, possible)
     gold, controls = answers.gold, options.controls or {}
     if options.gold_file is not None:
-        gold = read_known(
-            options.gold_file, ("gold", "label"), answers.items, None, options.missing, encoding=options.encoding
-        )
+        gold = read_known(options.gold_file, ("gold", "label"), answers.items, None, options, labels)
     if not isinstance(controls, Mapping):
         among = labels if comparisons is None else None
-        controls = read_known(
-            controls, ("label", "gold"), answers.items, among, options.missing, encoding=options.encoding
-        )
+        controls = read_known(controls, ("label", "gold"), answers.items, among, options, labels)
+    elif controls:
+        (known,) = join_spellings([list(controls.values())], options, labels)
+        controls = {item: label for item, label in zip(controls, known, strict=True) if label}
     if comparisons is not None:
         gold, controls = comparisons.understand_gold(gold), comparisons.understand_known(controls, "controls")
     declared = in_order is not None
@@ -266,7 +288,25 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     if not declared:
         warn_of_missing_codes(table.name, answers.label, gold)
         warn_of_scale(table.name, data.classes)
+        warn_of_misspelt(table.name, answers.label)
     of_labels = () if declared else (*labels, *gold.values())
     if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators):
         warn_of_strange_gold(table.name, gold, labels)
+    _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
+
+
+def _warn_of_doubles(answers: NamedAnswers) -> None:
+    """Warn of annotators who answer an item again, as each answer counts."""
+    cell = answers.item * len(answers.annotators) + answers.annotator  # (annotation,)
+    kept = np.unique(cell, return_index=True)[1]
+    again = np.setdiff1d(np.arange(cell.size), kept)
+    if again.size and answers.annotators != (ANYONE,):
+        same = cell.size - len({*zip(cell.tolist(), answers.label, strict=True)})
+        warn(
+            f"{answers.table.name}: {counted(again.size, 'answer')} by an annotator who has answered the item before, "
+            f"{same:,} of them with the same label, count as further answers (the first: "
+            f"{answers.table.unit} {answers.table.lines[int(answers.row[again[0]])]}); delete rows that are there by "
+            "mistake",
+            NamesWarning,
+        )

@@ -7,7 +7,7 @@ named annotator, with the row it came from; no answer is dropped, merged or rena
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +22,10 @@ from bayesanno.io.cells import find_several
 from bayesanno.io.names import explain_code
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_table
+from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import ALIASES, TextTable
 
+_AS_THEY_ARE = ReadOptions()
 MOST_ROWS = 10_000_000  # that rows with counts may stand for
 
 
@@ -248,13 +250,13 @@ def read_known(
     roles: Sequence[str],
     items: tuple[str, ...],
     labels: tuple[str, ...] | None,
-    missing: Collection[str] = (),
-    *,
-    encoding: str | None = None,
+    options: ReadOptions = _AS_THEY_ARE,
+    spelt: Sequence[str] = (),
 ) -> dict[str, str]:
     """Read the true labels of some items from a file with a column for the item and one for the first role it has.
 
-    Labels that are `missing` are none, and rows of items that the data do not have are left out.
+    Labels that the options declare as missing are none, others may be joined with those that are `spelt` so. Rows of
+    items that the data do not have are left out.
 
     Raises
     ------
@@ -266,7 +268,7 @@ def read_known(
     NamesWarning
         If some items are not among the data's.
     """
-    table = open_table(path, encoding)
+    table = open_table(path, options.encoding)
     item_column = table.need_item()
     by_role = (table.find(role) for role in roles)
     label_column = next((column for column in by_role if column is not None), None)
@@ -278,7 +280,7 @@ def read_known(
         )
     annotated, strange = set(items), dict[str, int]()
     names = table.columns[item_column]
-    known = ["" if label in missing else label for label in table.columns[label_column]]
+    (known,) = join_spellings([table.columns[label_column]], options, spelt)
     for row in np.flatnonzero(filled(known)).tolist():
         item, label = names[row], known[row]
         if not item:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -24,6 +25,9 @@ def read_multi_annotations(
     item: str | None = None,
     annotator: str | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
+    missing: str | Sequence[str] = (),
+    strip: bool = False,
+    ignore_case: bool = False,
 ) -> MultiAnnotationData:
     """Read annotations of several dimensions from a long table with a label column for each.
 
@@ -40,6 +44,8 @@ def read_multi_annotations(
     labels : mapping of dimension to sequence of str, optional
         All possible labels of a dimension, in order (grades from the lowest to the highest); may name some that nobody
         used. By default, and for a dimension that is not in the mapping, those found, sorted.
+    missing, strip, ignore_case
+        As for `read_annotations`.
 
     Returns
     -------
@@ -68,7 +74,15 @@ def read_multi_annotations(
     declared = {
         str(name): label_names(f"labels of dimension {name!r}", given) for name, given in (labels or {}).items()
     }
-    options = ReadOptions(item=item, annotator=annotator, label=tuple(dimensions), labels_by_dimension=declared)
+    options = ReadOptions(
+        item=item,
+        annotator=annotator,
+        label=tuple(dimensions),
+        labels_by_dimension=declared,
+        missing=missing,
+        strip=strip,
+        ignore_case=ignore_case,
+    )
     check_dimensions(options)
     return multi_annotations_from(*open_source(source, options))
 
@@ -111,7 +125,9 @@ def _read_dimension(table: TextTable, shared: Mapping[str, str], name: str, opti
     named = {**shared, "label": name, "gold": f"gold_{name}"}
     # A column that is just called gold does not name its dimension.
     answers = read_rows(
-        table, find_long_columns(table, named, with_gold=named["gold"] in table.header), options.missing
+        table,
+        find_long_columns(table, named, with_gold=named["gold"] in table.header),
+        replace(options, labels=declared),
     )
     labels = sort_labels(answers.label) if declared is None else declared
     if len(labels) == 1:

@@ -13,10 +13,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import NamesWarning, warn
 from bayesanno.ground.wording import counted, listed
+from bayesanno.io.spelling import squeeze
 
 MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
 MOST_CLASSES = 20  # labels that are numbers, up to which they are hardly points of a scale
 
+_LONG_NAME, _MANY_TIMES = 5, 10  # letters of a name that may be misspelt; how much rarer it is than the right one
 _NUMBER = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)")
 
 
@@ -85,7 +87,7 @@ def explain_alike(**names: Iterable[str]) -> list[str]:
     --------
     >>> from bayesanno.io.names import explain_alike
     >>> explain_alike(labels=["yes", "Yes", "no"], annotators=["ada", "bo"])
-    ["labels 'yes' and 'Yes' count as two: if they are one, spell it alike"]
+    ["'yes' and 'Yes' are different labels; make the spelling identical, or use ignore_case=True"]
     """
     said = []
     for what, several in names.items():
@@ -93,9 +95,48 @@ def explain_alike(**names: Iterable[str]) -> list[str]:
         if found:
             first, second = found[0][:2]
             others = sum(len(group) for group in found) - 2
-            more = f" (and {counted(others, 'other name')})" if others else ""
-            said.append(f"{what} {first!r} and {second!r} count as two{more}: if they are one, spell it alike")
+            more = f" ({counted(others, 'more case')})" if others else ""
+            options = "".join(f", or use {one}" for one in [_find_options(found)] if one and what == "labels")
+            said.append(f"{first!r} and {second!r} are different {what}{more}; make the spelling identical{options}")
     return said
+
+
+def _find_options(alike: Iterable[Sequence[str]]) -> str:
+    """Return the options that join spellings, or "" where none does: that of numbers."""
+    needed: set[str] = set()
+    for first, *others in alike:
+        for other in others:
+            if squeeze(first).casefold() != squeeze(other).casefold():
+                continue
+            needed |= {"ignore_case=True"} if squeeze(first) != squeeze(other) else set()
+            needed |= {"strip=True"} if first.casefold() != other.casefold() else set()
+    return " and ".join(sorted(needed))
+
+
+def warn_of_misspelt(table: str, answers: Iterable[str]) -> None:
+    """Warn of rare labels that are a letter away from a frequent one, after the same first letter."""
+    count = Counter(answers)
+    for name, n in count.items():
+        if len(name) < _LONG_NAME or not name.isalpha():
+            continue
+        often = [other for other, m in count.items() if m > _MANY_TIMES * n and other[:1] == name[:1]]
+        near = next((other for other in often if _is_a_letter_away(name, other)), None)
+        if near is not None:
+            warn(
+                f"{table}: label {name!r} ({counted(n, 'answer')}) may be {near!r} ({count[near]:,}) misspelt: correct "
+                f"the table, leave it out with missing={name!r}, or declare all labels with labels=...",
+                NamesWarning,
+            )
+
+
+def _is_a_letter_away(one: str, other: str) -> bool:
+    """Return whether two names differ in one letter: left out, put in, another one, or two that changed places."""
+    short, long = sorted((one, other), key=len)
+    at = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
+    rest, longer = short[at:], long[at:]
+    if len(short) < len(long):
+        return rest == longer[1:]
+    return rest[1:] == longer[1:] or (rest[2:] == longer[2:] and rest[:2] == longer[1::-1])
 
 
 def find_missing_codes(labels: Collection[str]) -> list[str]:

@@ -45,6 +45,8 @@ class ReadOptions:
         What separates labels, or annotators, in one cell.
     missing : str or tuple of str
         Answers and true labels that stand for a missing one.
+    strip, ignore_case : bool
+        Whether labels are one that differ in spaces, or in capitals, alone.
     columns : tuple of str
         The annotators' columns of a wide table.
     items : path or table, optional
@@ -90,6 +92,8 @@ class ReadOptions:
     drop_rejected: bool = False
     split: str | None = None
     missing: str | Sequence[str] = ()
+    strip: bool = False
+    ignore_case: bool = False
     columns: tuple[str, ...] = ()
     items: Any = None
     pairs: str | tuple[str, ...] = ()
@@ -138,7 +142,16 @@ class ReadOptions:
                 f"pairs=... names columns of a long table, or fields of records, and format={self.format!r} is "
                 "another: drop one"
             )
-        for option in ("columns", "transpose", "predictions", "multi_label", "drop_rejected", "split"):
+        for option in (
+            "columns",
+            "transpose",
+            "predictions",
+            "multi_label",
+            "drop_rejected",
+            "split",
+            "strip",
+            "ignore_case",
+        ):
             if self.gives(option):
                 raise DataError(f"{option}=... is not for comparisons of two systems, which pairs=... names: drop one")
 

@@ -48,8 +48,11 @@ def test_names_that_are_not_are_not(names):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (("s3", "ada", "Yes"), "labels 'Yes' and 'yes' count as two: if they are one"),
-        (("s3", "Ada", "no"), "annotators 'ada' and 'Ada' count as two: if they are one"),
+        (
+            ("s3", "ada", "Yes"),
+            "'Yes' and 'yes' are different labels; make the spelling identical, or use ignore_case=True",
+        ),
+        (("s3", "Ada", "no"), "'ada' and 'Ada' are different annotators; make the spelling identical$"),
     ],
 )
 def test_a_table_is_read_as_it_is_with_a_warning(row, said):
@@ -61,7 +64,7 @@ def test_a_table_is_read_as_it_is_with_a_warning(row, said):
 
 def test_gold_that_is_spelt_in_another_way_is_told_of_as_it_is_never_right():
     frame = table().assign(gold=["YES", "YES", "No", "No"])
-    with pytest.warns(NamesWarning, match=r"labels 'no' and 'No' count as two \(and 2 other names\)"):
+    with pytest.warns(NamesWarning, match=r"'no' and 'No' are different labels \(2 more cases\)"):
         data = ba.read_annotations(frame)
     assert data.gold == {"s1": "YES", "s2": "No"}
 
@@ -84,5 +87,5 @@ def test_labels_that_are_declared_are_meant():
 
 def test_dimensions_are_told_of_each():
     frame = table(("s3", "ada", "Yes"), columns=("item", "annotator", "tone")).assign(topic=["a", "b"] * 2 + ["a"])
-    with pytest.warns(NamesWarning, match="labels 'Yes' and 'yes' count as two"):
+    with pytest.warns(NamesWarning, match="'Yes' and 'yes' are different labels"):
         ba.read_multi_annotations(frame, ["tone", "topic"])

@@ -218,9 +218,9 @@ class TestWideTables:
     def test_numbers_that_pandas_wrote_with_and_without_decimals_are_shared(self, read):
         """A column of whole numbers in which one is missing is written as 1.0, one that is complete as 1."""
         text = "id,ada,bo,cy\n1,1.0,1,0\n2,,0,0\n3,0.0,1,1\n4,1.0,1,1\n"
-        with pytest.warns(NamesWarning, match="labels '0' and '0.0' count as two"):
+        with pytest.warns(NamesWarning, match="'0' and '0.0' are different labels"):
             assert read(text).annotators == ("ada", "bo", "cy")
-        with pytest.warns(NamesWarning, match="labels '0' and '0.0' count as two"):
+        with pytest.warns(NamesWarning, match="'0' and '0.0' are different labels"):
             assert read("coder,u1,u2,u3\nA,1.0,1,0\nB,,0,0\nC,0.0,1,1\n", transpose=True).items == ("u1", "u2", "u3")
 
     def test_a_rare_label_that_one_annotator_gives_is_read(self, read):

@@ -16,6 +16,7 @@ from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
 from bayesanno.io.names import warn_of_alike, warn_of_missing_codes
 from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
 
 OF_SPANS = "spans can be read from a table with a row for each token, annotator and tag (item='{text}/{token}')"
@@ -96,6 +97,11 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
         are not asked for, or it lacks its item or annotator.
     """
     given = [_separate(each, options) for each in answers]
+    if options.multi_label and options.gives("missing", "strip", "ignore_case"):
+        said = [each.labels or () for each in given]
+        joined = join_spellings(said, options, options.labels or ())
+        pairs = zip(given, joined, strict=True)
+        given = [each._replace(labels=tuple(labels) if each.labels else each.labels) for each, labels in pairs]
     for each in given:
         _require_item_and_annotator(each)
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)

@@ -246,7 +246,8 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
 
 def _count_known(cells: Sequence[str], labels: Collection[str]) -> float:
     """Return the share of answers that are among the labels."""
-    return sum(cell in labels for cell in cells) / len(list(filter(None, cells)))
+    known = {fold(label) for label in labels}
+    return sum(fold(cell) in known for cell in cells) / len(list(filter(None, cells)))
 
 
 def _names_items(table: TextTable, column: int) -> bool:

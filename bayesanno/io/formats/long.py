@@ -5,7 +5,7 @@ The files of Snow et al. (2008) are such tables, with the names of columns of Am
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from bayesanno.io.columns import Format, NamedAnswers, check_distinct, check_row
 from bayesanno.io.formats.layout import ENOUGH, find_flags
 from bayesanno.io.guesses import ROLES, suggest_columns
 from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable, strip_id
 
 _WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
@@ -78,7 +79,7 @@ def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
     """
     columns = find_long_columns(table, options.roles, with_gold=options.gold_file is None)
     names = {role: table.header[column] for role, column in columns.items()}
-    answers = read_rows(table, columns, options.missing)
+    answers = read_rows(table, columns, options)
     _check_guesses(answers, names, options)
     return replace(answers, read_as=_describe(answers, names), categories=table.categories.get(names["label"], ()))
 
@@ -112,10 +113,10 @@ def _check_guesses(answers: NamedAnswers, names: Mapping[str, str], options: Rea
         )
 
 
-def read_rows(table: TextTable, columns: Mapping[str, int], missing: Collection[str] = ()) -> NamedAnswers:
+def read_rows(table: TextTable, columns: Mapping[str, int], options: ReadOptions) -> NamedAnswers:
     """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
 
-    Labels and true labels that are `missing` are no answers.
+    The options say which labels and true labels are missing, and which spellings are one.
 
     Raises
     ------
@@ -123,9 +124,12 @@ def read_rows(table: TextTable, columns: Mapping[str, int], missing: Collection[
         If an answer lacks its item or annotator, or an item has two gold labels.
     """
     cells = {role: table.columns[column] for role, column in columns.items()}
-    for role in ("label", "gold") if missing else ():
-        if role in cells:
-            cells[role] = ["" if cell in missing else cell for cell in cells[role]]
+    of_labels = [role for role in ("label", "gold") if role in cells]
+    if options.gives("missing", "strip", "ignore_case"):
+        joined = join_spellings(
+            [cells[role] for role in of_labels], options, (*(options.labels or ()), *options.unsure)
+        )
+        cells |= dict(zip(of_labels, joined, strict=True))
     answered = check_rows(cells, {role: table.header[column] for role, column in columns.items()}, table.where)
     items, annotators = (tuple(dict.fromkeys(filter(None, cells[role]))) for role in ("item", "annotator"))
     row = np.flatnonzero(answered)  # (annotation,)

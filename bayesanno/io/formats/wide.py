@@ -7,7 +7,7 @@ they count as answers of one annotator, `anyone`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -91,7 +91,7 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         [table.header[column] for _, column in cells],
         [table.columns[column][kept[at]] for at, column in cells],
         gold,
-        options.missing,
+        options,
     )
     used = {*answer_columns, item_column, gold_column, count_column}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
@@ -111,7 +111,7 @@ def _read_cells(
     annotators: list[str],
     labels: list[str],
     gold: Sequence[str],
-    missing: Collection[str] = (),
+    options: ReadOptions,
 ) -> NamedAnswers:
     """Return what answers say, each of which stands in a row of a table with this gold label."""
     long = TextTable(
@@ -121,7 +121,7 @@ def _read_cells(
         lines=[table.lines[row] for row in rows],
         unit=table.unit,
     )
-    return read_rows(long, {role: column for column, role in enumerate(long.header)}, missing)
+    return read_rows(long, {role: column for column, role in enumerate(long.header)}, options)
 
 
 def _name(table: TextTable, item: int | None) -> str:
@@ -208,7 +208,7 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
     names = [table.header[column] for column in labels]
     said = [[*names, ""][at] for at in np.repeat(label, times).tolist()]
-    answers = _read_cells(table, rows, [items[at] for at in rows], [ANYONE] * len(rows), said, gold)
+    answers = _read_cells(table, rows, [items[at] for at in rows], [ANYONE] * len(rows), said, gold, options)
     read_as = f"items {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
     return replace(answers, read_as=read_as, categories=tuple(names))
 

@@ -1,0 +1,59 @@
+"""One spelling of labels that differ in spaces or capitals alone, where the options ask for it.
+
+The invariant: without such an option a label stays as it is, but for those that stand for a missing one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # spaces of no width
+
+
+class Asked(Protocol):
+    """Options of reading that concern the spelling of labels."""
+
+    @property
+    def strip(self) -> bool:
+        """Whether spaces within labels do not count."""
+
+    @property
+    def ignore_case(self) -> bool:
+        """Whether capitals do not count."""
+
+    @property
+    def missing(self) -> str | Sequence[str]:
+        """Labels that stand for a missing one."""
+
+
+def squeeze(name: str) -> str:
+    """Return a name with single spaces, and with characters in their usual form.
+
+    Examples
+    --------
+    >>> from bayesanno.io.spelling import squeeze
+    >>> squeeze("very\u00a0  good"), squeeze("cafe\u0301") == "caf\u00e9"
+    ('very good', True)
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).translate(_UNSEEN).split())
+
+
+def join_spellings(columns: Sequence[Sequence[str]], options: Asked, first: Iterable[str] = ()) -> list[list[str]]:
+    """Return columns of labels with one spelling of each, and "" for those that are missing.
+
+    Of spellings that are joined, that of the names in `first` is taken, or else the most frequent.
+    """
+    names = Counter(name for column in columns for name in column)
+    missing, kept = {_key(name, options) for name in options.missing}, dict[str, str]()
+    for name in (*first, *(name for name, _ in names.most_common())):
+        kept.setdefault(_key(name, options), squeeze(name) if options.strip else name)
+    chosen = {name: "" if (key := _key(name, options)) in missing else kept[key] for name in names}
+    return [[chosen[name] for name in column] for column in columns]
+
+
+def _key(name: str, options: Asked) -> str:
+    name = squeeze(name) if options.strip else name
+    return name.casefold() if options.ignore_case else name
