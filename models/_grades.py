@@ -33,7 +33,7 @@ def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.Tenso
     grade, shared_spread = np.arange(n_labels), p.get("shared_spread")
     seen = grade[:, None] + (pt.zeros_like(z) if shared_spread is None else shared_spread * z)  # (true_class, node)
     severity, sd = p.severity[:, None, None, None], p.sd[:, None, None, None]
-    low, high = ((end[:, None, None] - seen - severity) / sd for end in ends_of(p.width, n_labels))
+    low, high = ((end[:, None, None] - seen + severity) / sd for end in ends_of(p.width, n_labels))
     is_first, is_last = (np.equal(grade, end)[:, None, None] for end in (0, n_labels - 1))
     return log_between(low, high, noise, is_first=is_first, is_last=is_last)
 
@@ -48,7 +48,7 @@ def find_information(p: Parameters, noise: Noise) -> pt.TensorVariable:
 
 
 def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return each annotator's mean difference to the votes, in grades, and its root mean square; (annotator,) each.
+    """Return how far each annotator is below the votes on average, in grades, and the root mean square; (annotator,).
 
     Both are pulled towards an annotator of severity 0 and this sd.
     """
@@ -56,14 +56,14 @@ def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
     above = grade[:, None] - grade  # (response, response): how much higher an answer is than a vote
     n = votes.answers.sum(axis=(1, 2)) + POOLED  # (annotator,)
     square = (votes.answers * above**2).sum(axis=(1, 2)) + POOLED * sd**2
-    return (votes.answers * above).sum(axis=(1, 2)) / n, np.sqrt(square / n)
+    return -(votes.answers * above).sum(axis=(1, 2)) / n, np.sqrt(square / n)
 
 
 def level_of(width: pt.TensorVariable, data: AnnotationData) -> pt.TensorVariable:
-    """Return minus the mean threshold, but for a constant: severities of many are sampled together with it; else 0."""
+    """Return the mean threshold, but for a constant: severities of many are sampled together with it; else 0."""
     n_labels, is_crowd = data.n_labels, (data.by_annotator > 0).sum() >= MANY
     of_each = is_crowd * n_labels * np.arange(n_labels)[::-1] / (n_labels - 1)  # (response,)
-    return -(width * of_each).sum()
+    return (width * of_each).sum()
 
 
 def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:

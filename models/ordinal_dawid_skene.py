@@ -15,11 +15,11 @@ Generative process.  The grades are 0 ... K - 1, in the order of the labels.  An
 high or too low, and report the grade in whose interval, between common thresholds, it falls.
 
     C_i            ~ Categorical(prevalence)                                the true grade of item i
-    perceived_ij   = C_i + severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1
+    perceived_ij   = C_i - severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1
                      (+ shared_spread U_i, with U_i ~ Normal(0, 1))         shared=True: an error that all make alike
     V_ij           = the number of thresholds below perceived_ij
     threshold_v    = K (width_0 + ... + width_v) - 1/2                      v + 1/2 where all widths are 1 / K
-    P(V <= v | C = k) = F((threshold_v - k - severity_j) / sd_j)            F: noise="logistic" or "normal"
+    P(V <= v | C = k) = F((threshold_v - k + severity_j) / sd_j)            F: noise="logistic" or "normal"
     severity_j     ~ Normal(0, severity_spread)
     log sd_j       ~ Normal(log typical_sd, sd_spread)
     p(C_i, V_i)    = prevalence_C prod_j P(v_ij | C)                        the likelihood is its sum over C
@@ -29,7 +29,7 @@ Symbols, and priors.
     width            (response)     ~ Dirichlet(10): the interval of each label, as a share of the scale from -1/2 to
                          K - 1/2; of five labels, thresholds have a standard deviation of .28 to .34
     threshold        (boundary)     deterministic: where the interval of one label ends and that of the next begins
-    severity         (annotator)    how many grades too high an annotator perceives items; below 0, too low
+    severity         (annotator)    how many grades too low an annotator perceives items; below 0, too high: lenient
     severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 94% of annotators are within .73
     sd               (annotator)    standard deviation of an annotator's noise, in grades; consistency is 1 / sd
     typical_sd       ()             ~ LogNormal(log .5, .5): the median annotator's noise is half a grade
@@ -39,7 +39,7 @@ Symbols, and priors.
 One annotator alone is then right in .78 of the cases on average of two labels, in .63 of five (94% of annotators: .54
 to .99, and .28 to .95).  Both spreads have density 0 at 0, where all annotators are equal.
 
-Identifiability.  The grades' positions give the unit.  All severities and thresholds can move up together: only the
+Identifiability.  The grades' positions give the unit.  Severities can fall while all thresholds rise: only the
 severities' mean of 0 and the scale that the widths divide keep them in place.  Grades cannot be permuted.  With
 shared=True, noise and an error that all make are distinguished from three answers per item on.  Few annotators can
 leave two modes with other thresholds and sds; a chain that starts near the vote can stay in a far lower one, which the
@@ -151,7 +151,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         true_class = design.draw_classes(p)  # (item,)
         standard = pm.Normal.dist if self.noise == "normal" else pm.Logistic.dist
         noise = standard(0, 1 if self.noise == "normal" else 1 / STEEP, shape=(item.shape[0],))  # (annotation,)
-        perceived = true_class[item] + p.severity[who] + p.sd[who] * noise
+        perceived = true_class[item] - p.severity[who] + p.sd[who] * noise
         if self.shared:
             perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,))[item]
         thresholds = ends_of(p.width, design.class_response.size)[1][:-1]

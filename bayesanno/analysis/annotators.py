@@ -25,8 +25,8 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         One row per annotator, in the data's order: `annotator`, `n_annotations`, and `competence_` with each of `mean`,
         `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The last three require Markov chains; a point
         estimate, such as EM's, has only the mean. If some labels are not classes ("unsure"), the column `unsure` gives
-        their share among the annotator's annotations. Models of grades, in which annotators differ in severity and
-        consistency, add the same columns for `severity_` and `sd_`. For data with several dimensions, one row per
+        their share among the annotator's annotations. Models of grades add the same columns for `severity_`, which is
+        positive for severe annotators, and for `sd_`, both in grades. For data with several dimensions, one row per
         dimension and annotator; `dimension` is the first column.
 
     Raises
@@ -129,7 +129,8 @@ def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> p
     Raises
     ------
     FitError
-        If the model has no competence, the fit is a point estimate, or `below` is out of range.
+        If the model has no competence, or one that is the share of exact grades; if the fit is a point estimate, or
+        `below` is out of range.
 
     Examples
     --------
@@ -140,6 +141,8 @@ def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> p
     if not 0 < below < 1:
         raise FitError(f"below is {below}: it must be above 0 and below 1")
     view = view_for_table(fit, from_draws=True)
+    if view.model.has_severity:
+        raise FitError("exact matches are no measure of a grader: see severity and sd in the table of annotators")
     require_draws(view, "the probability that a competence is low")
     low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
     return concat_parts(

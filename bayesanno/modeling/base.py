@@ -66,8 +66,8 @@ class AnnotationModel(Fields, ABC):
         expected one; `difficulty_probability` (item, difficulty_bin), its posterior; and `expected_accuracy` (item),
         how often an annotator of the data is right on the item.
     has_severity : bool
-        Whether labels are grades that annotators perceive shifted by `severity` (annotator), with noise of standard
-        deviation `sd` (annotator), both on the scale of the grades.
+        Whether labels are grades that annotators perceive too low by `severity` (annotator), with noise of standard
+        deviation `sd` (annotator), both in grades. A severe annotator has a positive severity, a lenient one a negative.
     collapse_items : bool
         Whether items with equal answers share one term of the likelihood. False where items have parameters of their
         own.

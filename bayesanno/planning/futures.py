@@ -28,6 +28,7 @@ from bayesanno.planning.utility import UTILITIES
 Allocation = Literal["evenly", "each", "suggested"]
 LEAST_DRAWS, MOST_CELLS = 100, 400  # draws of the fit, and nodes times draws where that is more
 BATCH = 20  # a batch of suggested answers is about one item in so many
+BIG = np.iinfo(int).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +83,22 @@ class Futures:
 
     def follow(self, looks: Sequence[int]) -> Iterator[Look]:
         """Yield what would be believed after these numbers of answers, in one future."""
-        states, rng = self._states, self._rng
+        states, rng = self._states, self._rng.spawn(1)[0]  # so that a future does not depend on the looks at others
         draw = int(rng.integers(states.n_draws))
         of_draw = states.state[draw]  # (item, class, node)
         truth, node = np.divmod(draw_codes(of_draw.reshape(len(of_draw), -1), rng), of_draw.shape[2])
         measure = states.state.swapaxes(0, 1).copy(order="C")  # (item, draw, class, node)
         is_open, left, n_answers = self._is_open.copy(), self._budget.most.copy(), self._n_answers.copy()
         gain = None if self._gains is None else self._gains.gain.copy()
+        chosen = np.empty((2, 0), dtype=int)  # items and annotators of a batch that are not asked yet
         answers, cost = 0, 0.0
         for look in looks:
             while answers < look:
-                items, annotators = self._choose(look - answers, is_open & (left > 0), n_answers, gain, left)
-                if not items.size:
+                if not chosen.size:
+                    chosen = self._choose(is_open & (left > 0), n_answers, gain, left, rng)
+                if not chosen.size:
                     break
+                (items, annotators), chosen = chosen[:, : look - answers], chosen[:, look - answers :]
                 said = draw_codes(states.answer[draw, annotators, :, truth[items], node[items]], rng)
                 measure[items] *= states.answer[:, annotators, said].swapaxes(0, 1)
                 measure[items] /= measure[items].sum(axis=(1, 2, 3), keepdims=True) / states.n_draws
@@ -109,27 +113,32 @@ class Futures:
             yield Look(answers, cost, p / p.sum(axis=1, keepdims=True), truth)
 
     def _choose(
-        self, n: int, is_open: np.ndarray, n_answers: np.ndarray, gain: np.ndarray | None, left: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the items and the annotators of the next n answers or fewer, at most one to an item."""
+        self,
+        is_open: np.ndarray,
+        n_answers: np.ndarray,
+        gain: np.ndarray | None,
+        left: np.ndarray,
+        rng: np.random.Generator,
+    ) -> np.ndarray:
+        """Return the next batch, which does not depend on when it is looked at: items and annotators (2, answer)."""
         if gain is None:
-            first = np.where(is_open.any(axis=1), -n_answers - self._rng.uniform(size=n_answers.size), -np.inf)
-            items = np.argsort(-first)[: min(n, np.isfinite(first).sum())]
+            can_be = is_open.any(axis=1)
+            items = rng.permutation(np.flatnonzero(can_be & (n_answers == n_answers.min(where=can_be, initial=BIG))))
             # the largest is one in proportion
-            chance = self._log_weight + self._rng.gumbel(size=(items.size, left.size))
+            chance = self._log_weight + rng.gumbel(size=(items.size, left.size))
             annotators = np.where(is_open[items], chance, -np.inf).argmax(axis=1)
         else:
             value = np.where(is_open, gain / self._budget.cost, -np.inf)
             annotators = value.argmax(axis=1)
             best = value[np.arange(len(value)), annotators]
-            n = min(n, int(np.isfinite(best).sum()), max(1, len(value) // BATCH))
+            n = min(int(np.isfinite(best).sum()), max(1, len(value) // BATCH))
             items = np.argsort(-best, kind="stable")[:n]
             annotators = annotators[items]
         # of an annotator with answers left for some of these items only, the first ones
         order = np.argsort(annotators, kind="stable")
         begin = np.searchsorted(annotators[order], annotators[order])
         kept = order[np.arange(order.size) - begin < left[annotators[order]]]
-        return items[kept], annotators[kept]
+        return np.stack([items[kept], annotators[kept]])
 
 
 def _take_some(states: DrawnStates) -> DrawnStates:

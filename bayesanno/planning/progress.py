@@ -71,8 +71,9 @@ def expected_progress(
     pandas.DataFrame
         One row per number of answers: `answers`; `per_item`, the mean number with those that there are; `cost`;
         `accuracy`, the mean probability of the best labels, and `accuracy_lb` and `accuracy_ub`, between which the
-        share of right ones is in 94% of futures; `share_sure` with the same; and `p_reached`, in how many futures the
-        target has been reached, as the fit then would say. Items whose true label is known do not count.
+        share of right ones is in 94% of futures; `share_sure` with the same; and `p_reached`, the share of
+        futures in which the fit would meet the target with so many answers. Items whose true label is known do not
+        count. A row does not depend on the other rows.
 
     Raises
     ------
@@ -154,7 +155,7 @@ def tabulate_progress(
     table["share_sure_lb"], table["share_sure_ub"] = np.quantile(share, ends, axis=0)
     if target is not None:
         reached = (accuracy if measure == "accuracy" else share) >= target
-        table["p_reached"] = np.logical_or.accumulate(reached, axis=1).mean(axis=0)
+        table["p_reached"] = reached.mean(axis=0)
     return table
 
 
@@ -182,7 +183,8 @@ def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float,
     (100.0, 6.0, 194.0)
     """
     levels = np.nextafter([0.5, (1 - PROB) / 2, (1 + PROB) / 2], 0)  # below them: the first of equal rows is enough
-    found = np.interp(levels, progress["p_reached"], progress[column].astype(float), right=np.inf)
+    reached = np.maximum.accumulate(progress["p_reached"])
+    found = np.interp(levels, reached, progress[column].astype(float), right=np.inf)
     median, lower, upper = found.round(9).tolist()
     return median, lower, upper
 

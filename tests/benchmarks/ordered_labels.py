@@ -33,7 +33,7 @@ def make_table(options: argparse.Namespace, rng: np.random.Generator) -> ba.Anno
     if options.errors == "ordered":
         severity = rng.normal(0, options.severity, n_annotators)
         sd = options.sd * np.exp(0.4 * rng.normal(size=n_annotators))
-        perceived = truth[item] + severity[annotator] + sd[annotator] * rng.normal(size=item.size)
+        perceived = truth[item] - severity[annotator] + sd[annotator] * rng.normal(size=item.size)
         label = np.clip(np.round(perceived), 0, n_labels - 1).astype(int)
     else:
         right = rng.beta(8, 3, size=(n_annotators, n_labels, 1))

@@ -60,7 +60,7 @@ def ordinal_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarra
         for truth, share in enumerate(parameters["prevalence"]):
             probability = np.longdouble(share) * norm.pdf(nodes) / norm.pdf(nodes).sum()  # (node,)
             for annotator, label in said:
-                mean = truth + parameters["severity"][annotator] + spread * nodes
+                mean = truth - parameters["severity"][annotator] + spread * nodes
                 sd = parameters["sd"][annotator]
                 probability = probability * reported(fields["noise"], ends[label], ends[label + 1], mean, sd)
             joint[truth] = probability.sum()

@@ -32,7 +32,7 @@ def draw_table(rng, *, n_items=400, n_annotators=12, per_item=5, noise="logistic
     who = np.concatenate([rng.permutation(n_annotators - 1)[:per_item] for _ in range(n_items)])
     who[0] = n_annotators - 1
     error = rng.normal(size=item.size) if noise == "normal" else rng.logistic(size=item.size) / STEEP
-    label = np.clip(np.round(truth[item] + severity[who] + sd[who] * error), 0, n_labels - 1).astype(int)
+    label = np.clip(np.round(truth[item] - severity[who] + sd[who] * error), 0, n_labels - 1).astype(int)
     items = (*(f"i{n}" for n in range(n_items)), "never asked")
     data = ba.AnnotationData(
         item=item, annotator=who, label=label, items=items, labels=GRADES, order_declared=True,
@@ -66,7 +66,7 @@ def test_two_labels_have_one_threshold():
         "prevalence": np.array([0.3, 0.7]), "width": np.array([0.6, 0.4]), "severity": np.array([0.2, -0.4]),
         "sd": np.array([0.5, 0.8]), "severity_spread": 1.0, "typical_sd": 1.0, "sd_spread": 1.0,
     }  # fmt: skip
-    low = expit(STEEP * (0.7 - np.arange(2)[:, None] - at["severity"]) / at["sd"])  # (true_class, annotator): "no"
+    low = expit(STEEP * (0.7 - np.arange(2)[:, None] + at["severity"]) / at["sd"])  # (true_class, annotator): "no"
     close(graph.item_logp(at), [np.log((at["prevalence"] * low[:, 0] * (1 - low[:, 1])).sum())])
     assert graph.model.coords["boundary"] == ("no | yes",)
 
@@ -89,7 +89,7 @@ def test_shared_perceptions_are_integrated_out(rng):
         said, j = label[item == one], who[item == one]
 
         def of_node(u, said=said, j=j):
-            seen = np.arange(3)[:, None] + severity[j] + 0.4 * u  # (true_class, annotation)
+            seen = np.arange(3)[:, None] - severity[j] + 0.4 * u  # (true_class, annotation)
             each = ndtr((ends[said + 1] - seen) / sd[j]) - ndtr((ends[said] - seen) / sd[j])
             return norm.pdf(u) * (at["prevalence"] * each.prod(axis=1)).sum()
 
@@ -151,7 +151,7 @@ def test_both_parametrisations_of_severities_have_one_posterior(n_answering, man
         outputs = {"logp": each.logp()} | {name: of for name, of in variables.items() if name not in point}
         values = each.compile_fn(list(outputs.values()), inputs=each.value_vars, mode=FAST)(point)
         found.append(dict(zip(outputs, values, strict=True)))
-        shift = sign * centre_by(data.by_annotator / 2) * (found[0]["threshold"].mean() + 0.5)  # (annotator,)
+        shift = -sign * centre_by(data.by_annotator / 2) * (found[0]["threshold"].mean() + 0.5)  # (annotator,)
         point = point | {"severity_centred__": point["severity_centred__"] + shift}
     assert {"logp", "severity", "sd", "threshold", "accuracy"} <= set(found[0])
     for name, value in found[0].items():

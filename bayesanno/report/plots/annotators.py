@@ -64,6 +64,8 @@ def plot_annotators(fit: xr.DataTree | FitView, *, dimension: str | None = None)
 def tabulate_low(view: FitView) -> pd.DataFrame:
     """Return the annotator table with a column `low`: whether competence is more probably low than not."""
     table = annotator_table(view)
+    if view.model.has_severity:  # exact matches are no measure of a grader
+        return table.assign(low=False)
     is_point = view.yields == "point"
     low = table["competence_mean"] < LOW if is_point else low_competence_table(view, below=LOW)["probability"] > LOW
     return table.assign(low=low)
@@ -74,7 +76,8 @@ def draw_annotators(view: FitView, table: pd.DataFrame, dimension: str | None) -
     is_point = view.yields == "point"
     table = style.keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
     figure, axes = style.new_figure(7, max(2.4, style.height_for(len(table))))
-    axes.axvline(LOW, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
+    if not view.model.has_severity:
+        axes.axvline(LOW, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
     if not is_point:
         width = max(0.5, min(2.0, 120 / len(table)))
