@@ -1,4 +1,4 @@
-"""Grades in order: their intervals on the scale from -1/2 to K - 1/2, and what votes say of severities and noise."""
+"""Grades in order, counted from 0: their intervals on the scale from -1/2 to K - 1/2, and what votes say of severities and noise."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.names import read_numbers
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Parameters
@@ -17,6 +18,12 @@ FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 ENOUGH = 3  # answers to an item: with fewer an error that all share looks like another grade
 MANY = 10  # annotators: from here on severities are sampled together with the mean threshold
 POOLED = 5  # answers that the median annotator counts for in an annotator's numbers
+
+
+def first_grade(data: AnnotationData) -> float:
+    """Return the grade of the lowest label: its own number where labels are consecutive numbers, else 1."""
+    numbers = read_numbers(data.labels)
+    return 1.0 if numbers is None or (np.diff(numbers) != 1).any() else float(numbers[0])
 
 
 def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable, pt.TensorVariable]:

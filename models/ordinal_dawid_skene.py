@@ -11,14 +11,15 @@ true grade becomes theirs: with three copies among twelve annotators .60 of the 
 .91.  No prior of sd prevents that, since a copy's sd is that of a precise annotator: sds of at least .3 gave .61, of at
 least .6 .69.  The fit names annotators whom the labels follow and who agree by more than independent errors explain.
 
-Generative process.  The grades are 0 ... K - 1, in the order of the labels.  Annotators perceive an item's grade too
-high or too low, and report the grade in whose interval, between common thresholds, it falls.
+Generative process.  The grades are 1 ... K in the order of the labels, or the labels' own numbers where each is one more
+than the one before.  Annotators perceive an item's grade too high or too low, and report the grade in whose interval,
+between common thresholds, it falls.
 
     C_i            ~ Categorical(prevalence)                                the true grade of item i
     perceived_ij   = C_i - severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1
                      (+ shared_spread U_i, with U_i ~ Normal(0, 1))         shared=True: an error that all make alike
-    V_ij           = the number of thresholds below perceived_ij
-    threshold_v    = K (width_0 + ... + width_v) - 1/2                      v + 1/2 where all widths are 1 / K
+    V_ij           = 1 + the number of thresholds below perceived_ij
+    threshold_v    = K (width_1 + ... + width_v) + 1/2                      v + 1/2 where all widths are 1 / K
     P(V <= v | C = k) = F((threshold_v - k + severity_j) / sd_j)            F: noise="logistic" or "normal"
     severity_j     ~ Normal(0, severity_spread)
     log sd_j       ~ Normal(log typical_sd, sd_spread)
@@ -26,8 +27,8 @@ high or too low, and report the grade in whose interval, between common threshol
 
 Symbols, and priors.
     prevalence       (true_class)   ~ Dirichlet(3)
-    width            (response)     ~ Dirichlet(10): the interval of each label, as a share of the scale from -1/2 to
-                         K - 1/2; of five labels, thresholds have a standard deviation of .28 to .34
+    width            (response)     ~ Dirichlet(10): the interval of each label, as a share of the scale from 1/2 to
+                         K + 1/2; of five labels, thresholds have a standard deviation of .28 to .34
     threshold        (boundary)     deterministic: where the interval of one label ends and that of the next begins
     severity         (annotator)    how many grades too low an annotator perceives items; below 0, too high: lenient
     severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 94% of annotators are within .73
@@ -70,7 +71,15 @@ from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
-from bayesanno.models._grades import ends_of, explain_few, find_information, level_of, log_reported, measure_errors
+from bayesanno.models._grades import (
+    ends_of,
+    explain_few,
+    find_information,
+    first_grade,
+    level_of,
+    log_reported,
+    measure_errors,
+)
 from bayesanno.models._order import explain_order
 
 
@@ -130,7 +139,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
         prevalence = self.declare_prevalence(prior)
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
-        pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
+        pm.Deterministic("threshold", first_grade(data) + ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
         together = {"level": level_of(width, data), "centring": centring, "dims": "annotator"}
         severity = normal_around("severity", 0.0, severity_spread, **together)

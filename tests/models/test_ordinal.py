@@ -59,6 +59,19 @@ def test_grades_upside_down_are_perceived_upside_down(fields, rng):
 
 
 @by_numpy
+@pytest.mark.parametrize(
+    ("labels", "first"),
+    [(("0", "1", "2"), 0.5), (("3", "4", "5"), 3.5), (("1", "3", "5"), 1.5), (("a", "b", "c"), 1.5)],
+)
+def test_thresholds_are_on_the_scale_of_the_labels_numbers(labels, first):
+    data = ba.AnnotationData.from_records([("u", "ada", labels[0]), ("u", "bo", labels[1])], labels=labels)
+    graph = OrdinalDawidSkene().build(data)
+    width = graph["width"].eval({graph["width"]: np.full(3, 1 / 3)})
+    threshold = graph["threshold"].eval({graph["width"]: width})
+    close(threshold, first + np.arange(2))
+
+
+@by_numpy
 def test_two_labels_have_one_threshold():
     data = ba.AnnotationData.from_records([("u", "ada", "no"), ("u", "bo", "yes")], labels=("no", "yes"))
     graph = Graph(OrdinalDawidSkene(), data)
@@ -151,7 +164,7 @@ def test_both_parametrisations_of_severities_have_one_posterior(n_answering, man
         outputs = {"logp": each.logp()} | {name: of for name, of in variables.items() if name not in point}
         values = each.compile_fn(list(outputs.values()), inputs=each.value_vars, mode=FAST)(point)
         found.append(dict(zip(outputs, values, strict=True)))
-        shift = -sign * centre_by(data.by_annotator / 2) * (found[0]["threshold"].mean() + 0.5)  # (annotator,)
+        shift = -sign * centre_by(data.by_annotator / 2) * (found[0]["threshold"].mean() - 0.5)  # (annotator,)
         point = point | {"severity_centred__": point["severity_centred__"] + shift}
     assert {"logp", "severity", "sd", "threshold", "accuracy"} <= set(found[0])
     for name, value in found[0].items():
@@ -211,7 +224,7 @@ def test_accuracy_is_how_often_an_annotator_reports_the_grade(recovered):
         assert abs(own.mean() - accuracy[name]) < 4 * np.sqrt(0.25 / own.size)
     threshold = fit["posterior"]["threshold"]
     assert threshold["boundary"].values.tolist() == ["1 bad | 2 poor", "2 poor | 3 fair", "3 fair | 4 good"]
-    assert abs(threshold.mean(("chain", "draw")).values - [0.5, 1.5, 2.5]).max() < 0.3
+    assert abs(threshold.mean(("chain", "draw")).values - [1.5, 2.5, 3.5]).max() < 0.3
 
 
 def test_it_starts_near_severities_of_the_votes():
