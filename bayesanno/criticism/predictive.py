@@ -27,7 +27,7 @@ from bayesanno.criticism.histogram import expected_by_type
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_seed
+from bayesanno.ground.validate import check_at_least, check_count, check_seed
 from bayesanno.ground.wording import nearest
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import take_draws
@@ -130,6 +130,58 @@ def predictive_check(
     chosen = [choose_statistics(table, statistic) for table in tables_of(data)]  # refused before anything is drawn
     draws = draw_prior(model, data, replicates, rng) if prior else take_draws(view.posterior, replicates)
     return check_draws(ModelDraws(model, data, draws, view.known), chosen, rng)
+
+
+def add_predictions(
+    fit: xr.DataTree | FitView, *, replicates: int = 500, random_seed: int | None = None
+) -> xr.DataTree:
+    """Return the fit with draws from its prior, and with answers that the prior and the posterior predict.
+
+    ArviZ reads these groups: `plot_prior_posterior`, `plot_ppc_dist`, `plot_ppc_pit`, `bayes_factor` and others take
+    the result as it is.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    replicates : int, default 500
+        The number of draws from the prior and of predicted data sets; of the posterior no more than the fit has draws.
+    random_seed : int, optional
+
+    Returns
+    -------
+    xarray.DataTree
+        A copy of the fit with the groups `prior`, the parameters (chain, draw, ...); `prior_predictive` and
+        `posterior_predictive`, the answers as codes with the name and dimensions of `observed_data`, after chain and
+        draw. There is one chain. States of items are drawn again for each data set, as in `predictive_check`.
+
+    Raises
+    ------
+    FitError
+        If the fit is one point, or holds no data.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> whole = ba.add_predictions(fit, replicates=50, random_seed=1)
+    >>> dict(whole["posterior_predictive"].sizes)
+    {'chain': 1, 'draw': 50, 'annotation': 1583}
+    """
+    check_seed(random_seed)
+    check_count("replicates", replicates)
+    view = view_for_table(fit, from_draws=True)
+    require_draws(view, "posterior predictions")
+    rng, whole = np.random.default_rng(random_seed), view.tree.copy()
+    observed = KINDS[view.model.data_class].observed
+    dims = ("chain", "draw", *whole["observed_data"][observed].dims)
+    prior = draw_prior(view.model, view.data, replicates, rng).assign_coords(chain=[0], draw=np.arange(replicates))
+    shared = {name: values for name, values in view.posterior.coords.items() if name not in ("chain", "draw")}
+    whole["prior"] = xr.DataTree(prior.assign_coords(shared))
+    for group, draws in {"prior": prior, "posterior": take_draws(view.posterior, replicates)}.items():
+        answers = np.array([one for one, _ in replicate(ModelDraws(view.model, view.data, draws, view.known), rng)])
+        coords = {"chain": [0], "draw": np.arange(len(answers))}
+        whole[f"{group}_predictive"] = xr.DataTree(xr.Dataset({observed: (dims, answers[None])}, coords=coords))
+    return whole
 
 
 def check_draws(

@@ -222,6 +222,8 @@ def test_annotators_of_a_model_of_grades_have_severity_and_sd(grading, mace_fit)
     first = table.set_index("annotator").loc["a1"]
     assert first["severity_hdi94_ub"] < 0  # lenient
     assert table["sd_mean"].idxmax() == 4
+    with pytest.raises(ba.FitError, match="exact matches are no measure of a grader"):
+        ba.low_competence_table(grading)
 
 
 def test_a_fit_of_a_model_of_grades_writes_them(grading, tmp_path):
@@ -233,6 +235,7 @@ def test_a_fit_of_a_model_of_grades_writes_them(grading, tmp_path):
     page = ba.write_report(grading, tmp_path / "report.html", checks=False).read_text()
     assert "severity_mean" in page
     assert "severity_r_hat" not in page
+    assert "below 0.5" not in page  # exact matches are no measure of a grader
     assert "Share of true grades that are at most a grade" in page
 
 

@@ -3,6 +3,9 @@
 from dataclasses import replace
 from itertools import combinations
 
+import arviz_plots as azp
+import arviz_stats as azs
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -288,3 +291,58 @@ def test_agreement_without_shared_items_is_left_out_or_refused(refuses):
     for name in ("unanimous", "pair_agreement", "rest_agreement"):
         with refuses(DataError, "no item has two annotations"):
             statistics(alone, name)
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore:Variables annotations in:UserWarning")  # two labels look binary to ArviZ
+@pytest.mark.parametrize("method", ["nuts", "advi"])
+def test_predictions_are_groups_that_arviz_reads(method):
+    data = tiny_data()
+    short = {"draws": 60} | ({"tune": 60, "chains": 2} if method == "nuts" else {})
+    fit = ba.fit("one_coin", data, method=method, check=False, **short, **QUIET)
+    whole = ba.add_predictions(fit, replicates=50, random_seed=1)
+    assert "prior" not in fit.children
+    prior, posterior = whole["prior"].dataset, fit["posterior"].dataset
+    assert dict(prior.sizes) == {"chain": 1, "draw": 50, "annotator": 3, "true_class": 2}
+    assert prior["annotator"].values.tolist() == posterior["annotator"].values.tolist()
+    assert set(prior.data_vars) == set(posterior.data_vars)
+    for group in ("prior_predictive", "posterior_predictive"):
+        answers = whole[group]["annotations"]
+        assert answers.dims == ("chain", "draw", "annotation")
+        assert set(np.unique(answers)) == {0, 1}
+    again = ba.add_predictions(fit, replicates=50, random_seed=1)
+    xr.testing.assert_identical(whole["posterior_predictive"].dataset, again["posterior_predictive"].dataset)
+    assert np.isfinite(azs.bayes_factor(whole, var_names=["accuracy"], ref_vals=0.5).to_array()).all()
+    for plot in (azp.plot_ppc_dist, azp.plot_ppc_pit, azp.plot_ppc_tstat, azp.plot_prior_posterior):
+        assert plot(whole).viz["figure"].item() is not None
+        plt.close("all")
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+def test_predicted_answers_have_the_frequencies_of_the_model():
+    """Of one annotator who is nearly always right, and of a prevalence that is known."""
+    records = [(f"i{n}", "ada", "yes" if n < 90 else "no") for n in range(120)]
+    data = ba.AnnotationData.from_records(records, controls={f"i{n}": "yes" if n < 90 else "no" for n in range(120)})
+    fit = ba.fit("one_coin", data, draws=200, tune=200, chains=2, check=False, **QUIET)
+    whole = ba.add_predictions(fit, replicates=200, random_seed=1)
+    is_yes = whole["posterior_predictive"]["annotations"].values == data.labels.index("yes")
+    expected = 0.75 * float(fit["posterior"]["accuracy"].mean()) + 0.25 * float(1 - fit["posterior"]["accuracy"].mean())
+    assert is_yes.mean() == pytest.approx(expected, abs=0.01)
+    before = whole["prior_predictive"]["annotations"].values == data.labels.index("yes")
+    right = float(whole["prior"]["accuracy"].mean())
+    assert before.mean() == pytest.approx(0.75 * right + 0.25 * (1 - right), abs=0.02)
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+def test_points_and_counts(refuses):
+    counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
+    count_fit = ba.fit("binomial_mixture", counts, draws=40, tune=40, chains=2, check=False, **QUIET)
+    point = ba.fit("one_coin", tiny_data(), method="em", **QUIET)
+    with refuses(FitError, match="posterior predictions"):
+        ba.add_predictions(point)
+    with refuses(DataError, match="replicates is 0"):
+        ba.add_predictions(count_fit, replicates=0)
+    whole = ba.add_predictions(count_fit, replicates=20, random_seed=1)
+    answers = whole["posterior_predictive"]["successes"].values[0]  # (draw, item)
+    assert (answers <= counts.trials).all()
+    assert answers.shape == (20, 3)

@@ -39,6 +39,14 @@ def test_what_a_design_cannot_tell_is_said(design):
     assert all(part in problem for part, problem in zip(expected, found, strict=True))
 
 
+def test_annotators_are_compared_with_known_labels():
+    records = answers("1a", "2b", "3c")
+    known = ba.AnnotationData.from_records(records, labels=["x", "y"], controls={"1": "x", "2": "x", "3": "y"})
+    assert design_problems(known) == []
+    some = ba.AnnotationData.from_records(records, labels=["x", "y"], controls={"1": "x", "2": "x"})
+    assert ALONE in design_problems(some)[0]
+
+
 def test_items_and_annotators_without_annotations_change_nothing():
     data = tiny_data()
     more = ba.AnnotationData(

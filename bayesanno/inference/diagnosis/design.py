@@ -83,6 +83,9 @@ def design_problems(data: Any) -> list[str]:
 def _(data: AnnotationData) -> list[str]:
     if data.annotators == (ANYONE,):
         return ["nobody is named, so that annotators are not compared: all are taken to be alike"]
+    of_control = data.annotator[data.control_codes[data.item] >= 0]
+    if np.isin(np.flatnonzero(data.by_annotator), of_control).all():
+        return []  # each annotator is compared with known labels
     return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
 

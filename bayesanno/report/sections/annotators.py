@@ -32,7 +32,8 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
     table, is_point = tabulate_low(view), view.yields == "point"
     what = "" if called == "competence" else f"; their competence is the parameter {called} of {view.model.name}"
     yield Text(f"{counted(table['annotator'].nunique(), 'annotator')}{what}.{_warn_of_shared(found)}")
-    yield Text(_describe_low(table, is_point=is_point))
+    if not view.model.has_severity:
+        yield Text(_describe_low(table, is_point=is_point))
     if isinstance(view.model, HasPopulation):
         yield Text(_describe_population(population_table(view)))
     for part in parts_of(view, need_items=False):
