@@ -1,4 +1,4 @@
-"""Grades in order, counted from 0: their intervals on the scale from -1/2 to K - 1/2, and what votes say of severities and noise."""
+"""Grades in order, counted from 0: their intervals, from -1/2 to K - 1/2, and severities and noise from votes."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ true grade becomes theirs: with three copies among twelve annotators .60 of the 
 .91.  No prior of sd prevents that, since a copy's sd is that of a precise annotator: sds of at least .3 gave .61, of at
 least .6 .69.  The fit names annotators whom the labels follow and who agree by more than independent errors explain.
 
-Generative process.  The grades are 1 ... K in the order of the labels, or the labels' own numbers where each is one more
-than the one before.  Annotators perceive an item's grade too high or too low, and report the grade in whose interval,
-between common thresholds, it falls.
+Generative process.  The grades are 1 ... K in the order of the labels, or the labels' own numbers where these rise by
+1.  Annotators perceive an item's grade too high or too low, and report the grade in whose interval, between common
+thresholds, it falls.
 
     C_i            ~ Categorical(prevalence)                                the true grade of item i
     perceived_ij   = C_i - severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1

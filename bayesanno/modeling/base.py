@@ -67,7 +67,7 @@ class AnnotationModel(Fields, ABC):
         how often an annotator of the data is right on the item.
     has_severity : bool
         Whether labels are grades that annotators perceive too low by `severity` (annotator), with noise of standard
-        deviation `sd` (annotator), both in grades. A severe annotator has a positive severity, a lenient one a negative.
+        deviation `sd` (annotator), both in grades. Severity is positive for severe annotators.
     collapse_items : bool
         Whether items with equal answers share one term of the likelihood. False where items have parameters of their
         own.
