@@ -109,13 +109,14 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
         n_labels = p.easy_prevalence.shape[0]
         label = design.with_controls(pm.Categorical.dist(p.easy_prevalence, shape=(design.n_items,)))  # (item,)
         hard = pm.Bernoulli.dist(p.hard_fraction, shape=(design.n_items,))
-        response = label[design.item]  # (annotation,), if all are easy
+        state = pt.switch(hard, n_labels, label)  # (item,)
+        response = state[design.item]  # (annotation,), of easy items
         if self.easy_error == "learnt":
             step = pm.DiscreteUniform.dist(1, n_labels - 1, shape=(design.item.shape[0],))
             another = pt.mod(response + step, n_labels)
             response = pt.switch(pm.Bernoulli.dist(p.slip[design.annotator]), another, response)
         flipped = pm.Categorical.dist(p.coin[design.annotator])
-        return pt.switch(hard, n_labels, label), pt.switch(hard[design.item], flipped, response)
+        return state, pt.switch(pt.eq(state[design.item], n_labels), flipped, response)
 
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         right = np.tile(answers.names_class.T, (answers.n_annotators, 1, 1))  # (annotator, response, label)

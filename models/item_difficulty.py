@@ -129,7 +129,8 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.draw_classes(p)  # (item,)
-        z, slope = (pm.Normal.dist(shape=(design.n_items,))[design.item] for _ in range(2))  # (annotation,)
+        numbers = (pm.Normal.dist(shape=(design.n_items,), name=name) for name in ("difficulty", "slope"))  # (item,)
+        z, slope = (number[design.item] for number in numbers)  # (annotation,)
         gain = self.gain(p, design.annotator, z, slope, design.class_response.size)
         return true_class, draw_responses(design, true_class, gain, p.get("habit"))
 

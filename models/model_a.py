@@ -129,7 +129,8 @@ class ModelA(
         control = pt.full((design.n_items,), -1) if design.control is None else design.control
         theta, truth = p.accuracy[design.annotator], truth_frequency(p)
         inputs, n = [theta, omega, truth, design.annotator, design.item, control], design.item.shape[0]
-        return generate_in_numpy(Process(self.alpha), inputs, n_states=design.n_items, n_annotations=n)
+        sizes = {"n_states": design.n_items, "n_annotations": n}
+        return generate_in_numpy(Process(self.alpha), inputs, states_from=[truth], **sizes)
 
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         index, n_labels = answers.index, answers.n_responses

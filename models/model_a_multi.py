@@ -145,7 +145,9 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
         each = [array for name, part in parts for array in (p[name_own("frequency", name)], part.annotator, part.item)]
         inputs = [p.accuracy, rho, *each, pt.zeros(design.n_items)]  # the last one only says how many items there are
         n = sum(part.item.shape[0] for _, part in parts)
-        return generate_in_numpy(generate_together, inputs, n_states=n_dimensions * design.n_items, n_annotations=n)
+        truth = [p[name_own("frequency", name)] for name in design.by_dimension]
+        sizes = {"n_states": n_dimensions * design.n_items, "n_annotations": n}
+        return generate_in_numpy(generate_together, inputs, states_from=truth, **sizes)
 
     def item_logp(self, answers: Dimensions, p: Parameters) -> pt.TensorVariable:
         return cox.put_together(self.single, answers, p).item_logp()

@@ -162,7 +162,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         noise = standard(0, 1 if self.noise == "normal" else 1 / STEEP, shape=(item.shape[0],))  # (annotation,)
         perceived = true_class[item] - p.severity[who] + p.sd[who] * noise
         if self.shared:
-            perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,))[item]
+            perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,), name="shared_error")[item]
         thresholds = ends_of(p.width, design.class_response.size)[1][:-1]
         grade = (perceived[:, None] > thresholds).sum(axis=1)  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[grade]

@@ -118,7 +118,7 @@ class SharedErrors(DifficultyModel, HasCaveats):
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.draw_classes(p)  # (item,)
-        z = pm.Normal.dist(shape=(design.n_items,))[design.item]  # (annotation,)
+        z = pm.Normal.dist(shape=(design.n_items,), name="shared_error")[design.item]  # (annotation,)
         gain = self.gain(p, design.annotator, z, None, design.class_response.size)
         return true_class, draw_responses(design, true_class, gain, p.habit)
 

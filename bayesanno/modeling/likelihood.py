@@ -141,6 +141,7 @@ def generate_in_numpy(
     process: Callable[..., tuple[np.ndarray, np.ndarray]],
     inputs: Sequence[pt.TensorVariable],
     *,
+    states_from: Sequence[pt.TensorVariable],
     n_states: pt.TensorVariable,
     n_annotations: pt.TensorVariable,
 ) -> tuple[pt.TensorVariable, pt.TensorVariable]:
@@ -153,13 +154,17 @@ def generate_in_numpy(
         all graphs share.
     inputs : sequence of TensorVariable
         Vectors and matrices that it depends on.
+    states_from : sequence of TensorVariable
+        What states alone are drawn from: the graph cannot show it, as one operation draws states and labels.
     n_states, n_annotations : TensorVariable of int
         The lengths of what it returns.
     """
     shaped = [*inputs, pt.zeros(n_states + n_annotations)]  # the last one only gives the length
     operation = _random_operation(process, tuple(variable.ndim for variable in shaped))
     _, drawn = operation(*shaped, rng=pt.random.shared_rng(seed=None), return_next_rng=True)
-    return drawn[:n_states], drawn[n_states:]
+    states = drawn[:n_states]
+    states.tag.drawn_from = list(states_from)
+    return states, drawn[n_states:]
 
 
 @cache

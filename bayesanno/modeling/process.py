@@ -9,6 +9,7 @@ from typing import Any
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import known_parameters, latents
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 
@@ -20,9 +21,13 @@ class ProcessGraph:
     Attributes
     ----------
     dims : mapping of str to tuple of str
-        The parameters that have a prior, each with its dimensions.
+        The parameters, each with its dimensions.
+    known : tuple of str
+        Those of them that have no prior, but are computed from the data.
     state : str
-        The discrete latent of an item.
+        The discrete latent of an item; "" if the model has none.
+    numbers : tuple of str
+        Further latents of an item, such as its difficulty: random variables that `generate` names.
     answers : str
         What is observed.
     edges : tuple of (str, str)
@@ -30,7 +35,9 @@ class ProcessGraph:
     """
 
     dims: Mapping[str, tuple[str, ...]]
+    known: tuple[str, ...]
     state: str
+    numbers: tuple[str, ...]
     answers: str
     edges: tuple[tuple[str, str], ...]
 
@@ -53,6 +60,9 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     ('true_class', 'annotations')
     """
     from pytensor.graph.traversal import ancestors
+    from pytensor.tensor.shape import Shape, Shape_i
+
+    from bayesanno.ground.private.pytensor import RandomVariable
 
     graph = model.build(data)
     kind = KINDS[model.data_class]
@@ -60,20 +70,31 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
     states, labels = model.generate(kind.design(data, given), parameters)
-    free = {variable: variable.name for variable in graph.free_RVs}
+    known = known_parameters(model, data)
+    names = {variable: variable.name for variable in graph.free_RVs} | {graph[name]: name for name in known}
+    drawn_from = getattr(states.tag, "drawn_from", [states])
+    has_state = any(len(latent.states) > 1 for latent in latents(model, data))
+    state = {states: model.state_dim} if has_state else {}
 
     def parents(outputs: list[Any], more: Mapping[Any, str]) -> list[str]:
-        stops = {**free, **more}
-        found = set(ancestors(outputs, blockers=list(stops)))
+        stops = {**names, **more}
+        sizes = [one for one in ancestors(outputs) if one.owner and isinstance(one.owner.op, Shape | Shape_i)]
+        found = set(ancestors(outputs, blockers=[*stops, *sizes]))
         return [name for one, name in stops.items() if one in found]
 
-    edges = [(name, child) for variable, child in free.items() for name in parents(_used_inputs(variable.owner), {})]
-    edges += [(name, model.state_dim) for name in parents([states], {})]
-    edges += [(name, kind.observed) for name in parents([labels], {states: model.state_dim})]
-    if (model.state_dim, kind.observed) not in edges:  # a process in NumPy makes both at once
+    between = ancestors([labels], blockers=[*names, *state])
+    random = [one for one in between if one.owner and isinstance(one.owner.op, RandomVariable) and one not in names]
+    numbers = {one: one.name for one in random if one.name}
+    free = {one: name for one, name in names.items() if one.owner}
+    edges = [(name, child) for one, child in free.items() for name in parents(_used_inputs(one.owner), {})]
+    edges += [(name, child) for one, child in numbers.items() for name in parents(one.owner.inputs, state)]
+    edges += [(name, model.state_dim) for name in parents(drawn_from, {}) if state]
+    edges += [(name, kind.observed) for name in parents([labels], {**numbers, **state})]
+    if state and (model.state_dim, kind.observed) not in edges:  # a process in NumPy makes both at once
         edges.append((model.state_dim, kind.observed))
-    dims = {name: tuple(graph.named_vars_to_dims.get(name) or ()) for name in free.values()}
-    return ProcessGraph(dims, model.state_dim, kind.observed, tuple(edges))
+    dims = {name: tuple(graph.named_vars_to_dims.get(name) or ()) for name in names.values()}
+    of_items = "".join(state.values()), tuple(numbers.values())
+    return ProcessGraph(dims, tuple(known), *of_items, kind.observed, tuple(edges))
 
 
 def _used_inputs(node: Any) -> list[Any]:

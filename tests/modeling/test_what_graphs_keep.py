@@ -28,7 +28,10 @@ def test_a_process_in_numpy_is_one_operation_of_all_graphs():
     def other(_, rng):
         return rng.integers(3, size=2), rng.integers(3, size=3)
 
-    made = [generate_in_numpy(one, [pt.vector()], n_states=2, n_annotations=3)[0] for one in (draw, draw, other)]
+    made = [
+        generate_in_numpy(one, [pt.vector()], states_from=[], n_states=2, n_annotations=3)[0]
+        for one in (draw, draw, other)
+    ]
     first, again, third = [states.owner.inputs[0].owner.op for states in made]
     assert first == again
     assert first != third

@@ -25,6 +25,7 @@ MARGIN = 0.22  # between a plate and what is in it
 SHADED = "#d9d9d9"  # what is observed
 NAMES = {"annotations": "answers"}
 LONGEST = 18  # letters of a name on one line
+BELOW = 0.58  # how far an arrow that passes below a node is from its centre
 
 
 def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figure:
@@ -40,8 +41,9 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figur
     -------
     matplotlib.figure.Figure
         A box for each parameter with a prior, with its dimensions beside annotators; for the latent state of an item,
-        dashed, since it is summed out; and for the answers, shaded, since they are observed. An arrow leads from each
-        to what depends on it directly. What is on a plate is there once for each item, or each annotator.
+        and any number of its own such as a difficulty, dashed, since they are summed out; and for the answers, and
+        parameters computed from the data, shaded, since they are known. An arrow leads from each to what depends on it
+        directly. What is on a plate is there once for each item, or each annotator.
 
     Raises
     ------
@@ -66,13 +68,17 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figur
     figure, axes = new_figure(max(xs) - min(xs) + WIDTH + 5 * MARGIN, max(ys) - min(ys) + HEIGHT + 5 * MARGIN)
     axes.axis("off")
     axes.set_aspect("equal")
-    _draw_plate(axes, [places[process.state], places[process.answers]], f"item i = 1 ... {n_items}", below=True)
+    of_items = [name for name in (process.state, *process.numbers, process.answers) if name]
+    _draw_plate(axes, [places[name] for name in of_items], f"item i = 1 ... {n_items}", below=True)
     if process.answers in NAMES:  # each of them is an annotator's
         inside = [places[name] for name in [*_of_annotators(process), process.answers]]
         _draw_plate(axes, inside, f"annotator j = 1 ... {n_annotators}", below=False)
     nodes = {name: _draw_node(axes, place, name, process) for name, place in places.items()}
     for parent, child in process.edges:
         ends: dict[str, Any] = {"patchA": nodes[parent], "patchB": nodes[child], "shrinkA": 0, "shrinkB": 0}
+        if process.state and parent in process.numbers and child == process.answers:  # below the state between them
+            distance = places[child][0] - places[parent][0]
+            ends["connectionstyle"] = f"arc3,rad={2 * BELOW / distance}"
         arrow = FancyArrowPatch(places[parent], places[child], arrowstyle="-|>", mutation_scale=11, **ends)
         arrow.set(color=INK, linewidth=1.0)
         axes.add_patch(arrow)
@@ -90,8 +96,8 @@ def _of_annotators(process: ProcessGraph) -> list[str]:
 def _place(process: ProcessGraph) -> dict[str, Point]:
     """Return where each node is.
 
-    State and answers are side by side, annotators' parameters above the answers, and what these depend on above them;
-    what the state depends on is above the state, and what the answers alone depend on below them.
+    Numbers of an item, its state and the answers are side by side; annotators' parameters are above the answers, and
+    what these depend on above them; what the state depends on is above it, and what answers alone depend on below.
     """
     own = _of_annotators(process)
     others = [name for name in process.dims if name not in own]
@@ -101,7 +107,8 @@ def _place(process: ProcessGraph) -> dict[str, Point]:
     across, up = STEP
     x = across * 1.2  # of the answers
     rows = [(own, x, up), (above, x, 2.3 * up), (to_answers, x, -1.4 * up)]
-    places = {process.state: (0.0, 0.0), process.answers: (x, 0.0)}
+    left = [name for name in (process.state, *process.numbers) if name]
+    places = {process.answers: (x, 0.0)} | {name: (-across * at, 0.0) for at, name in enumerate(left)}
     places |= {name: (left + across * at, y) for row, left, y in rows for at, name in enumerate(row)}
     places |= {name: (-across * at, 1.4 * up) for at, name in enumerate(to_state)}
     return places
@@ -122,12 +129,14 @@ def _draw_plate(axes: Axes, inside: Sequence[Point], name: str, *, below: bool) 
 
 
 def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Patch:
-    observed, latent = name == process.answers, name == process.state
+    observed, latent = name in (process.answers, *process.known), name in (process.state, *process.numbers)
     x, y = place
     box = _draw_box(axes, x - WIDTH / 2, y - HEIGHT / 2, x + WIDTH / 2, y + HEIGHT / 2, rounding=0.25)
     box.set(facecolor=SHADED if observed else "white", edgecolor=INK, linestyle="--" if latent else "-", linewidth=1.2)
     dims = [dim for dim in process.dims.get(name, ()) if dim != "annotator"]
-    caption = {process.answers: "observed", process.state: "summed out"}.get(name, " x ".join(dims))
+    caption = "observed" if name == process.answers else "summed out" if latent else " x ".join(dims)
+    if name in process.known:
+        caption = "from the data"
     shown = NAMES.get(name, name)
     if len(shown) > LONGEST:
         shown = "_\n".join(shown.rsplit("_", 1))
