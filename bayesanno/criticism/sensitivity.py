@@ -21,10 +21,11 @@ from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import gives_labels, try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
+from bayesanno.fits.storage import load, save
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError, ModelError
 from bayesanno.ground.files import write_whole
-from bayesanno.ground.lazy import pd
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_seed, known_seed
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
@@ -50,11 +51,14 @@ class Study:
     annotators : pandas.DataFrame
         One row per prior and annotator, for models with a competence: `prior`, `annotator`, `competence` (posterior
         mean), `rank` (1 is the best) and `rank_move` from that under the model's own prior.
+    fits : mapping of int to xarray.DataTree
+        With `keep_fits`, the fit under each prior, by its number; failed ones are left out.
     """
 
     priors: pd.DataFrame
     flips: pd.DataFrame
     annotators: pd.DataFrame
+    fits: Mapping[int, xr.DataTree]
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ def sensitivity(
     *,
     random_seed: int | None = None,
     folder: str | Path | None = None,
+    keep_fits: bool = False,
     workers: int = 1,
     client: Any = None,
     progressbar: bool = True,
@@ -95,6 +100,8 @@ def sensitivity(
         Each row has its own seed, derived from this one and its prior.
     folder : str or Path, optional
         A folder for the results of rows, from which an interrupted study continues.
+    keep_fits : bool, default False
+        Whether to keep all fits, so that any quantity can be computed under each prior; in `folder` as NetCDF files.
     workers : int
         Number of parallel processes. With more than one, a script needs the usual `if __name__ == "__main__":`.
     client : dask.distributed.Client, optional
@@ -122,6 +129,9 @@ def sensitivity(
     >>> study = ba.sensitivity("mace", data, grid, method="em", random_seed=1, progressbar=False)
     >>> study.priors["prevalence_prior"].tolist()
     [10.0, 1.0, 100.0]
+    >>> study = ba.sensitivity("mace", data, grid, keep_fits=True, method="em", random_seed=1, progressbar=False)
+    >>> [ba.model_of(fit).prevalence_prior for fit in study.fits.values()]
+    [10.0, 1.0, 100.0]
     """
     check_seed(random_seed)
     own = get_model(model)
@@ -132,18 +142,24 @@ def sensitivity(
     files = {} if folder is None else {row.number: Path(folder) / f"{row.key}.npz" for row in rows}
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    done = {number: _load(path) for number, path in files.items() if path.is_file()}
+    kept = {number: path.with_suffix(".nc") for number, path in files.items() if keep_fits}
+    whole = [number for number, path in files.items() if path.is_file() and kept.get(number, path).is_file()]
+    done = {number: _load(files[number]) for number in whole}
+    fits = {number: load(kept[number]) for number in whole if keep_fits}
     todo = [row for row in rows if row.number not in done]
-    fits = run_all(
-        fit_row, todo, data, arguments, workers=workers, client=client, message="fitting", progressbar=progressbar
-    )
-    for row, result in fits:
+    ways: dict[str, Any] = {"workers": workers, "client": client, "message": "fitting", "progressbar": progressbar}
+    for row, result in run_all(fit_row, todo, data, arguments, keep_fits, **ways):
+        if "fit" in result:
+            fits[row.number] = result.pop("fit")
         done[row.number] = result
+        if row.number in fits and files:
+            save(fits[row.number], kept[row.number])
         if files:
             _save(files[row.number], result)
     if done[0]["problem"] and "probability" not in done[0]:
         raise FitError(f"the model under its own prior cannot be fitted: {done[0]['problem']}")
-    return _tabulate(rows, [done[row.number] for row in rows], data, list(grid))
+    kept_fits = {number: fits[number] for number in sorted(fits)}
+    return _tabulate(rows, [done[row.number] for row in rows], data, list(grid), kept_fits)
 
 
 def require_labels(model: AnnotationModel, data: Any) -> None:
@@ -178,7 +194,7 @@ def lay_out_grid(
     return rows
 
 
-def fit_row(row: Row, data: AnnotationData, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def fit_row(row: Row, data: AnnotationData, arguments: Mapping[str, Any], keep_fit: bool) -> dict[str, Any]:
     """Fit one prior; return the results that a study needs, or the reason why the fit failed."""
     began = time.perf_counter()
     found, problem = try_fit({**arguments, "model": row.model}, data, row.seed)
@@ -191,7 +207,7 @@ def fit_row(row: Row, data: AnnotationData, arguments: Mapping[str, Any]) -> dic
     result |= {"probability": part.posterior.values, "states": list(part.states)}
     if row.model.competence is not None:
         result["competence"] = view.posterior[row.model.competence].mean(("chain", "draw")).values
-    return result
+    return result | ({"fit": found} if keep_fit else {})
 
 
 def _save(path: Path, result: Mapping[str, Any]) -> None:
@@ -208,7 +224,11 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _tabulate(
-    rows: Sequence[Row], results: Sequence[Mapping[str, Any]], data: AnnotationData, fields: Sequence[str]
+    rows: Sequence[Row],
+    results: Sequence[Mapping[str, Any]],
+    data: AnnotationData,
+    fields: Sequence[str],
+    fits: Mapping[int, xr.DataTree],
 ) -> Study:
     """Return the tables of a study; rows are ordered by number, the model's own prior first."""
     from scipy.stats import rankdata
@@ -242,4 +262,4 @@ def _tabulate(
     priors.insert(0, "prior", range(len(rows)))
     for name in (*DIAGNOSTICS, "seconds", "problem"):
         priors[name] = [result.get(name) for result in results]
-    return Study(priors, pd.DataFrame(flips), annotators)
+    return Study(priors, pd.DataFrame(flips), annotators, fits)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayesanno as ba
 from bayesanno.criticism import sensitivity as module
@@ -102,6 +103,21 @@ def test_a_study_goes_on_where_it_stopped(study, crowd, tmp_path, monkeypatch):
     other_seed = {**BY_EM, "random_seed": 2}
     ba.sensitivity("mace", crowd[0], {"strategy_prior": [1]}, folder=tmp_path, **other_seed)
     assert fitted == [0, 1, 2, 3, 0, 1]
+
+
+def test_fits_are_kept_where_asked_for(study, crowd, tmp_path):
+    assert study.fits == {}
+    grid = {"strategy_prior": [1]}
+    ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, **BY_EM)  # without fits, so that they are fitted again
+    first = ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, keep_fits=True, workers=2, **BY_EM)
+    assert list(first.fits) == [0, 1]
+    for number, fit in first.fits.items():
+        changed = ba.label_table(fit)["label"] != ba.label_table(first.fits[0])["label"]
+        assert changed.sum() == study.priors["labels_changed"][number]
+    again = ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, keep_fits=True, **BY_EM)  # from the folder
+    for number, fit in again.fits.items():
+        xr.testing.assert_identical(fit["posterior"].dataset, first.fits[number]["posterior"].dataset)
+    same(first, again)
 
 
 def test_a_prior_that_fails_is_a_row_that_says_why(crowd, monkeypatch):
