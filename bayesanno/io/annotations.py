@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -297,7 +298,9 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
 
 
 def _warn_of_doubles(answers: NamedAnswers) -> None:
-    """Warn of annotators who answer an item again, as each answer counts."""
+    """Warn of annotators who answer an item again, as each answer counts; not of data that come with the package."""
+    if "named_data" in Path(answers.table.name).parts:
+        return
     cell = answers.item * len(answers.annotators) + answers.annotator  # (annotation,)
     kept = np.unique(cell, return_index=True)[1]
     again = np.setdiff1d(np.arange(cell.size), kept)
