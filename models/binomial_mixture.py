@@ -1,8 +1,8 @@
-"""Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
+"""Item types: each item type has its own rate of positive answers (Beigman Klebanov and Beigman 2010).
 
-Generative process (section 2 of the paper; it numbers no equations).  Each item has a type, and each type has a coin,
-which annotators flip to answer: coins near 0 and 1 belong to easy items, a fair coin to items that these annotators
-cannot classify.  Annotators are alike, so the data are counts: x positive answers out of n.
+Generative process (section 2 of the paper, which does not number equations).  Each item has a type, and each type has a
+coin, which annotators flip to answer.  Coins near 0 and 1 belong to easy items, a fair coin to items that these
+annotators cannot classify.  Annotators are exchangeable, so the data are counts: x positive answers out of n.
 
     t_i             ~ Categorical(theta)                                  (1)  the type of item i
     x_i | t_i = t   ~ Binomial(n_i, p_t)                                  (2)
@@ -10,21 +10,21 @@ cannot classify.  Annotators are alike, so the data are counts: x positive answe
     Pr(t_i = t | x_i)  proportional to  theta_t p_t^x_i (1 - p_t)^(n_i - x_i)          (4), read off after the fit
 
 The likelihood of an item is that of its answers in their order, (3) without C(n, x), so that PSIS-LOO can compare it
-with models that know who answered.  The likelihood of a histogram has C(n, x).
+with models of named annotators.  The likelihood of a histogram has C(n, x).
 
 Symbols, and priors.
-    theta    weight    (item_type)   ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely
+    theta    weight    (item_type)   ~ Dirichlet(weight_prior): 1 by default, all mixtures are equally likely
     p        rate      (item_type)   ascending in every draw; gaps p_1 - 0, p_2 - p_1, ..., 1 - p_k ~ Dirichlet
     t                  the latent; `probability` (item, item_type)
              hard      (item), a view: P(t_i is the hard type), the one whose rate is nearest to one half in the draw
 With a = rate_prior[0] for the two outer gaps and b = rate_prior[1] for the inner ones, p_t ~ Beta(a + (t - 1) b,
-a + (k - t) b).  By default (1, 1): independent uniform rates, put in order.  Inner gaps above 1 keep types apart.
+a + (k - t) b).  By default (1, 1): independent uniform rates, sorted.  Inner concentrations above 1 keep types apart.
 
-Identifiability.  Types ascend, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on enough items.
-A type that the data do not need follows its prior, chains wander, and the fit warns.
+Identifiability.  Types ascend, so they cannot be permuted.  k types need at least 2 k - 1 answers per item, on enough
+items.  A type that the data do not need follows its prior; chains then mix slowly, and the fit warns.
 
 Use when answers are yes or no, several per item, and the question is which items are hard.  Avoid when annotators
-differ much, since (2) attributes this to the items: take `model_b`.
+differ much, since (2) attributes this to the items; use `model_b`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -50,7 +50,7 @@ from bayesanno.modeling.capabilities import HasRemarks
 
 @dataclass(frozen=True, kw_only=True)
 class BinomialMixture(item_types.ItemTypeModel, HasRemarks):
-    """Types of items, each with its rate of positive answers.
+    """Item types, each with its own rate of positive answers.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ Generative process.
     p(C_n = psi, V_n)   = gamma_psi  prod_x p(v_x | psi)              the likelihood is its sum over psi
     sum_psi gamma_psi theta_x[psi]                                    how often x is right: accuracy
 
-That is model B with rows of one number each.  With two classes it is model B: sensitivity and specificity.
+This is model B with one number per row.  With two classes it equals model B: sensitivity and specificity.
 
 Symbols, and priors.
     gamma    prevalence       (true_class)              ~ Dirichlet(3): as if each class had been seen three times
@@ -16,14 +16,14 @@ Symbols, and priors.
              accuracy         (annotator), a deterministic
 
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
-classes, annotators who are right in less than half of the cases mirror those who are not, and only the prior
-distinguishes the two.  With fewer than three annotators on the same items accuracies are hardly identified.  A class
-that an annotator has rarely seen keeps its prior.
+classes, a crowd that is right in less than half of the cases mirrors one that is right in more, and only the prior
+distinguishes the two.  With fewer than three annotators on the same items, accuracies are hardly identified.  The
+accuracy for a class that an annotator has rarely seen follows its prior.
 
-Use when some classes are easier than others, and differently so for different annotators (one misses the rare class,
-another over-reports it), but errors within a class fall anywhere.  Avoid when particular classes are taken for each
-other (`model_b`), when one number per annotator is enough (`one_coin`), or when annotators who click one label gave a
-third of the answers (of two labels, half): a fit names them before it samples.
+Use when some classes are easier than others, in different ways for different annotators (one misses the rare class,
+another over-reports it), and errors are spread evenly over the other classes.  Avoid when particular classes are
+confused with each other (`model_b`), when one number per annotator is enough (`one_coin`), or when annotators who
+always click one label gave a third of the answers (with two labels, half): a fit names them before it samples.
 
 References.
     J. Pullin, L. Gurrin and D. Vukcevic (2023), The R Journal 15:4, doi:10.32614/RJ-2023-064 (rater), section 3.
@@ -48,7 +48,7 @@ from bayesanno.models._habit import MATRICES, RATES, explain_habits
 
 @dataclass(frozen=True, kw_only=True)
 class ClassConditional(ConjugateModel, HasCaveats):
-    """One accuracy per annotator and class, and errors that fall anywhere.
+    """One accuracy per annotator and class, with errors spread evenly over the other classes.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class ClassConditional(ConjugateModel, HasCaveats):
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
 
     Examples
     --------

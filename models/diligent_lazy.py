@@ -1,8 +1,8 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Generative process (section 6 of Beigman Klebanov and Beigman 2010; it numbers no equations).  A diligent annotator
-flips the coin of the item's type as in `binomial_mixture`; a lazy one flips the same coin for every item.  The types
-are known from an earlier fit, to answers of diligent people.
+Generative process (section 6 of Beigman Klebanov and Beigman 2010, which does not number equations).  A diligent
+annotator flips the coin of the item's type as in `binomial_mixture`; a lazy one flips the same coin for every item.
+The types are known from an earlier fit to answers of diligent people.
 
     t_i             ~ Categorical(theta)                                  (1)  the type of item i
     r_i             ~ Binomial(n_i, xi_D)                                 (2)  how many of its answers are diligent
@@ -10,7 +10,7 @@ are known from an earlier fit, to answers of diligent people.
     Pr(x_i | t)     = sum over r = 0..n of (2) times (3)
                     = Binomial(x_i; n_i, xi_D p_t + xi_L p_L),  xi_L = 1 - xi_D          (4)
 
-The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood is without C(n, x), as in `binomial_mixture`.
+The paper's sum starts at r = 1, and so omits xi_L^n.  The likelihood omits C(n, x), as in `binomial_mixture`.
 
 Symbols, and priors.
     theta    weight       (item_type)   ~ Dirichlet(weight_strength * weight_mean)
@@ -20,14 +20,14 @@ Symbols, and priors.
     t                     the latent; `probability` (item, item_type)
              hard         (item), a view: P(t_i is the type whose diligent rate is nearest to one half in the draw)
 `DiligentLazy.from_fit` takes the priors of the types from the means and variances of an earlier fit.  With known=True
-the means themselves are taken as true, as in the paper.
+the means are fixed as the true values, as in the paper.
 
-Identifiability.  The data identify only theta and the mixed rates xi_D p_t + xi_L p_L: k numbers for k + 2 unknown
-ones.  Only the prior of `rate` separates `rate` from `diligence`, and the fit warns of this.  With known rates of two
-types or more, both are identified.  The prior means of the rates must ascend.
+Identifiability.  The data identify only theta and the mixed rates xi_D p_t + xi_L p_L, which are k numbers for k + 2
+unknowns.  Only the prior of `rate` separates `rate` from `diligence`; the fit warns of this.  With known rates of two
+or more types, both are identified.  The prior means of the rates must ascend.
 
-Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who
-gave which answer: then use `mace`, which estimates each annotator's competence.
+Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when the annotator of
+each answer is known; then use `mace`, which estimates each annotator's competence.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -52,24 +52,24 @@ from bayesanno.modeling.item_types import ItemTypeModel, ordered_answers_logp
 
 @dataclass(frozen=True, kw_only=True)
 class DiligentLazy(ItemTypeModel, HasCaveats):
-    """Types of items, and a crowd in which some answers are lazy.
+    """Item types, and a crowd in which some answers are lazy.
 
     Parameters
     ----------
     weight_mean, rate_mean : tuple of floats, one per type, default (0.5, 0.5) and (0.2, 0.8)
         The prior means of the weights (which sum to 1) and of the diligent rates (which ascend).
     weight_strength : float, default 2
-        Total concentration of the Dirichlet prior of the weights: a number of items.
+        Total concentration of the Dirichlet prior of the weights, as a number of items.
     rate_strength : float, or tuple of one per type, default 20
-        Total concentration of the Beta prior of each rate: a number of answers.
+        Total concentration of the Beta prior of each rate, as a number of answers.
     known : bool, default False
-        Whether the weights and rates are known to be `weight_mean` and `rate_mean`; the strengths then do not matter.
+        Whether the weights and rates are fixed at `weight_mean` and `rate_mean`; the strengths then have no effect.
     diligence_prior, lazy_rate_prior : tuple of two floats, default (1, 1)
         The Beta priors of the share of diligent answers and of the rate of the lazy ones.
 
     Examples
     --------
-    Model M of the paper's figure 3, taken for the truth:
+    Model M of the paper's figure 3, with known types:
 
     >>> from bayesanno.models import DiligentLazy
     >>> DiligentLazy(weight_mean=(0.42875, 0.19875, 0.3725), rate_mean=(0.1978, 0.5487, 0.8942), known=True).rate_mean
@@ -112,12 +112,12 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         ----------
         fit : xarray.DataTree
         known : bool, default False
-            Take the posterior means for the truth, as in the paper; else the posterior is the prior.
+            Whether to fix the types at the posterior means, as in the paper. Otherwise the posterior becomes the prior.
 
         Raises
         ------
         FitError
-            If it is a fit of another model.
+            If the fit is of another model.
 
         Examples
         --------

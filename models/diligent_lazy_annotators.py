@@ -1,9 +1,8 @@
 """Diligent and lazy annotators, one by one: some read the items, others flip the same coin for all of them.
 
-Generative process.  Items are of types as in `binomial_mixture`.  Annotator j answers either diligently, from the coin
-of the item's type, or lazily, from a coin that is the same for every item.  In Beigman Klebanov and Beigman (2010,
-section 6; `diligent_lazy`) all answers are equally likely to be lazy.  This model is ours: each annotator has a
-diligence.
+Generative process.  Items have types as in `binomial_mixture`.  Annotator j answers either diligently, from the coin of
+the item's type, or lazily, from a coin that is the same for every item.  In Beigman Klebanov and Beigman (2010, section
+6; `diligent_lazy`) all answers are equally likely to be lazy.  Here, in our extension, each annotator has a diligence.
 
     t_i              ~ Categorical(theta)                                          the type of item i
     D_ij             ~ Bernoulli(delta_j)                                          1: j answers item i diligently
@@ -12,7 +11,7 @@ diligence.
     p(t_i = t, X_i)  = theta_t prod_j e_jt^X_ij (1 - e_jt)^(1 - X_ij)              (2)
     p(X_i)           = sum_t p(t_i = t, X_i)                                       the likelihood
 
-The data have two labels; the last is the positive one.  `data.binarise(positive=...)` makes two labels of more.
+The data have two labels; the last is the positive one.  `data.binarise(positive=...)` reduces several labels to two.
 
 Symbols, and priors.
     theta    weight      (item_type)   ~ Dirichlet(weight_prior), 1 by default
@@ -23,13 +22,15 @@ Symbols, and priors.
     p_L      lazy_rate   ()            ~ Beta(lazy_rate_prior), (1, 1) by default
              hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
 
-Identifiability.  The data identify only the e_jt of (1): if all p_t move away from p_L by a factor and all delta_j are
-divided by it, these stay the same.  The prior fixes the scale, since its mass next to 1 makes the most diligent
-annotators fully diligent: "lazy" means lazy compared with the best, or contrary to the truth.  In other modes one
-spammer is diligent and all others are lazy, or the rates are mirrored; `bayesanno.combine_modes(fit)` weighs them.
+Identifiability.  The data identify only the e_jt of (1), which do not change if all distances of p_t from p_L are
+multiplied by a factor and all delta_j are divided by it.  The prior fixes the scale, since its mass near 1 makes the
+most diligent annotators fully diligent: "lazy" means lazy compared with the best, or contrary to the truth.  In other
+modes one spammer is diligent and all others are lazy, or the rates are mirrored; `bayesanno.combine_modes(fit)` weights
+them.
 
-Use when answers are yes or no, annotators are many, items differ in difficulty, and the question is which annotators do
-not read the items (`bayesanno.low_competence_table`).  Avoid when each item has one true label: take `mace`.
+Use when answers are yes or no, there are many annotators, items differ in difficulty, and the question is which
+annotators do not read the items (`bayesanno.low_competence_table`).  Avoid when each item has one true label; use
+`mace`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -55,12 +56,12 @@ from bayesanno.modeling.ops.variables import beta_by_probit
 
 @dataclass(frozen=True, kw_only=True)
 class DiligentLazyAnnotators(item_types.ItemTypeModel, HasRemarks):
-    """Types of items, and annotators who differ in how many of them they answer lazily.
+    """Item types, and annotators who differ in how often they answer lazily.
 
     Parameters
     ----------
     types : int, default 2
-        Number of item types, at least 2: with one it could not be seen who is lazy.
+        Number of item types, at least 2: with one type, lazy annotators could not be recognised.
     weight_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of the weights.
     rate_prior : tuple of two floats, default (3, 3)

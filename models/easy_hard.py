@@ -1,9 +1,9 @@
-"""Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
+"""Easy and hard items: all agree on an easy one, and each flips a coin on a hard one (Beigman Klebanov, Beigman 2009).
 
 Generative process (section 2 of the paper; its eq. 1 is in `bayesanno.agreement.noise`).  On an easy item every
-annotator sees the label, and says it.  On a hard one annotator j flips a coin of their own, which may favour a label.
-So items with disagreement are hard; some items with agreement are hard too, and agreed on by chance: they are the
-annotation noise of a gold standard of agreed items.
+annotator recognises and gives the label.  On a hard item annotator j flips their own coin, which may favour a label.
+So items with disagreement are hard.  Some items with agreement are hard too, and agreed on by chance: they are the
+annotation noise in a gold standard of agreed items.
 
     L_i                          ~ Categorical(q)                    the label of item i, if it has one that can be seen
     H_i                          ~ Bernoulli(h)                      1: hard
@@ -13,8 +13,8 @@ annotation noise of a gold standard of agreed items.
     p(H_i = 1, X_i)              = h prod_j b_j[X_ij]                                  (2)  hard
     p(X_i)                       = (2) + sum_k (1)                                     the likelihood
 
-With easy_error="learnt" annotators err on easy items (section 5.2 of the paper proposes it): j misses with probability
-s_j, and then says any of the other K - 1 labels.  [X_ij = k] in (1) becomes 1 - s_j if X_ij = k, else s_j / (K - 1).
+With easy_error="learnt" annotators may err on easy items, as section 5.2 of the paper proposes: j errs with probability
+s_j, and then gives any of the other K - 1 labels.  [X_ij = k] in (1) becomes 1 - s_j if X_ij = k, else s_j / (K - 1).
 
 Symbols, and priors.
     h    hard_fraction     ()                      ~ Beta(1, 1): the P(B_h) of the paper
@@ -22,18 +22,18 @@ Symbols, and priors.
     b    coin              (annotator, response)   ~ Dirichlet(coin_prior): 10 by default, which is nearly even
     s    slip              (annotator)             ~ Beta(1, 9): one in ten on average; only with easy_error="learnt"
          hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
-Of two annotators and two labels, coin_prior=100 brings back the paper's p = 1/2; with 1, p is nearly unknown, and the
-noise level several times as large.
+With two annotators and two labels, coin_prior=100 reproduces the paper's p = 1/2; with 1, p is nearly unknown, and the
+noise level is several times as large.
 
 Controls.  A known true label excludes the other labels if the item is easy, and is assumed to be drawn from q in either
-case.  (In the paper, hard items have no label that could be known.)
+case.  (In the paper, hard items have no true label.)
 
 Identifiability.  Answers of two annotators do not distinguish a small share of hard items with fair coins from a large
-share with coins that agree: h then depends on coin_prior.  Answers of three or more do.  With "none", one slip makes an
-item hard; with "learnt", coins that nearly always fall the same way can take the place of an easy label.
+share with coins that agree; h then depends on coin_prior.  Answers of three or more do.  With "none", one slip makes an
+item hard.  With "learnt", coins that nearly always fall the same way can take the place of an easy label.
 
 Use when few annotators (two to five) label all items with care, and the question is how clean the agreed part is
-(`bayesanno.noise.noise_posterior`).  Avoid for crowds, who slip and spam, and where hard items need a label too.
+(`bayesanno.noise.noise_posterior`).  Avoid for crowds, who slip and spam, and if hard items need a label too.
 
 References.
     B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise models, Computational Linguistics
@@ -73,7 +73,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
     easy_prevalence_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of the labels of easy items.
     easy_error : {"none", "learnt"}, default "none"
-        Whether annotators never err on easy items, as in the paper, or each with a probability that is learnt.
+        Whether annotators never err on easy items, as in the paper, or err with a learnt probability of their own.
     slip_prior : tuple of two floats, default (1, 9)
         The Beta prior of that probability.
 

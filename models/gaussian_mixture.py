@@ -1,33 +1,33 @@
-"""Two normal humps: what counts would look like if annotators differed and items were of two types only.
+"""Two normal distributions: counts under two item types only, with annotators who differ.
 
-Generative process (section 5 of Beigman Klebanov and Beigman 2010; it numbers no equations).  Items are of two types,
-but every annotator has coins of their own.  By the central limit theorem, the paper argues, the number of positive
-answers to items of one type is then nearly normal.  If this model fits, annotators explain what `binomial_mixture`
-explains by types of items.
+Generative process (section 5 of Beigman Klebanov and Beigman 2010, which does not number equations).  There are two
+item types, but every annotator has their own coins.  By the central limit theorem, the paper argues, the number of
+positive answers to items of one type is then nearly normal.  If this model fits, differences between annotators explain
+what `binomial_mixture` explains by item types.
 
     t_i             ~ Categorical(theta)                                  (1)  the type of item i
     z_i | t_i = t   ~ Normal(mu_t, sigma_t)                               (2)
-    x_i             = z_i rounded, and cut off at 0 and n                 (3)
+    x_i             = z_i rounded, and clipped to 0 and n                 (3)
     Pr(x | t)       = Phi((x + 1/2 - mu_t) / sigma_t) - Phi((x - 1/2 - mu_t) / sigma_t)          (4)
     Pr(x)           = sum_t theta_t Pr(x | t)                             (5), t summed out
 
-In (4) the tails belong to 0 and n; the paper's curve, the density at whole numbers, loses them.  The likelihood of an
-item is (5) divided by C(n, x), as if all orders of its answers were equally likely: the scale of `binomial_mixture`.
+In (4) the tails count for 0 and n; the paper's curve, the density at whole numbers, omits them.  The likelihood of an
+item is (5) divided by C(n, x), as if all orders of its answers were equally likely, on the scale of `binomial_mixture`.
 
 Symbols, and priors.
-    theta    weight    (item_type)   ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely
+    theta    weight    (item_type)   ~ Dirichlet(weight_prior): 1 by default, all mixtures are equally likely
     mu       mean      (item_type)   in answers, ascending; mean / n as the rates of `binomial_mixture`, by mean_prior:
-                       by default (1, 1), independent uniform means, put in order
+                       by default (1, 1), independent uniform means, sorted
     sigma    sd        (item_type)   in answers, a standard deviation (footnote 6); sd / n ~ HalfNormal(sd_prior), 0.25
                        by default
     t                  the latent; `probability` (item, item_type)
              hard      (item), a view: P(t_i is the type whose mean is nearest to n/2 in the draw)
 
-Identifiability.  Types ascend, so they cannot be permuted.  A hump narrower than one answer is as good as a spike: its
-sd then follows the prior.  With n below about 5 two humps cannot be seen.
+Identifiability.  Types ascend, so they cannot be permuted.  A component narrower than one answer looks like a spike,
+and its sd then follows the prior.  With n below about 5, two components cannot be distinguished.
 
-Use to ask whether types of items are needed at all: fit both, compare by PSIS-LOO.  Avoid for anything else: the normal
-is a caricature, and counts do not show how annotators differ; `model_b` does.
+Use to check whether item types are needed at all: fit both models, and compare them by PSIS-LOO.  Avoid for anything
+else: the normal distribution is a caricature, and counts do not show how annotators differ; `model_b` does.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -54,7 +54,7 @@ from bayesanno.modeling.ops.intervals import log_between
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianMixture(item_types.ItemTypeModel, HasRemarks):
-    """Counts that are a mixture of normal humps.
+    """Counts as a mixture of normal distributions.
 
     Parameters
     ----------
@@ -124,6 +124,6 @@ def n_answers_of(data: CountData) -> int:
         few, many = (data.items[int(find(data.trials))] for find in (np.argmin, np.argmax))
         raise DataError(
             f"gaussian_mixture needs the same number of answers to every item, but item {few!r} has {numbers[0]} and "
-            f"item {many!r} has {numbers[-1]}: leave items out, or take binomial_mixture"
+            f"item {many!r} has {numbers[-1]}: leave items out, or fit binomial_mixture"
         )
     return int(numbers[0])

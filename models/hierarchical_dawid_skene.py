@@ -3,33 +3,33 @@
 Generative process.  eta is the log odds of a wrong response v against the right one, log(lambda[psi, v] / lambda[psi,
 psi]).  Items and answers are those of `model_b`.
 
-    alpha_x             ~ Normal(0, tau)                              how much abler annotator x is than the typical one
+    alpha_x             ~ Normal(0, tau)                              the ability of annotator x relative to the typical
     eta_x[psi, v]       ~ Normal(mu[psi, v] - alpha_x, sigma_psi)     annotator x, around the typical one
     lambda^x[psi, :]    = softmax of eta_x[psi, :], 0 for the right response
     C_n                 ~ Categorical(gamma)                          the true class of item n
-    V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               what annotator x says of it
+    V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               the answer of annotator x
     p(C_n = psi, V_n)   = gamma_psi  prod_x lambda^x[psi, v_x]        the likelihood is its sum over psi
 
 Symbols, and priors.
     gamma    prevalence   (true_class)   ~ Dirichlet(3)
-    lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said
+    lambda   confusion    (annotator, true_class, response): rows are true classes, columns are responses
     mu       population   (true_class, response): the typical annotator's matrix, whose log odds are mu
                           ~ Normal(log odds of a row with 0.75 right and all errors alike, 0.5)
-    alpha    ability      (annotator): 0 is that of the typical annotator; it is taken from all log odds
+    alpha    ability      (annotator): 0 is that of the typical annotator; it is subtracted from all log odds
     tau      ability_spread, ()          ~ Gamma(2, 2 / 0.5), with mean 0.5
-    sigma    spread       (true_class)   ~ Gamma(2, 2), with mean 1: how much equally able ones differ, in log odds
+    sigma    spread       (true_class)   ~ Gamma(2, 2), with mean 1: the sd of log odds among equally able annotators
     theta    accuracy     (annotator), a deterministic: sum_psi gamma_psi lambda^x[psi, psi]
-One annotator alone is then right in .70 of the cases on average of two labels, in .63 of five (94% of annotators: .32
-to .94, and .35 to .86); in model B in .60, for any number of labels.
+Under the prior, an annotator is right in .70 of the cases on average with two labels, and in .63 with five (94% of
+annotators: .32 to .94, and .35 to .86); in model B in .60, for any number of labels.
 
-Identifiability.  Only `population` ties classes to labels, by its prior: classes of few items may be swapped in modes
-of their own, more easily than in `model_b`.  A fit names the classes that the typical annotator calls by other names:
-check these first.  The density has its peak at a spread of 0, where it has no mass: a fit searches the modes of the
-spreads, all else summed out, and `find_modes` refuses.  With two labels `ability_spread` mixes slowest.
+Identifiability.  Only the prior of `population` ties classes to labels.  Classes with few items may be swapped in
+separate modes, more easily than in `model_b`.  A fit warns of classes that the typical annotator usually gives another
+label: check these first.  The density peaks at a spread of 0, where it has no mass.  So a fit searches the modes of the
+spreads with all else integrated out, and `find_modes` refuses.  With two labels, `ability_spread` mixes slowest.
 
-Use when annotators are many, and some gave few answers, or when no prior is known.  `bayesanno.population_table` has
-the typical annotator's rates; `bayesanno.predict_labels` takes new annotators.  Avoid with fewer than three annotators,
-which are too few to learn a population, or where items are borderline cases for everybody (`item_difficulty`).
+Use when there are many annotators, some with few answers, or when no prior is known.  `bayesanno.population_table` has
+the typical annotator's rates; `bayesanno.predict_labels` accepts new annotators.  Avoid with fewer than three
+annotators, which are too few to learn a population, or if items are borderline cases for everybody (`item_difficulty`).
 
 References.
     S. Paun, B. Carpenter, J. Chamberlain, D. Hovy, U. Kruschwitz and M. Poesio (2018), Comparing Bayesian models of
@@ -55,26 +55,26 @@ from bayesanno.models._habit import MATRICES, explain_habits
 from bayesanno.models._population import explain_names, explain_unsaid
 from bayesanno.models.model_b import ModelB
 
-POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
+POOLED = 10  # weight, in answers, of the common confusion in the starting values of annotators
 FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasRemarks):
-    """Dawid and Skene's model, with annotators drawn from a population that is learnt.
+    """Dawid and Skene's model, with annotators drawn from a learnt population.
 
     Parameters
     ----------
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
     confusion_accuracy : float, default 0.75
-        The prior median of how often the typical annotator is right, all errors alike.
+        The prior median of the typical annotator's accuracy, with all errors equally likely.
     confusion_spread : float, default 0.5
         The prior standard deviation of the typical annotator's log odds.
     spread_prior : float, default 1
-        The prior mean of the standard deviation of log odds between annotators who are equally able.
+        The prior mean of the standard deviation of log odds between equally able annotators.
     ability_spread_prior : float, default 0.5
         The prior mean of the standard deviation of abilities.
 
@@ -106,7 +106,7 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
         population = logistic_normal("population", expected, around, data.class_codes, centring=1.0, dims=rows)
         spread = pm.Gamma("spread", 2, 2 / prior.spread_prior, dims="true_class")
         ability_spread = pm.Gamma("ability_spread", 2, 2 / prior.ability_spread_prior)
-        typical = level_of(population, data.class_codes)  # of being right, against each error
+        typical = level_of(population, data.class_codes)  # log odds of the right response against each error
         of_all = {"level": typical, "centring": of_ability, "dims": "annotator"}
         ability = normal_around("ability", 0.0, ability_spread, **of_all)
         around_typical = {"shift": -ability[:, None], "centring": centring, "dims": ("annotator", *rows)}
@@ -128,14 +128,14 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
         }
 
     def _expected(self, data: AnnotationData, prior: Any) -> Any:
-        """Return the row of the typical annotator at the prior's median, all errors alike: (true_class, response)."""
+        """Return the typical annotator's rows at the prior median, with equal errors: (true_class, response)."""
         right = data.names_class
         elsewhere = (1 - prior.confusion_accuracy) * (~right / (data.n_classes - 1))
         return prior.confusion_accuracy * right + elsewhere
 
     @staticmethod
     def _counts(votes: Votes, data: AnnotationData) -> np.ndarray:
-        """Return what each annotator said where the vote has which class, (annotator, true_class, response)."""
+        """Return counts of each annotator's responses by the class of the vote, (annotator, true_class, response)."""
         return votes.answers[:, :, data.class_codes].transpose(0, 2, 1)
 
     def _common(self, counts: np.ndarray, data: AnnotationData) -> np.ndarray:

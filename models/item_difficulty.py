@@ -1,39 +1,39 @@
 """Item difficulty: abler annotators are right more often, and more often on easier items (GLAD and 2PL).
 
-Generative process.  An item has one true class and a difficulty of its own.  An able annotator gives the true class of
-most items; the harder the item, the closer all are to guessing, by habits of their own.
+Generative process.  An item has one true class and a difficulty.  An able annotator gives the true class of most items.
+The harder the item, the closer all annotators are to guessing, each with their own habits.
 
     C_i                 ~ Categorical(prevalence)                           the true class of item i
     Z_i                 ~ Normal(0, 1)                                      its difficulty is d_i = spread Z_i
     p(v_ij | k, z)      proportional to exp(habit_jv + [v = k] g_ij)        of the answers v to an item of class k
     g_ij                = log(K - 1) + log p_ij / (1 - p_ij)                p_ij: right, if habits are 0
-    log p_ij / (1 - p_ij) = ability_j exp(-d_i) - log(K - 1)                form="chance": p_ij = 1 / K of the hardest
-                          = ability_j exp(-d_i)                             form="glad": p_ij = 1 / 2 of the hardest
-                          = ability_j - d_i                                 form="1pl": p_ij = 0 of the hardest
+    log p_ij / (1 - p_ij) = ability_j exp(-d_i) - log(K - 1)                form="chance": hardest items have 1 / K
+                          = ability_j exp(-d_i)                             form="glad": hardest items have 1 / 2
+                          = ability_j - d_i                                 form="1pl": hardest items have 0
                           = exp(slope_spread S_i) (ability_j - d_i)         form="2pl", with S_i ~ Normal(0, 1)
     p(V_i)              = sum_k prevalence_k integral N(z) prod_j p(v_ij | k, z) dz       C_i and Z_i are integrated out
 
-Without habits (habits=False) "glad" is Whitehill et al.'s, with easiness exp(-d_i); "1pl" and "2pl" are the logistic
-models of item response theory, "2pl" Carpenter's, with any number of classes and the class unknown.
+Without habits (habits=False), "glad" is the model of Whitehill et al., with easiness exp(-d_i); "1pl" and "2pl" are the
+logistic models of item response theory ("2pl" is Carpenter's), with any number of classes and an unknown class.
 
 Symbols, and priors.
-    ability       (annotator)            ~ Normal(2, 1.5): log-odds, of two classes right in .88 of the average items
-    habit         (annotator, response)  ~ Normal(0, habit_prior) minus its mean, 1 by default: one annotator in three,
-                         not knowing, says one of two labels four times as often as the other
+    ability       (annotator)            ~ Normal(2, 1.5): log-odds; with two classes, .88 of average items are right
+    habit         (annotator, response)  ~ Normal(0, habit_prior) minus its mean, 1 by default: when guessing, one
+                         annotator in three gives one of two labels four times as often as the other
     spread        ()                     ~ HalfNormal(1): at 1, one item in six is e times harder than the average
-    slope_spread  ()                     ~ HalfNormal(0.5), of form="2pl"
+    slope_spread  ()                     ~ HalfNormal(0.5), with form="2pl"
     prevalence    (true_class)           ~ Dirichlet(3), as in model B
-    accuracy      (annotator)            deterministic: P(right) on an item drawn from all, difficulty integrated out
+    accuracy      (annotator)            deterministic: P(right) on a random item, with difficulty integrated out
     views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
-One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five.
+Under the prior, an annotator is right in .76 of the cases on average with two labels, and in .55 with five.
 
 Identifiability.  With two labels, negative abilities and swapped classes explain answers equally well; the prior of the
-ability, centred above 0, decides.  A habit that all annotators have looks like a common class.  With "1pl" and "2pl"
-all are wrong about an item that is hard enough, so that a majority may be explained as a trap, and with two classes
+ability, centred above 0, decides.  A habit that all annotators share looks like a common class.  With "1pl" and "2pl"
+everyone is wrong about a sufficiently hard item.  A majority may then be explained as a trap, and with two classes,
 labels can be worse than the vote.  Items with one answer each do not identify difficulties.
 
 Use when some items are harder than others for everybody, and the question is which.  Avoid with two annotators (chains
-mix slowly), and when annotators confuse particular classes: `hierarchical_dawid_skene` and `model_b` have confusions.
+mix slowly), and when annotators confuse particular classes: `hierarchical_dawid_skene` and `model_b` model confusions.
 
 References.
     J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma and J. Movellan (2009), Whose vote should count more: optimal integration
@@ -67,22 +67,22 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     Parameters
     ----------
     form : {"chance", "glad", "1pl", "2pl"}, default "chance"
-        How ability and difficulty make the chance of being right: their product, with the hardest items guessed or
-        right in one half of the cases; or their difference, without and with a discrimination of each item.
+        How ability and difficulty determine the probability of a right answer: by their product, with accuracy at
+        chance or one half on the hardest items; or by their difference, without and with item discriminations.
     ability_prior : tuple of two floats, default (2, 1.5)
         Mean and standard deviation of the normal prior of the abilities.
     spread_prior : float, default 1
         Scale of the half-normal prior of the standard deviation of difficulties.
     slope_prior : float, default 0.5
-        The same of log discriminations.
+        Scale of the half-normal prior of the standard deviation of log discriminations.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
     habits : bool, default True
-        Whether annotators lean to labels whatever the item, each in their own way.
+        Whether each annotator has their own preferences for labels, regardless of the item.
     habit_prior : float, default 1
-        Standard deviation of habits, before their mean is taken off.
+        Standard deviation of habits, before their mean is subtracted.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         if data.n_classes == 2 and self.form in ("1pl", "2pl"):
             found.append(
                 f"with two classes and form={self.form!r} an item may be so hard that its majority counts as wrong, "
-                "and labels can be worse than the vote: compare them with the vote, or take form='chance'"
+                "and labels can be worse than the vote: compare them with the vote, or use form='chance'"
             )
         return found
 

@@ -1,26 +1,27 @@
 """Label usage: how often each annotator gives each label, regardless of the items (after Bhardwaj et al. 2010).
 
 Generative process.  Every answer of annotator a is drawn from a's own habit theta_a.  There is no true label, and items
-do not matter.  A label that is no class, such as "unsure", is a label like others.
+do not matter.  Labels that are not classes, such as "unsure", are treated like the others.
 
     theta_a   ~ Dirichlet(alpha_1, ..., alpha_K)
     A_ia      ~ Categorical(theta_a)
-    p(A_i)    = prod_a theta_a[A_ia]                                  one state of each item, nothing to sum out
+    p(A_i)    = prod_a theta_a[A_ia]                                  items have one state: there is no latent
 
-The posterior is known: theta_a | A ~ Dirichlet(alpha + n_a), with n_a the numbers of a's answers of each label.
+The posterior is known: theta_a | A ~ Dirichlet(alpha + n_a), with n_a the counts of a's answers by label.
 
 Symbols, and priors.
     theta   usage   (annotator, response)
     alpha   habit   (response), with centre="common"; or usage_prior for every label
-With centre="common", alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
-the most probable one under p(s) ~ 1 / (20 + s)^2, the usages integrated out (Minka 2000); no alpha is below 1/2, which
-would not sample.  Both come from the data, and are treated as known.  Annotators with few answers are taken to be like
-the others, as far as those are alike; with centre="even", to be unlike the others, whose habits are not even.
+With centre="common", alpha = s m: m is the share of each label among all answers, and s, how similar annotators are, is
+the most probable value under p(s) ~ 1 / (20 + s)^2 with the usages integrated out (Minka 2000).  No alpha is below 1/2,
+which would not sample.  Both come from the data and are treated as known (empirical Bayes).  Annotators with few
+answers are assumed to be like the others, to the extent that those are similar.  With centre="even" they seem unlike
+the others, since the habits of the others are not even.
 
-Identifiability.  Each annotator's usage is learnt from their own answers, and from what is common.
+Identifiability.  Each annotator's usage is learnt from their own answers and from the common habit.
 
 Use when the question is which annotators behave unlike the others (`bayesanno.behaviour_table`), before any model of
-the truth.  Avoid when the question is who is right: good annotators of other items also use labels differently.
+the truth.  Avoid when the question is who is right: good annotators with other items also use labels differently.
 
 References.
     V. Bhardwaj, R. J. Passonneau, A. Salleb-Aouissi and N. Ide (2010), Anveshan: a framework for analysis of multiple
@@ -43,7 +44,7 @@ from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, Known
 
-MIDDLE = 20.0  # the prior median of how many answers what is common is worth
+MIDDLE = 20.0  # the prior median of the weight of the common habit, in answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class LabelUsage(AnnotationModel, HasKnownParameters):
     Parameters
     ----------
     centre : {"common", "even"}, default "common"
-        Whether the prior of an annotator's usage is what is common among annotators, or gives every label alike.
+        Whether the prior of an annotator's usage is centred on the common usage, or on equal shares.
     usage_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of the usage, with centre="even".
 
@@ -97,7 +98,7 @@ class LabelUsage(AnnotationModel, HasKnownParameters):
 
 
 def find_common_habit(data: AnnotationData) -> np.ndarray:
-    """Return the Dirichlet concentrations (response,) that annotators' usages are drawn from, none below 1/2."""
+    """Return the Dirichlet concentrations (response,) of the prior of usages, none below 1/2."""
     from scipy.optimize import minimize_scalar
     from scipy.special import gammaln
 

@@ -10,21 +10,22 @@ Generative process (Hovy et al. 2013, figure 2 and section 2.1).  A spammer can 
     p(S_ij = 1 | A_i)      = 1 - p(T_i = a | A_i) theta_j / (theta_j + (1 - theta_j) xi_j[a])     with a = A_ij
 
 Symbols, and priors.
-    theta    competence   (annotator)             ~ Beta(0.5, 0.5): one tries or does not
+    theta    competence   (annotator)             ~ Beta(0.5, 0.5): annotators mostly know, or mostly spam
     xi       strategy     (annotator, response)   ~ Dirichlet(10): habits are nearly even
              prevalence   (true_class)            ~ Dirichlet(10), or uniform and fixed, as in the paper
     S        spam         (annotation), a view: the posterior probability that this annotation is spam
-The uniform prevalence takes a common class for a habit, the learnt one a common habit for a class.  Where answers lean
-so far to one label that both are possible, a fit warns before it samples: then fit both.  competence_prior="learnt":
-competence ~ Beta(c m, c (1 - m)), m ~ Beta(2, 2), c ~ Gamma(2, 1/2), 4 on average; not by EM and VB.
+The uniform prevalence mistakes a common class for a habit; the learnt one mistakes a common habit for a class.  If
+answers are so skewed to one label that both are possible, a fit warns before it samples: then fit both.  With
+competence_prior="learnt", competence ~ Beta(c m, c (1 - m)), m ~ Beta(2, 2), c ~ Gamma(2, 1/2), which is 4 on average
+(not for EM and VB).
 
-Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  An annotator of competence
-near 0 does not inform the true classes; one near 1 has a strategy that follows its prior.  With fewer than three
-annotators competence is hardly identified.
+Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  An annotator with a
+competence near 0 does not inform the true classes; the strategy of one with a competence near 1 follows its prior.
+With fewer than three annotators, competence is hardly identified.
 
-Use when annotators are many, answers per annotator few, and the question is whom to trust.  Avoid when annotators
-err systematically (always "no" for class "maybe"), or "unsure" should be evidence: a label that is no class is spam
-here, and lowers the competence (`model_b`).  An adversary, wrong more often than chance, looks like a spammer here.
+Use when there are many annotators with few answers each, and the question is whom to trust.  Avoid when annotators err
+systematically (always "no" for class "maybe"), or "unsure" should be evidence: labels that are not classes count as
+spam here, and lower the competence (use `model_b`).  An adversary, wrong more often than chance, looks like a spammer.
 
 References.
     D. Hovy, T. Berg-Kirkpatrick, A. Vaswani and E. Hovy (2013), Learning whom to trust with MACE, NAACL-HLT,
@@ -51,17 +52,17 @@ from bayesanno.models._habit import explain_class_or_habit
 
 @dataclass(frozen=True, kw_only=True)
 class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
-    """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
+    """Hovy et al.'s model: how often an annotator knows the answer, and the habit that replaces it otherwise.
 
     Parameters
     ----------
     competence_prior : tuple of two floats, or "learnt", default (0.5, 0.5)
-        The Beta prior of the competence; or it is learnt how competent annotators are, and how much they differ.
+        The Beta prior of the competence, or "learnt" to estimate its mean and spread among annotators.
     strategy_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of the strategy.
     class_prior : "learnt", "uniform", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether the prevalence is learnt, or every class is equally likely a priori, as in the paper; or what is known
-        of the items.
+        Whether the prevalence is learnt, or uniform as in the paper, or the class prior depends on columns of the
+        items.
     prevalence_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of a learnt prevalence.
 
@@ -93,7 +94,7 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
         return found
 
     def _learn_competence(self) -> pt.TensorVariable:
-        """Declare how competent annotators are, and how much they differ; return their Beta's concentrations."""
+        """Declare the mean and spread of competence; return the concentrations of its Beta distribution."""
         mean = pm.Beta("competence_mean", 2, 2)
         return pm.Gamma("competence_concentration", 2, 0.5) * pt.stack([mean, 1 - mean])
 

@@ -1,16 +1,16 @@
 """Model A: an annotator is right or wrong, and agreement between annotators shows which (Rzhetsky et al. 2008).
 
 Generative process.  Annotator x finds an item's true value with probability theta_x, the accuracy, and otherwise gives
-another label.  The model keeps only the pattern, who agrees with whom; the values themselves are then drawn from the
-label frequencies omega, under the sole condition that the same annotators agree.  Numbers of equations and tables are
-those of the supplement, which has k = 3 annotations per item; here k is anything from 1 to 8.  lambda is the sizes of
-the blocks of annotators who agree.
+another label.  The model keeps only the pattern of agreement.  The values are then drawn from the label frequencies
+omega, on the sole condition that the same annotators agree.  Numbers of equations and tables are those of the
+supplement, which has k = 3 annotations per item; here k is from 1 to 8.  lambda contains the sizes of the blocks of
+annotators who agree.
 
     T_j                  ~ Bernoulli(theta_j)                   annotation j is correct (5)
-    Psi                  ~ Categorical(omega)                   the truth; the correct say it
-    wrong annotators     ~ Categorical(omega without Psi)       each for itself; keep who agrees with whom, forget what
+    Psi                  ~ Categorical(omega)                   the truth, given by the correct annotators
+    wrong annotators     ~ Categorical(omega without Psi)       independently; keep the pattern, discard the values
     P(V | A)             = prod_b omega[v_b]^n_b / D_lambda(omega)              beta, Table 5
-    alpha(mu)            = sum_Psi omega_Psi D_mu(omega without Psi, renormalised)    Table 4: wrong ones form blocks mu
+    alpha(mu)            = sum_Psi omega_Psi D_mu(omega without Psi, renormalised)    Table 4: wrong blocks are mu
     p(block b is right, V)    = beta  prod_(j in b) theta_j  prod_(j not in b) (1 - theta_j)  alpha(lambda without n_b)
     p(nobody is right, V)     = beta  prod_j (1 - theta_j)  alpha(lambda)
 
@@ -19,22 +19,22 @@ the blocks of annotators who agree.
 The correct annotators are exactly one block, or nobody ("none of those said"): these states are summed out.
 
 Symbols, and priors.
-    theta    accuracy            (annotator)   ~ Beta(2, 1): density 2 theta, rather right than wrong (5)
-    omega    frequency           (response)    as frequency has it; or (annotator, response)
+    theta    accuracy            (annotator)   ~ Beta(2, 1): density 2 theta, more often right than wrong (5)
+    omega    frequency           (response)    as set by the field `frequency`; or (annotator, response)
              correct             (annotation), a view: P(T_j = 1), see `correctness_table` (Table 8, 6)
              label_probability   (item, response), a view: "none of those said" is spread in proportion to omega
-With frequency="empirical" omega is the pooled share of each label, as in the paper's tables; with "shared" it is ~
-Dirichlet(frequency_prior), one for all.  With "annotator", the paper's second flavour, annotator j draws from omega_j,
-Psi from their mean by numbers of annotations (our choice: the truth must not depend on who is asked), and blocks have
-weights prod_(j in b) omega_j[x].  With alpha="unnormalised" wrong annotators draw from all of omega, and two of them
-who hit Psi count as agreeing.
+With frequency="empirical", omega is the pooled share of each label, as in the paper's tables.  With "shared", there is
+one omega ~ Dirichlet(frequency_prior) for all.  With "annotator", the paper's second variant, annotator j draws from
+omega_j, and Psi is drawn from their mean weighted by numbers of annotations (our choice, since the truth must not
+depend on who is asked); blocks have weights prod_(j in b) omega_j[x].  With alpha="unnormalised", wrong annotators draw
+from all of omega, and two of them with the label Psi count as agreeing.
 
-Identifiability.  omega is not the frequency of labels in the data: beta raises it to the size of blocks.  There are two
-modes, accuracies high and accuracies low, far apart in density unless labels are few.  With two labels only the prior
-distinguishes theta and 1 - theta.  An item with one annotation does not inform accuracies.
+Identifiability.  omega is not the frequency of labels in the data, since beta raises it to the size of blocks.  There
+are two modes, with high and with low accuracies, of very different density unless there are few labels.  With two
+labels, only the prior distinguishes theta and 1 - theta.  An item with one annotation does not inform accuracies.
 
-Use when items have few annotations each, and accuracy is one number per annotator.  Avoid where annotators confuse
-particular labels (`model_b`), and for more than eight annotations per item.
+Use when items have few annotations each, and one number per annotator is enough for accuracy.  Avoid when annotators
+confuse particular labels (`model_b`), and with more than eight annotations per item.
 
 References.
     A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
@@ -66,7 +66,7 @@ from bayesanno.models._correctness.process import Process
 class ModelA(
     AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownParameters, can.HasViews, can.ConstrainsStates
 ):
-    """An accuracy per annotator, learnt from who agrees with whom.
+    """One accuracy per annotator, learnt from the pattern of agreement.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class ModelA(
     frequency_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of learnt frequencies.
     alpha : {"normalised", "unnormalised"}, default "normalised"
-        How wrong annotators coincide: as in Table 4, or as the data of Table 9 were made (three annotations per item).
+        How wrong annotators agree: as in Table 4, or as in the data of Table 9 (three annotations per item).
 
     Examples
     --------
@@ -97,7 +97,7 @@ class ModelA(
     def check(self, data: AnnotationData) -> None:
         super().check(data)
         check_blocks(self.name, data, exactly_three=self.alpha == "unnormalised")
-        self.known_parameters(data)  # refused where only one label was said
+        self.known_parameters(data)  # raises an error if only one label was given
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
         return (*data.labels, can.NONE_SAID)
@@ -135,7 +135,7 @@ class ModelA(
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         index, n_labels = answers.index, answers.n_responses
         theta = p.accuracy[:, None, None]
-        right = pt.eye(n_labels, n_labels + 1)[None]  # (1, response, state): who says v is right if v is the truth
+        right = pt.eye(n_labels, n_labels + 1)[None]  # (1, response, state): response v is right if v is the truth
         omega = p.frequency if p.frequency.ndim == 2 else p.frequency[None, :]  # (annotator or 1, response)
         table = pt.log(right * theta + (1 - right) * (1 - theta)) + pt.log(omega)[:, :, None]
         alpha_of, d_of = alpha_and_d(answers, p, normalised=self.alpha == "normalised")

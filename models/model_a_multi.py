@@ -1,7 +1,7 @@
 """Model A in several dimensions: being right in one is correlated with being right in another (Rzhetsky et al. 2008).
 
-Generative process.  The same fragments are annotated for several dimensions at once.  Each dimension on its own is
-`model_a`.  Being right in dimension x and being right in dimension y are correlated, with the same correlation rho_xy
+Generative process.  The same fragments are annotated for several dimensions at once.  Each dimension on its own follows
+`model_a`.  Being right in dimension x is correlated with being right in dimension y, with the same correlation rho_xy
 for every annotator l; different annotators are independent.  Equation numbers are those of the supplement.
 
     u_l^x            = sqrt((1 - theta_l^x) / theta_l^x) if right in x, else -sqrt(theta_l^x / (1 - theta_l^x))   (24)
@@ -16,23 +16,23 @@ The sum over all 8^N correctness patterns factorises.  With c_l^x = P(T_l^x righ
                                         + sum_(y<z, neither x) rho_yz sum_l g_l^y g_l^z]
                        / [1 + sum_(x<y) rho_xy sum_l g_l^x g_l^y]
 
-With all rho = 0 it is N separate models A, exactly.
+With all rho = 0 this is exactly N separate models A.
 
 Symbols, and priors: theta and omega as in `model_a`, in every dimension.
     theta    accuracy                (annotator, dimension)
     omega    frequency_<dimension>   (response_<dimension>)
     rho      correlation             (dimension_pair), a deterministic: extent * direction / gamma(direction)
              direction               (dimension_pair)   ~ Normal(0, 1)
-             extent                  (), a deterministic: how far rho is on the way to the wall, 0 to 1
+             extent                  (), a deterministic: the relative distance of rho from 0 to the boundary, 0 to 1
 Xi must not be negative in any state, which confines rho to a region: with three annotators of accuracy 0.8 and two
-dimensions, [-0.083, 0.333].  gamma(rho) is the largest value of 1 - Xi; the wall in direction d is at d / gamma(d).
-extent is such a function of the length of direction that extent^n is uniform on (0, 1) for n pairs.  With two
-dimensions rho is uniform on either side of 0, the sides equally likely; with more it does not favour zero correlation.
+dimensions, [-0.083, 0.333].  gamma(rho) is the largest value of 1 - Xi; the boundary in direction d is d / gamma(d).
+extent is a function of the length of direction, such that extent^n is uniform on (0, 1) for n pairs.  With two
+dimensions rho is uniform on either side of 0, with equal probability; with more, zero correlation is not favoured.
 
-Identifiability.  As in `model_a`.  The region is narrow where annotators are good and share many items, so that data
-often show little of rho except its sign; items with one annotation, and answers left out, do not inform it.
+Identifiability.  As in `model_a`.  The region is narrow if annotators are good and share many items, so data often show
+little about rho except its sign.  Items with one annotation, and missing answers, do not inform it.
 
-Use when the dimensions of a fragment may be hard together.  Avoid for one dimension: that is `model_a`.
+Use when the dimensions of a fragment may be hard together.  Avoid for a single dimension; use `model_a`.
 
 References.
     A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
@@ -63,7 +63,7 @@ from bayesanno.models.model_a import ModelA
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, can.SeveralLatents):
-    """Model A for several dimensions whose correctness is correlated.
+    """Model A for several dimensions with correlated correctness.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
     frequency_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of learnt frequencies.
     correlated : bool, default True
-        Whether dimensions are correlated; False is as many separate models A.
+        Whether dimensions are correlated; False gives separate models A.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
         n_dimensions, parts = len(design.by_dimension), design.by_dimension.items()
         rho = p.correlation if self.correlated else pt.zeros(n_dimensions * (n_dimensions - 1) // 2)
         each = [array for name, part in parts for array in (p[name_own("frequency", name)], part.annotator, part.item)]
-        inputs = [p.accuracy, rho, *each, pt.zeros(design.n_items)]  # the last one only says how many items there are
+        inputs = [p.accuracy, rho, *each, pt.zeros(design.n_items)]  # the last one only has the number of items
         n = sum(part.item.shape[0] for _, part in parts)
         truth = [p[name_own("frequency", name)] for name in design.by_dimension]
         sizes = {"n_states": n_dimensions * design.n_items, "n_annotations": n}

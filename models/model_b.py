@@ -3,28 +3,29 @@
 Generative process, with equation numbers of the supplement to Rzhetsky et al. (2008).
 
     C_n                 ~ Categorical(gamma)                          the true class of item n
-    V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               what annotator x says of it, by x and class alone
+    V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               the answer of x depends on x and the class alone
     p(C_n = psi, V_n)   = gamma_psi  prod_x lambda^x[psi, v_x]        (33)
     p(V_n)              = sum_psi p(C_n = psi, V_n)                   (35), the likelihood; C is summed out
     p(C_n = psi | V_n)  = p(C_n = psi, V_n) / p(V_n)                  (37), read off after the fit
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
-A label that is no class ("unsure") is a column of lambda but not a row.
+A label that is not a class ("unsure") is a column of lambda but not a row.
 
 Symbols, and priors: those of the R package rater.
     gamma    prevalence   (true_class)    ~ Dirichlet(3): as if each class had been seen three times
-    lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said; each row
-                          ~ Dirichlet(s p, s (1 - p) / (K - 1), ...): s = 8 answers, p = 0.6 of them right; a label
-                          that is no class has the concentration of a wrong one in addition
+    lambda   confusion    (annotator, true_class, response): rows are true classes, columns are responses; each row
+                          ~ Dirichlet(s p, s (1 - p) / (K - 1), ...): s = 8 answers, p = 0.6 of them right; labels
+                          that are not classes have the concentration of a wrong one, in addition
     theta    accuracy     (annotator), a deterministic
 
 Identifiability.  The likelihood does not change when the classes are permuted (53); the prior distinguishes them when
 p > 1/K.  When p = 1/K, `bayesanno.relabel` chooses the permutation under which annotators are right most often (56).
-At least three annotators must answer the same items.  Annotators with few answers keep their prior.
+At least three annotators must answer the same items.  Annotators with few answers follow their prior.
 
-Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid when there are
-many labels and few answers per annotator, as each has K (K - 1) numbers (MACE has K), or when annotators who click one
-label gave half of the answers: the model may take their habit for a class, and a fit names them before it samples.
+Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid with many
+labels and few answers per annotator, since each annotator has K (K - 1) numbers (MACE has K), or when annotators who
+always click one label gave half of the answers: the model may mistake their habit for a class, and a fit names them
+before it samples.
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
@@ -51,23 +52,23 @@ from bayesanno.modeling.independent import ConjugateModel, Probability, Share
 from bayesanno.models._habit import MATRICES, explain_habits
 
 LEAST_CONCENTRATION = 0.2  # of a wrong response: below it chains move slowly; 10 labels have 0.36, 20 have 0.17
-AS_TYPED = 1e-3  # concentrations that differ by this share are equal: 1/K is typed with four decimals or more
+AS_TYPED = 1e-3  # relative difference of concentrations that count as equal: 1/K is typed with few decimals
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelB(ConjugateModel, HasCaveats, Relabels):
-    """Dawid and Skene's model: a prevalence, and a confusion matrix per annotator.
+    """Dawid and Skene's model: a prevalence, and one confusion matrix per annotator.
 
     Parameters
     ----------
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
     confusion_strength : float, default 8
-        Total concentration of the Dirichlet prior of each row of a confusion matrix: a number of answers.
+        Total concentration of the Dirichlet prior of each row of a confusion matrix, as a number of answers.
     confusion_accuracy : float, default 0.6
-        The prior mean of the diagonal, of answers that name a class. 1/K makes the classes exchangeable.
+        The prior mean of the diagonal among answers that name a class. 1/K makes the classes exchangeable.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
         return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
 
     def is_exchangeable(self, data: AnnotationData) -> bool:
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # of each wrong response
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # for each wrong response
         return math.isclose(self.confusion_accuracy, elsewhere, rel_tol=AS_TYPED) and not data.controls
 
     def caveats(self, data: AnnotationData) -> list[str]:

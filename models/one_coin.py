@@ -4,25 +4,24 @@ Generative process.
 
     C_n                 ~ Categorical(gamma)                              the true class of item n
     V_nx = C_n            with probability theta_x                        x is right,
-    V_nx = v != C_n       with probability (1 - theta_x) e(v | C_n)       or wrong, and then says v
+    V_nx = v != C_n       with probability (1 - theta_x) e(v | C_n)       or wrong, and then answers v
     e(v | psi)          = 1 / (K - 1)                                     errors="uniform"
     e(v | psi)          = gamma_v / (1 - gamma_psi)                       errors="prevalence"
     p(C_n = psi, V_n)   = gamma_psi  prod_x p(v_x | psi)                  the likelihood is its sum over psi
 
-That is model B with confusion matrices of one number each.  With two classes both kinds of error are the same.
+This is model B with one number per confusion matrix.  With two classes both kinds of error are the same.
 
 Symbols, and priors.
-    theta    accuracy     (annotator)    ~ Beta(2, 1): rather right than wrong, as in model A
+    theta    accuracy     (annotator)    ~ Beta(2, 1): more often right than wrong, as in model A
     gamma    prevalence   (true_class)   ~ Dirichlet(3): as if each class had been seen three times, as in model B
 
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
-classes, annotators who are right in half of the cases or less mirror those who are not: only the prior distinguishes a
-crowd at .8 from one at .2 whose classes have swapped.  With fewer than three annotators on the same items accuracy is
-hardly identified.
+classes, low accuracies mirror high ones: only the prior distinguishes a crowd of accuracy .8 from one of accuracy .2
+with swapped classes.  With fewer than three annotators on the same items, accuracy is hardly identified.
 
-Use when annotators are many, answers per annotator few, and errors fall on all classes alike.  Avoid when annotators
-confuse particular classes (`model_b`), overlook a rare class (all then seem too good at it), or click without looking
-(`mace`): a fit names those who do, where they gave a third of the answers.
+Use when there are many annotators with few answers each, and errors fall evenly on all classes.  Avoid when annotators
+confuse particular classes (`model_b`), overlook a rare class (all then seem too good at it), or click without reading
+(`mace`): a fit names those who do, if they gave a third of the answers.
 
 References.
     Y. Zhang, X. Chen, D. Zhou and M. I. Jordan (2016), Spectral methods meet EM: a provably optimal algorithm for
@@ -46,12 +45,12 @@ from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportio
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
 from bayesanno.models._habit import RATES, explain_habits
 
-ROUNDING = 1e-12  # of a sum of shares
+ROUNDING = 1e-12  # rounding error of a sum of shares
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneCoin(ConjugateModel, HasCaveats):
-    """One accuracy per annotator, and errors that fall anywhere.
+    """One accuracy per annotator, with errors spread over all other classes.
 
     Parameters
     ----------
@@ -60,9 +59,9 @@ class OneCoin(ConjugateModel, HasCaveats):
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
     errors : {"uniform", "prevalence"}, default "uniform"
-        Whether all wrong classes are equally likely to be given, or in proportion to how common they are.
+        Whether all wrong classes are equally likely to be given, or likely in proportion to their prevalence.
 
     Examples
     --------
@@ -88,7 +87,7 @@ class OneCoin(ConjugateModel, HasCaveats):
         error = ~is_class / (is_class.shape[1] - 1)  # e(v | psi), (response, true_class)
         if self.errors == "prevalence":
             share = ~is_class * p.prevalence[:, None]
-            lacking = 1 - p.prevalence.sum()  # of shares that add up to less than 1, as those of variational Bayes
+            lacking = 1 - p.prevalence.sum()  # if shares add up to less than 1, as in variational Bayes
             others = share.sum(axis=0) + lacking * (lacking > ROUNDING)  # 1 - gamma_psi, without its rounding
             error = share / (others + (others <= 0))
         return p.prevalence, right[:, None, None] * is_class + wrong[:, None, None] * error
@@ -100,7 +99,7 @@ class OneCoin(ConjugateModel, HasCaveats):
         truth = truth_of_item[design.item]  # (annotation,)
         right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
         log_weight = pt.log(p.prevalence) if self.errors == "prevalence" else np.zeros(n_classes)
-        wrong = pm.Categorical.dist(logit_p=pt.switch(same, -np.inf, log_weight)[truth])  # by all other classes
+        wrong = pm.Categorical.dist(logit_p=pt.switch(same, -np.inf, log_weight)[truth])  # over all other classes
         return truth_of_item, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
@@ -111,7 +110,7 @@ class OneCoin(ConjugateModel, HasCaveats):
         }
 
     def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        """Count as the base class does; with errors by prevalence, the classes that who is wrong drew count too."""
+        """Count like the base class; with errors by prevalence, the classes drawn for errors count too."""
         counts = super().expected_counts(shares, expected, names_class)
         if self.errors == "prevalence":  # the law is not linear in the prevalence
             errors = (expected.answers * ~names_class.T).sum(axis=0)  # (response, true_class)

@@ -1,7 +1,7 @@
-"""Pooled Dawid-Skene: one confusion matrix for all annotators, model B's opposite (after Dawid and Skene 1979).
+"""Pooled Dawid-Skene: one confusion matrix for all annotators, the opposite of model B (after Dawid and Skene 1979).
 
-Generative process, with equation numbers of the supplement to Rzhetsky et al. (2008), whose model B has a matrix for
-each annotator x; here all annotators are alike.
+Generative process, with equation numbers of the supplement to Rzhetsky et al. (2008).  Model B there has a matrix for
+each annotator x; here all annotators share one.
 
     C_n                 ~ Categorical(gamma)                          the true class of item n
     V_nx | C_n = psi    ~ Categorical(lambda[psi, :])                 the same lambda for every annotator x
@@ -9,16 +9,16 @@ each annotator x; here all annotators are alike.
 
 Symbols, and priors: model B's, with 30 answers in each row of lambda instead of 8.
     gamma    prevalence   (true_class)
-    lambda   confusion    (true_class, response): rows are the truth, columns what was said
+    lambda   confusion    (true_class, response): rows are true classes, columns are responses
 With 8, two classes that a crowd distinguishes four times in five are swapped in 1 or 2% of the posterior, for any
-amount of data; with 30, which are few compared with the answers of a crowd, in 1e-7 of it.
+amount of data; with 30, which is small compared with the answers of a crowd, in 1e-7 of it.
 
 Identifiability.  As in model B: the prior distinguishes the classes when confusion_accuracy > 1/K; when it is 1/K,
-`bayesanno.relabel` does.  Annotators need not be known: three answers to an item, by any annotators, are enough.
+`bayesanno.relabel` does.  Annotators need not be known: three answers per item, by any annotators, are enough.
 
-Use when annotators are alike or unknown (each gives an answer or two), and labels are confused with each other.  Avoid
-when some are better than others: labels follow the majority, and one spammer blurs the matrix of all.
-`hierarchical_dawid_skene` learns how alike annotators are; this model is one end of it, and `model_b` the other.
+Use when annotators are similar or unknown (each gives an answer or two), and labels are confused with each other.
+Avoid when some are better than others: labels follow the majority, and one spammer blurs the common matrix.
+`hierarchical_dawid_skene` learns how similar annotators are; this model is one extreme, and `model_b` the other.
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
@@ -49,9 +49,9 @@ class PooledDawidSkene(ModelB):
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
     confusion_strength : float, default 30
-        Total concentration of the Dirichlet prior of each row of the confusion matrix: a number of answers.
+        Total concentration of the Dirichlet prior of each row of the confusion matrix, as a number of answers.
     confusion_accuracy : float, default 0.6
         The prior mean of the diagonal. 1/K makes the classes exchangeable.
 

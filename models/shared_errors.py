@@ -1,8 +1,8 @@
-"""Shared errors: items on which annotators fail together, each annotator to an extent of their own.
+"""Shared errors: items on which annotators fail together, each annotator to a different extent.
 
-Generative process.  An item has one true class and a difficulty of its own, as in `item_difficulty`.  Annotators depend
-on it to different extents: some are misled by every item that misleads the others, some hardly at all.  An item can be
-so hard that most annotators give the same wrong label.  What they say then depends on habits, each annotator's own.
+Generative process.  An item has one true class and a difficulty, as in `item_difficulty`.  Annotators depend on it to
+different extents: some are misled by every item that misleads the others, some hardly at all.  An item can be so hard
+that most annotators give the same wrong label.  Their answers then depend on each annotator's habits.
 
     C_i                   ~ Categorical(prevalence)                         the true class of item i
     Z_i                   ~ Normal(0, 1)                                    its difficulty is d_i = spread Z_i
@@ -10,27 +10,27 @@ so hard that most annotators give the same wrong label.  What they say then depe
     g_ij                  = log(K - 1) + ability_j - loading_j d_i          ability_j - loading_j d_i: log-odds of right
     p(V_i)                = sum_k prevalence_k integral N(z) prod_j p(v_ij | k, z) dz     C_i and Z_i are integrated out
 
-It is the random-effects model of diagnostic tests (Qu, Tan and Kutner 1996) with a logistic link, habits and any number
-of classes.  With a loading of 1 for all annotators it is `item_difficulty` with form="1pl".
+This is the random-effects model of diagnostic tests (Qu, Tan and Kutner 1996) with a logistic link, habits and any
+number of classes.  With a loading of 1 for all annotators it is `item_difficulty` with form="1pl".
 
-Symbols, and priors: all but the loading as in `item_difficulty`.
-    ability     (annotator)            ~ Normal(2, 1.5): log-odds of being right on an average item, but for habits
-    loading     (annotator)            ~ LogNormal(0, 0.5): how far the difficulty reaches, of two annotators in
-                         three .6 to 1.6 times as far as typically
-    habit       (annotator, response)  ~ Normal(0, 1) minus its mean: log-odds of a label whatever the item
+Symbols, and priors: as in `item_difficulty`, except for the loading.
+    ability     (annotator)            ~ Normal(2, 1.5): log-odds of being right on an average item, without habits
+    loading     (annotator)            ~ LogNormal(0, 0.5): the effect of the difficulty; for two annotators in three
+                         it is .6 to 1.6 times the typical one
+    habit       (annotator, response)  ~ Normal(0, 1) minus its mean: log-odds of a label regardless of the item
     spread      ()                     ~ HalfNormal(1): standard deviation of the difficulties
     prevalence  (true_class)           ~ Dirichlet(3)
-    accuracy    (annotator)            deterministic: P(right) on an item drawn from all, difficulty integrated out
+    accuracy    (annotator)            deterministic: P(right) on a random item, with difficulty integrated out
     views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 
-Identifiability.  With two classes the class and the shared error of some annotators can change places, however many
-answers there are: a latent-class model cannot tell by its fit how errors depend (Albert and Dodd 2004).  So a fit of
-two labels without controls warns beforehand.  The prior of the ability, centred above 0, keeps the names of the
-classes.  Loadings need about eight answers an item.
+Identifiability.  With two classes, the class and the shared error of some annotators can be exchanged, however many
+answers there are: the fit of a latent-class model does not identify the dependence of errors (Albert and Dodd 2004).
+So a fit of two labels without controls warns beforehand.  The prior of the ability, centred above 0, keeps the names of
+the classes.  Loadings pay off from about eight answers per item.
 
-Use when annotators, language models above all, fail on the same items, and answers per item are many.  Labels are still
-too sure: recalibrate them (`bayesanno.recalibrate`).  Avoid when items have few answers: take `item_difficulty`.  Where
-groups of annotators fail apart from each other, the fit names pairs who agree too often.
+Use when annotators, especially language models, fail on the same items, and there are many answers per item.  Labels
+are still overconfident: recalibrate them (`bayesanno.recalibrate`).  Avoid when items have few answers; use
+`item_difficulty`.  If groups of annotators fail separately, the fit names pairs who agree too often.
 
 References.
     Y. Qu, M. Tan and M. H. Kutner (1996), Random effects models in latent class analysis for evaluating accuracy of
@@ -59,7 +59,7 @@ FEW = 3  # answers to an item: whether two answers agree does not show why
 
 @dataclass(frozen=True, kw_only=True)
 class SharedErrors(DifficultyModel, HasCaveats):
-    """Abilities of annotators against difficulties of items that reach each of them to a different extent.
+    """Abilities of annotators against difficulties of items, with a loading of the difficulty for each annotator.
 
     Parameters
     ----------
@@ -70,11 +70,11 @@ class SharedErrors(DifficultyModel, HasCaveats):
     loading_prior : float, default 0.5
         Standard deviation of the log loadings; the median loading is 1.
     habit_prior : float, default 1
-        Standard deviation of habits, before their mean is taken off.
+        Standard deviation of habits, before their mean is subtracted.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Krippendorff's alpha: of any data, of some of the annotators, of a pair, of one label against all others.
+"""Krippendorff's alpha: of all data, of some annotators, of a pair, of one label against all others.
 
-    o_cd = sum over items of (how often c and d were both said of it) / (how many answers it has - 1)    coincidences
+    o_cd = sum over items of (how often c and d were both given) / (number of answers - 1)               coincidences
     alpha = 1 - (n - 1) sum_cd o_cd d_cd / sum_cd n_c n_d d_cd            with n_c = sum_d o_cd and n = sum_c n_c
 
 An item with one answer is ignored. The distance d of two labels depends on the level of measurement: equal or not, or
 the difference of two numbers.
 
-The invariant: no table of two labels is made, of any item or of all: each sum is one over items of what the item adds.
+The invariant: no label-by-label table is made, for one item or all; each sum adds up the items' contributions.
 
 References
 ----------
@@ -38,7 +38,7 @@ def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) ->
 
 
 def nominal_alpha(observed: np.ndarray, given: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return alpha of labels that are equal or not, of how often each was given: n_c along an axis.
+    """Return nominal alpha from label counts n_c along an axis.
 
     Examples
     --------
@@ -65,17 +65,17 @@ def alpha_of_votes(votes: np.ndarray) -> np.ndarray:
 
 
 def find_disagreement(n: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Return what items add to sum_cd o_cd over different labels, of their answers and the sum of squared votes."""
+    """Return the items' contributions to sum_cd o_cd over different labels, from answers and sums of squared votes."""
     return (n**2 - squares) / np.maximum(n - 1, 1)  # 0 of one answer
 
 
 def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return alpha of labels with places on a line, whose distance is that of the places squared; (resample,).
+    """Return alpha, (resample,), of labels with positions on a line; the distance is the squared difference.
 
     Parameters
     ----------
     votes : sparse array, shape (item, label)
-        Of items with two answers or more; no others have any.
+        Votes of items with two or more answers; other rows are empty.
     place : array, shape (label, resample) or (label, 1)
     weights : array, shape (item, resample)
         How often each item counts.

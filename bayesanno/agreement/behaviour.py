@@ -5,9 +5,9 @@
     KLD(P, Q)    = sum_s P(s) log P(s) / Q(s)               of an annotator, from the mean of the others: D_a
     JSD(P, Q)    = KLD(P, M) / 2 + KLD(Q, M) / 2            with M = (P + Q) / 2; of two annotators: in [0, log 2]
 
-The paper leaves the logarithm open: natural here (nats), base 2 by option. A label that an annotator gave and nobody
-else makes D_a infinite, which is kept, unless counts are smoothed; leverage and JSD are finite. A label that is no
-class ("unsure") is a label like others here: who says it, and how often, is a use of the labels.
+The paper leaves the base of the logarithm open; here it is natural (nats), or 2 by option. If only one annotator gave a
+label, their D_a is infinite unless counts are smoothed; leverage and JSD are finite. Labels that are not classes
+("unsure") are treated like other labels here, since giving them is also a use of labels.
 
 References
 ----------
@@ -28,7 +28,7 @@ from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-OUTLIER_SCORE = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
+OUTLIER_SCORE = 3.5  # modified z-score recommended by Iglewicz and Hoaglin (1993)
 
 
 def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
@@ -38,7 +38,7 @@ def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
     ----------
     data : AnnotationData
     smoothing : float
-        Added to every count. Without, the shares of an annotator who answered nothing are nan.
+        Added to every count. Without it, the shares of an annotator without answers are nan.
     """
     if not (smoothing >= 0 and math.isfinite(smoothing)):
         raise DataError(f"smoothing is {smoothing}: it must be 0 or more")
@@ -78,7 +78,7 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     Returns
     -------
     array, shape (..., annotator)
-        nan where there is no other.
+        nan for a single annotator.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
 
 
 def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return the Jensen-Shannon divergence of annotators from others, (...), both as shares (..., label).
+    """Return the Jensen-Shannon divergence, (...), between annotators' shares (..., label).
 
     Examples
     --------
@@ -133,7 +133,7 @@ def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> n
 
 
 def pair_distances(shares: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the Jensen-Shannon divergence of pairs of annotators, (pair,) each, of shares (annotator, label)."""
+    """Return the Jensen-Shannon divergence of each pair (pair,) of annotators, from shares (annotator, label)."""
     found = np.empty(first.size)
     for part in split_rows(first.size, shares.shape[1]):
         found[part] = find_distance(shares[first[part]], shares[second[part]])
@@ -141,14 +141,14 @@ def pair_distances(shares: np.ndarray, first: np.ndarray, second: np.ndarray) ->
 
 
 def mean_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return the mean Jensen-Shannon divergence of each annotator from the others, of shares (annotator, label).
+    """Return the mean Jensen-Shannon divergence of each annotator from the others, from shares (annotator, label).
 
-    Annotators of many answer few items each, and share few distributions: of equal ones, one is compared.
+    Among many annotators with few answers each, many distributions are equal; each is compared only once.
 
     Returns
     -------
     array, shape (annotator,)
-        nan where there is no other.
+        nan for a single annotator.
     """
     known = np.isfinite(shares).all(axis=1)
     different, which, times = np.unique(shares[known], axis=0, return_inverse=True, return_counts=True)
@@ -161,7 +161,7 @@ def mean_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
 
 
 def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndarray]:
-    """Return how far each annotator's use of labels is from the others', by each statistic; (..., annotator)."""
+    """Return the distance of each annotator's use of labels from the others', by statistic; (..., annotator)."""
     draws = shares.reshape(-1, *shares.shape[-2:])
     return {
         "leverage": find_leverage(shares),
@@ -173,7 +173,7 @@ def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndar
 def find_outliers(values: np.ndarray) -> np.ndarray:
     """Return which values are far above the rest, by their distance from the median in median absolute deviations.
 
-    Infinite values always are; if more than half of the values are equal, so are all values above these.
+    Infinite values are always outliers. If more than half of the values are equal, all values above them are outliers.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
 
 
 def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float = 0.0) -> pd.DataFrame:
-    """Return how each annotator uses the labels, and how much that differs from the others.
+    """Return how each annotator uses the labels, and how much this differs from the others.
 
     Parameters
     ----------
@@ -216,10 +216,10 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     Returns
     -------
     pandas.DataFrame
-        One row per annotator: `annotator`, `n` (annotations), `leverage` over the mean of all, `kld` from the mean of
-        the others, `jsd_mean`, the mean of the Jensen-Shannon divergences from each other annotator; `outlier`, whether
-        one of the three is far above the rest (see `find_outliers`); and `usage[<label>]`, the share of each label.
-        nan of an annotator without annotations.
+        One row per annotator: `annotator`; `n` (annotations); `leverage` over the mean of all; `kld`, the divergence
+        from the mean of the others; `jsd_mean`, the mean Jensen-Shannon divergence from the other annotators;
+        `outlier`, whether one of the three is far above the rest (see `find_outliers`); and `usage[<label>]`, the share
+        of each label. Values are nan for an annotator without annotations.
 
     Raises
     ------
@@ -243,6 +243,6 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
 
 
 def check_base(base: float) -> None:
-    """Raise a DataError unless a logarithm has that base."""
+    """Raise a DataError if no logarithm has this base."""
     if not base > 1 or not math.isfinite(base):
-        raise DataError(f"base is {base}: it must be above 1, as e for nats or 2 for bits")
+        raise DataError(f"base is {base}: it must be above 1, such as e for nats or 2 for bits")

@@ -1,7 +1,7 @@
-"""What chance explains: agreement of annotators who flip coins, kappa, a difference between two systems.
+"""The effect of chance: agreement of annotators who flip coins, kappa, a difference between two systems.
 
-The invariant: an item counts only if it has two annotations or more, since one annotation agrees with nobody. An
-annotation that is unsure is missing.
+The invariant: an item counts only if it has two or more annotations, since agreement needs two. "Unsure" annotations
+count as missing.
 
 References
 ----------
@@ -33,13 +33,13 @@ class Disagreement:
     Parameters
     ----------
     n : int
-        Items with two annotations or more.
+        The number of items with two or more annotations.
     d : int
-        Those of them with two labels or more.
+        The number of these with two or more different labels.
     p : float or None
-        The estimated chance that the annotators of a hard item agree; None where no item is disagreed on.
+        The estimated probability that the annotators of a hard item agree; None if no item is disagreed on.
     kappa : float or None
-        Eq. 2 of the paper; None where it is not defined: unequal numbers of annotations, or one label throughout.
+        Eq. 2 of the paper; None if undefined, because numbers of annotations differ or all labels are equal.
     left_out : int
         Items with fewer than two annotations.
     """
@@ -53,18 +53,18 @@ class Disagreement:
 
 @dataclass(frozen=True, kw_only=True)
 class ChanceDifference:
-    """By how many items two equally good systems may differ on noise (section 4.1 of the paper).
+    """The difference, in items, that noise may cause between two equally good systems (section 4.1 of the paper).
 
     Parameters
     ----------
     noise : int
-        R, the items of the test set that are noise.
+        R, the number of noisy items in the test set.
     confidence : float
         The confidence of the bounds.
     sd : float
         Standard deviation of the difference, sqrt(R / 2).
     chebyshev : int
-        Bound by Chebyshev's inequality, as in the paper.
+        The bound by Chebyshev's inequality, as in the paper.
     exact : int
         The smallest s such that chance exceeds s with probability below 1 - confidence.
     """
@@ -89,7 +89,7 @@ def chance_agreement(coins: ArrayLike) -> float:
     Raises
     ------
     DataError
-        If a row is no probability distribution.
+        If a row is not a probability distribution.
 
     Examples
     --------
@@ -107,11 +107,11 @@ def chance_agreement(coins: ArrayLike) -> float:
 
 
 def estimate_coins(data: AnnotationData) -> np.ndarray:
-    """Estimate each annotator's coin on hard items: their labels on the items disagreed on (footnote 3 of the paper).
+    """Estimate each annotator's coin on hard items from the items disagreed on (footnote 3 of the paper).
 
-    An annotator without any disagreement gets the coin of all the others together. Disagreement makes coins look fairer
-    than they are: of two annotators who both say "no" nine times in ten, each says it in half of the items on which
-    they differ. Where such a preference is known, give the chance of agreement instead of estimating it.
+    An annotator without any disagreement gets the coin of all the others together. Selecting disagreed items makes
+    coins look fairer than they are: if two annotators both answer "no" nine times in ten, each answers "no" on half of
+    the items on which they differ. If such a preference is known, give the probability of agreement instead.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     data = require_sure(data, "estimate_coins")
     hard = disagreed_items(data.votes)[data.item]  # (annotation,)
     if not hard.any():
-        raise DataError("no item is disagreed on: there is nothing to estimate coins from")
+        raise DataError("no item is disagreed on: coins cannot be estimated")
     given = np.zeros((data.n_annotators, data.n_labels))  # (annotator, label)
     np.add.at(given, (data.annotator[hard], data.label[hard]), 1.0)
     given[given.sum(axis=1) == 0] = given.sum(axis=0)
@@ -142,13 +142,13 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
 
 
 def estimate_chance_agreement(data: AnnotationData) -> float:
-    """Estimate the chance that the annotators of a hard item agree, from the coins of `estimate_coins`.
+    """Estimate the probability that the annotators of a hard item agree, from the coins of `estimate_coins`.
 
-    Where all annotators label all items this is the p of the paper's section 2 with the coins of its footnote 3. Where
-    each item has annotators of its own, and maybe a number of its own, each item has its own p_i; what is returned is
-    their mean over the items agreed on. Eq. 1 with that mean never understates the noise: if any h items are as likely
-    to be the hard ones as any others, its p^(h - d) stands for the mean product of h - d of the p_i, and that is the
-    mean p to this power times a factor that falls as h grows (the inequalities of Newton and Maclaurin).
+    If all annotators label all items, this is the p of the paper's section 2 with the coins of its footnote 3. If items
+    have different annotators, each item has its own p_i, and the result is their mean over the agreed items. Eq. 1 with
+    this mean never understates the noise. If all sets of h items are equally likely to be the hard ones, p^(h - d)
+    stands for the mean product of h - d of the p_i. This equals the mean p to that power, times a factor that decreases
+    with h (the inequalities of Newton and Maclaurin).
 
     Raises
     ------
@@ -171,7 +171,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
 
 
 def count_disagreement(data: AnnotationData) -> Disagreement:
-    """Count the items disagreed on, and measure what else the noise model needs.
+    """Count the items disagreed on, and compute the other inputs of the noise model.
 
     Raises
     ------
@@ -202,16 +202,16 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
 def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDifference:
     """Bound the difference between two systems that noise in the test set explains (section 4.1 of the paper).
 
-    On each of R noisy items one system alone is counted right with probability 1/4, the other alone with 1/4. The
-    difference S has sd sqrt(R / 2), and S + R is Binomial(2 R, 1/2), which gives the exact bound; the paper bounds it
-    by Chebyshev's inequality, which is far wider.
+    On each of R noisy items, only the first system is counted right with probability 1/4, and only the second with 1/4.
+    The difference S has sd sqrt(R / 2), and S + R is Binomial(2 R, 1/2), which gives the exact bound. The paper uses
+    Chebyshev's inequality, which is far wider.
 
     Parameters
     ----------
     noise : int
-        R, the items of the test set that are noise; `NoiseBound.n_noise` is a bound of it.
+        R, the number of noisy items in the test set; `NoiseBound.n_noise` bounds it.
     confidence : float
-        Between 0 and 1.
+        The confidence, between 0 and 1.
 
     Raises
     ------

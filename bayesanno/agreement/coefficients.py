@@ -1,9 +1,9 @@
-"""How far annotators agree: the coefficients of the field, of all of them, of each pair and of each annotator.
+"""Coefficients of agreement: for all annotators together, for each pair and for each annotator.
 
-Every coefficient is computed from sums over items, so that an interval comes from drawing items again. One that is not
-defined is nan, with the reason in the column `reason`. An answer that an annotator gave twice to an item is two
-answers; pairs of annotators are of two different ones. An answer that is unsure is missing, as Krippendorff has it of a
-unit that is not coded; one that is not declared as such is a label like others.
+Every coefficient is computed from sums over items, so intervals come from resampling items. An undefined coefficient is
+nan, and the column `reason` explains why. If an annotator answered an item twice, both answers count; pairs consist of
+two different annotators. "Unsure" answers are missing, like Krippendorff's uncoded units, if they are declared; without
+a declaration they are labels like others.
 
 References
 ----------
@@ -54,9 +54,9 @@ class Kappa:
     observed : float
         P_A, the share of agreeing pairs of annotations, averaged over items.
     expected : float
-        P_E, the chance that two annotations agree if both are drawn from the labels as used by all.
+        P_E, the probability that two annotations agree if both are drawn from the pooled label frequencies.
     kappa : float or None
-        (P_A - P_E) / (1 - P_E); None where everything has the same label, so that P_E is 1.
+        (P_A - P_E) / (1 - P_E); None if all labels are equal, so that P_E is 1.
     """
 
     observed: float
@@ -65,7 +65,7 @@ class Kappa:
 
 
 def find_label_scale(data: AnnotationData, ordered: bool | None) -> tuple[np.ndarray | None, bool]:
-    """Return the labels as numbers, if they are numbers, and whether they are ordered: numbers are by default."""
+    """Return the labels as numbers, if they are, and whether they are ordered (by default if they are numbers)."""
     numbers = read_numbers(data.classes)
     return numbers, numbers is not None if ordered is None else ordered
 
@@ -78,33 +78,34 @@ def agreement_table(
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return how far annotators agree, by all coefficients, each with an interval.
+    """Return all coefficients of agreement, with intervals.
 
     Parameters
     ----------
     data : AnnotationData
     ordered : bool, optional
-        Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are where all labels are
-        numbers.
+        Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are if all are numbers.
     confidence : float, default 0.95
         The confidence of the intervals.
     resamples : int
-        How often items are drawn again, with replacement; 0 for no intervals.
+        Number of bootstrap resamples of the items; 0 for no intervals.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
-        `coefficient`, `value`, `low`, `high`, and `reason`: why the value, or a bound, is nan, or what it leaves out.
-        The rows:
+        `coefficient`, `value`, `low`, `high`, and `reason`: why the value or a bound is nan, or what was left out. The
+        rows:
 
-        - percent_agreement: of two answers to an item, drawn at random; the mean over items with two or more.
-        - krippendorff_alpha_nominal, _ordinal, _interval: any design; answers to items with one answer are left out.
-        - fleiss_kappa: Fleiss' kappa, which is Siegel and Castellan's K; the same number of answers to every item.
+        - percent_agreement: the probability that two random answers to an item agree, averaged over items with two or
+          more answers.
+        - krippendorff_alpha_nominal, _ordinal, _interval: for any design; items with one answer are left out.
+        - fleiss_kappa: Fleiss' kappa, also known as Siegel and Castellan's K; requires the same number of answers to
+          every item.
         - scott_pi, cohen_kappa, cohen_kappa_linear, cohen_kappa_quadratic: the mean over pairs of annotators (Light
-          1971), each from the items that both answered; pairs without a defined value are left out.
+          1971), each computed from the items that both answered; pairs without a defined value are left out.
         - g_index: agreement beyond that of annotators who choose all labels equally often.
-        - gwet_ac1: any design; chance from the labels of all answered items.
+        - gwet_ac1: for any design; chance agreement comes from the labels of all answered items.
 
     Raises
     ------
@@ -138,14 +139,14 @@ def agreement_table(
 
 
 def measure_kappa(votes: ArrayLike) -> Kappa:
-    """Measure agreement beyond chance as Siegel and Castellan (1988) do: K, which is Fleiss' kappa.
+    """Measure agreement beyond chance: Fleiss' kappa, the K of Siegel and Castellan (1988).
 
         p_m = sum_i a_im / (n k)      P_E = sum_m p_m^2      P_A = mean_i sum_m C(a_im, 2) / C(k, 2)
 
     Parameters
     ----------
     votes : array, shape (item, label)
-        a_im, how many of the k annotators gave item i label m; `AnnotationData.votes` is such a table.
+        a_im, how many of the k annotators gave item i label m, as in `AnnotationData.votes`.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def measure_kappa(votes: ArrayLike) -> Kappa:
 
 
 def count_sums(data: AnnotationData) -> dict[str, Any]:
-    """Return each item's terms of the sums behind the coefficients of all annotators, (item, ...)."""
+    """Return each item's terms (item, ...) in the sums behind the coefficients for all annotators."""
     from scipy.sparse import csr_array
 
     votes = csr_array(data.votes)  # (item, label)
@@ -197,7 +198,7 @@ def count_sums(data: AnnotationData) -> dict[str, Any]:
 def measure_all(
     sums: Mapping[str, Any], pairs: Pairs, numbers: np.ndarray | None, weights: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return every coefficient, nan where it is not defined, of items with weights (item, resample); (resample,)."""
+    """Return every coefficient (resample,), from items with weights (item, resample); nan if undefined."""
     total = {name: values.T @ weights for name, values in sums.items()}  # (..., resample)
     k, given = len(total["shares"]), total["compared"]
     observed = divide(total["agreed"], total["several"])
@@ -225,12 +226,12 @@ def measure_all(
 
 
 def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_ordered: bool) -> dict[str, str]:
-    """Return which coefficients these data cannot have, and why."""
+    """Return the reasons why coefficients are not available for these data, by name."""
     n = data.votes.sum(axis=1)
     found = {}
     if np.unique(n[n > 0]).size > 1:
         found["fleiss_kappa"] = (
-            f"items have {n[n > 0].min():g} to {n.max():g} annotations, and it needs the same number of all: "
+            f"items have {n[n > 0].min():g} to {n.max():g} annotations, and it requires equal numbers: "
             "krippendorff_alpha_nominal and gwet_ac1 do not"
         )
     if not is_ordered:
@@ -241,7 +242,7 @@ def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_orde
 
 
 def _explain_missing(pairs: Pairs, values: Mapping[str, float], reasons: Mapping[str, str]) -> dict[str, str]:
-    """Return why other coefficients are nan, or what they leave out."""
+    """Return the reasons why other coefficients are nan, or what they leave out."""
     found = {name: "all answers are one label" for name, value in values.items() if math.isnan(value)} | dict(reasons)
     of_pairs = pairs.coefficients(np.ones(pairs.same.shape[1]))
     for name in MEAN_OF_PAIRS:

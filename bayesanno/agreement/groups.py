@@ -1,4 +1,4 @@
-"""Groups of annotators who use labels alike, and labels that different annotators give to the same items."""
+"""Groups of annotators with similar use of labels, and labels that are confused on the same items."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-MOST_GROUPED = 3_000  # annotators: the tree of so many takes half a minute, and a table of every two is in memory
+MOST_GROUPED = 3_000  # annotators: their tree takes half a minute, and the table of all pairs is in memory
 
 
 def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothing: float = 0.0) -> pd.DataFrame:
-    """Put annotators who use the labels alike into groups: hierarchical clustering of their divergences.
+    """Group annotators with similar use of the labels, by hierarchical clustering of their divergences.
 
-    The distance of two annotators is the square root of their Jensen-Shannon divergence, which is a metric (Endres and
-    Schindelin 2003, doi:10.1109/TIT.2003.813506); groups are joined by the mean of their members' distances.
+    The distance between two annotators is the square root of their Jensen-Shannon divergence, which is a metric (Endres
+    and Schindelin 2003, doi:10.1109/TIT.2003.813506). Linkage is by the mean distance of members (average linkage).
 
     Parameters
     ----------
     data : AnnotationData
     groups : int, optional
-        How many groups; by default the number, from 2 to 10, that separates them best by the mean silhouette (Rousseeuw
-        1987, doi:10.1016/0377-0427(87)90125-7).
+        The number of groups. The default is the number from 2 to 10 with the highest mean silhouette (Rousseeuw 1987,
+        doi:10.1016/0377-0427(87)90125-7).
     smoothing : float
         Added to every count.
 
     Returns
     -------
     pandas.DataFrame
-        One row per annotator with annotations, in the order of the tree's leaves, similar ones side by side:
-        `annotator`, `group` (from 1, in that order) and `silhouette`, from -1 to 1: how much nearer the annotator is to
-        the own group than to the next one; 0 of one who is alone.
+        One row per annotator with annotations, in the order of the tree's leaves, so that similar annotators are
+        adjacent: `annotator`; `group`, numbered from 1 in that order; and `silhouette`, from -1 to 1, how much nearer
+        the annotator is to their own group than to the next one (0 in a group of one).
 
     Raises
     ------
     DataError
-        If there are fewer than three annotators with annotations, or too many for a table of every two, or more groups
-        are asked for than annotators.
+        If there are fewer than three annotators with annotations, too many for a table of all pairs, or more groups
+        than annotators.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     answered = np.flatnonzero(data.by_annotator)
     n = answered.size
     if n < 3:
-        raise DataError(f"annotators with annotations: {n}; groups of alike ones need three or more")
+        raise DataError(f"annotators with annotations: {n}; grouping needs three or more")
     if groups is not None and not 1 <= groups <= n:
         raise DataError(f"groups is {groups}: it must be 1 to {n}, as there are {n} annotators with annotations")
     if n > MOST_GROUPED:
@@ -89,7 +89,7 @@ def measure_silhouette(distance: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def confusable_labels(data: AnnotationData) -> pd.DataFrame:
-    """Return which labels different annotators give to the same items; answers that are unsure are left out.
+    """Return how often different annotators give two labels to the same items; "unsure" answers are left out.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per pair of labels, those confused most often first: `label_1`, `label_2`; `times_confused`, how many
-        pairs of answers to one item, by two annotators, are the one and the other; `rate`, their share of the pairs of
-        answers that are both among the two; and `rate_by_chance`, the rate if annotators gave the two labels as often
-        as they do, but regardless of the item. nan where nobody gave either to an item of two answers.
+        One row per pair of labels, the most often confused first: `label_1`, `label_2`; `times_confused`, the number of
+        pairs of answers by two annotators to one item that differ in this way; `rate`, their share among the pairs of
+        answers with only these two labels; and `rate_by_chance`, the rate if annotators gave the two labels with the
+        same frequencies, but regardless of the item. Rates are nan if items with two answers have neither label.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Models of item types fitted to a histogram of counts, by least squares, chi-square or likelihood.
 
-The invariant: a fit is a function of its arguments alone; it has no seed. Rates end on their bounds, 0 and 1, where the
-data say so.
+The invariant: a fit is a function of its arguments alone; there is no seed. Rates may end at their bounds, 0 and 1.
 
 References
 ----------
@@ -31,7 +30,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, for any mass
+NARROWEST_SD = 0.25  # a narrower density is a spike on one bin
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,7 +42,7 @@ class HistogramFit:
     expected : array, shape (n + 1,)
         The expected histogram.
     goodness : GoodnessOfFit
-        Chi-square, with as many parameters as were fitted.
+        The chi-square test, which accounts for the number of fitted parameters.
     """
 
     expected: np.ndarray
@@ -52,19 +51,18 @@ class HistogramFit:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LikelihoodFit(HistogramFit):
-    """A fit of a model that gives each bin of a histogram a probability.
+    """A fit of a model that assigns a probability to each bin of a histogram.
 
     Parameters
     ----------
     expected, goodness
         As for `HistogramFit`.
     method : str
-        What was minimised or maximised.
+        The method of the fit.
     log_likelihood : float
-        Of the counts, with the log binomial coefficients; `ordered_log_likelihood` is without them, of the answers in
-        their order.
+        The log likelihood of the counts, including the log binomial coefficients.
     ordered_log_likelihood : float
-        See there.
+        The log likelihood of the answers in their order, without these coefficients.
     """
 
     method: str
@@ -95,10 +93,10 @@ class GaussianFit(HistogramFit):
     Parameters
     ----------
     weight, mean, sd : tuple of float
-        By ascending mean.
+        The parameters, by ascending mean.
     expected, goodness
-        As for `HistogramFit`. What is expected is the number of items times the density at 0, 1, ..., n; it need not
-        sum to the number of items.
+        As for `HistogramFit`. `expected` is the number of items times the density at 0, 1, ..., n, which need not sum
+        to the number of items.
     """
 
     weight: tuple[float, ...]
@@ -115,7 +113,7 @@ class DiligenceFit(LikelihoodFit):
     diligence : float
         xi_D, the probability that an answer is diligent.
     lazy_rate : float
-        p_L, the probability that a lazy answer is positive; arbitrary where diligence is 1.
+        p_L, the probability that a lazy answer is positive; arbitrary if diligence is 1.
     expected, goodness, method, log_likelihood, ordered_log_likelihood
         As for `LikelihoodFit`.
     """
@@ -143,8 +141,8 @@ def fit_binomials(
     Raises
     ------
     DataError
-        As from `count_histogram`; if there are more types than different counts in the data, or than n answers identify
-        (2 k - 1 must not exceed n); or if there is no such method.
+        As from `count_histogram`; also if there are more types than different counts in the data, n answers do not
+        identify the types (2 k - 1 must not exceed n), or the method is unknown.
 
     Examples
     --------
@@ -181,8 +179,8 @@ def fit_binomials(
 def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> GaussianFit:
     """Fit two normal distributions to a histogram by least squares (section 5 of the paper).
 
-    The paper's contrast: two item types, and annotators that differ in any way. Standard deviations are kept at 0.25 or
-    more.
+    The paper's contrast: two item types, and annotators who may differ in any way. Standard deviations are at least
+    0.25.
 
     Parameters
     ----------
@@ -237,14 +235,13 @@ def fit_diligence(
     data, method, level
         As for `fit_binomials`.
     weight, rate : array, shape (type,)
-        The item types as diligent annotators see them, from elsewhere: they are not fitted. Weights are taken in
-        proportion.
+        The item types for diligent annotators. They come from elsewhere and are not fitted. Weights are normalised.
 
     Raises
     ------
     DataError
-        As from `count_histogram`; if items have a single answer, the types are out of range, or there is no such
-        method.
+        As from `count_histogram`; also if items have a single answer, the types are out of range, or the method is
+        unknown.
 
     Examples
     --------
@@ -277,20 +274,20 @@ def fit_diligence(
 def select_n_types(
     data: CountData | ArrayLike, *, method: Method = "likelihood", level: float = 0.05, first: int = 1
 ) -> pd.DataFrame:
-    """Add item types until the mixture of binomials is not rejected, or no degree of freedom is left (section 4).
+    """Add item types until the mixture of binomials is not rejected, or no degrees of freedom are left (section 4).
 
     Parameters
     ----------
     data, method, level
         As for `fit_binomials`.
     first : int
-        The number of types to begin with; the paper begins with 2.
+        The first number of types; the paper begins with 2.
 
     Returns
     -------
     DataFrame
         One row per mixture tried: types, log_likelihood (of the counts, with the binomial coefficients), chi_square,
-        df, p_value, rejected. Only the last row can be one that is not rejected.
+        df, p_value, rejected. Only the last mixture may be one that is not rejected.
 
     Raises
     ------
@@ -315,14 +312,14 @@ def select_n_types(
 
 
 def _order(types: np.ndarray) -> list[tuple[float, ...]]:
-    """Return the parameters of types (parameter, type), each by ascending rate or mean, the second of them."""
+    """Return the parameters of types (parameter, type), sorted by the second parameter (rate or mean)."""
     return [tuple(values) for values in types[:, np.argsort(types[1], kind="stable")].tolist()]
 
 
 def _explain_histogram(
     histogram: np.ndarray, probability: np.ndarray, method: str, *, n_parameters: int, level: float
 ) -> dict[str, Any]:
-    """Return what fitted probabilities of the bins say of a histogram, by the names of the fields of a fit."""
+    """Return the fields of a fit that follow from the fitted probabilities of the bins, by name."""
     from scipy.special import xlogy
 
     expected, log_likelihood = histogram.sum() * probability, float(xlogy(histogram, probability).sum())

@@ -1,13 +1,12 @@
-"""Histograms of counts: how many items got 0, 1, ..., n positive answers, what models expect, and whether that fits.
+"""Histograms of counts: how many items got 0, 1, ..., n positive answers, expected histograms, and tests of fit.
 
-The invariant: one histogram is of items with the same number n of answers, so that its n + 1 bins mean the same for
-all.
+The invariant: all items of a histogram have the same number n of answers, so its n + 1 bins mean the same for all.
 
-Two log-likelihoods are in use.  An item's answers in their order, j of n of them positive, have probability
-sum_t weight_t rate_t^j (1 - rate_t)^(n - j); the models of the zoo report that one, item by item.  The number j of
-positive answers has C(n, j) times that probability.  A histogram shows no order, so a log-likelihood here is of the
-counts and has the log binomial coefficients in it (never the multinomial coefficient of the whole histogram), unless it
-is called ordered.
+There are two log-likelihoods.  An item's answers in their order, j of n of them positive, have probability
+sum_t weight_t rate_t^j (1 - rate_t)^(n - j); the models of the zoo report this one, item by item.  The count j of
+positive answers has C(n, j) times that probability.  A histogram has no order, so a log-likelihood here is that of the
+counts, including the log binomial coefficients (but never the multinomial coefficient of the whole histogram), unless
+it is called ordered.
 
 References
 ----------
@@ -34,11 +33,11 @@ class GoodnessOfFit:
     Parameters
     ----------
     chi_square : float
-        sum_j (observed_j - expected_j)^2 / expected_j; infinite if something was seen that could not be.
+        sum_j (observed_j - expected_j)^2 / expected_j; infinite if an impossible count was observed.
     df : int
         Bins - 1 - fitted parameters (footnote 3 of the paper: the number of items is known).
     p_value : float
-        P(a chi-square variable with df degrees of freedom is larger); nan if df is 0, where there is no test.
+        P(a chi-square variable with df degrees of freedom is larger); nan if df is 0, since there is no test.
     level : float
         The level of the test.
     critical : float
@@ -61,8 +60,8 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
     Parameters
     ----------
     data : CountData, or array of shape (n + 1,)
-        Counts; or a histogram, which is checked and returned (its entries need not be whole, so that what a model
-        expects can be looked at in the same way).
+        Counts, or a histogram, which is checked and returned. Its entries need not be whole numbers, so expected
+        histograms are accepted.
 
     Returns
     -------
@@ -71,8 +70,8 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
     Raises
     ------
     DataError
-        If items have different numbers of trials, or the array is no histogram: fewer than two bins, an entry that is
-        negative or not finite, or nothing in it.
+        If items have different numbers of trials, or the array is not a histogram: it has fewer than two bins, an entry
+        that is negative or not finite, or only zeros.
 
     Examples
     --------
@@ -86,7 +85,7 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
         if other.size:
             raise DataError(
                 f"item {data.items[other[0]]!r} has {data.trials[other[0]]} trials and item {data.items[0]!r} "
-                f"{trials}: a histogram needs items with the same number, so keep those of one number"
+                f"{trials}: a histogram needs items with equal numbers of trials, so select such items"
             )
         return np.bincount(data.successes, minlength=trials + 1).astype(float)
     try:
@@ -132,9 +131,9 @@ def mix_binomials(weight: np.ndarray, rate: np.ndarray, trials: int) -> np.ndarr
 def mix_gaussians(weight: np.ndarray, mean: np.ndarray, sd: np.ndarray, trials: int) -> np.ndarray:
     """Return the density of a mixture of normal distributions at 0, 1, ..., n (section 5 of the paper).
 
-    The paper's contrast to a mixture of binomials: what two item types look like if annotators differ in any way. The
-    second number of its N(mean, sd) is the standard deviation (footnote 6). A density: its values at 0..n need not sum
-    to 1.
+    The paper's contrast to a mixture of binomials: two item types if annotators may differ in any way. The second
+    number of its N(mean, sd) is the standard deviation (footnote 6). These are densities: the values at 0..n need not
+    sum to 1.
 
     Parameters
     ----------
@@ -156,11 +155,12 @@ def mix_gaussians(weight: np.ndarray, mean: np.ndarray, sd: np.ndarray, trials: 
 
 
 def dilute_rates(rate: np.ndarray, diligence: float, lazy_rate: float) -> np.ndarray:
-    """Return the rates of item types where some answers are lazy (section 6 of the paper).
+    """Return the rates of item types if some answers are lazy (section 6 of the paper).
 
-    An answer is diligent with probability diligence, and then positive at the rate of the item's type; else it is lazy,
-    and positive at a rate that is the same for all items. The paper sums over the number r of diligent answers, from 1;
-    with r = 0 in it, as it must be, the sum is Binomial(n, diligence * rate_t + (1 - diligence) * lazy_rate).
+    An answer is diligent with probability `diligence`, and then positive at the rate of the item's type. Otherwise it
+    is lazy, and positive at a rate that is the same for all items. The paper sums over the number r of diligent answers
+    from 1; with r = 0 included, as it must be, the sum is Binomial(n, diligence * rate_t + (1 - diligence) *
+    lazy_rate).
 
     Examples
     --------
@@ -173,18 +173,18 @@ def dilute_rates(rate: np.ndarray, diligence: float, lazy_rate: float) -> np.nda
 def chi_square_test(
     data: CountData | ArrayLike, expected: ArrayLike, *, n_parameters: int = 0, level: float = 0.05
 ) -> GoodnessOfFit:
-    """Compare a histogram with what a model expects, by Pearson's chi-square.
+    """Compare a histogram with an expected one by Pearson's chi-square test.
 
-    As in the paper no bins are joined, however little is expected in them.
+    As in the paper, bins are not merged, even if their expected numbers are small.
 
     Parameters
     ----------
     data : CountData, or array of shape (n + 1,)
-        What was seen.
+        The observed counts.
     expected : array, shape (n + 1,)
         Expected numbers of items, not probabilities.
     n_parameters : int
-        How many parameters were fitted to these data; 0 for a model that comes from elsewhere.
+        The number of parameters fitted to these data; 0 for a model with parameters from elsewhere.
     level : float
         The level of the test, between 0 and 1.
 
@@ -205,7 +205,7 @@ def chi_square_test(
     observed = count_histogram(data)  # (bin,)
     means = np.asarray(expected, dtype=float)  # (bin,)
     if means.shape != observed.shape:
-        raise DataError(f"the expected histogram has shape {means.shape}, what was seen {observed.shape}")
+        raise DataError(f"the expected histogram has shape {means.shape}, the observed one {observed.shape}")
     if not (np.isfinite(means) & (means >= 0)).all():
         raise DataError("the expected histogram has an entry that is negative or not finite")
     check_share("level", level)
@@ -228,12 +228,12 @@ def chi_square_test(
 
 
 def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return the chi-square of histograms, (...); infinite where something was seen that could not be.
+    """Return the chi-square of histograms, (...); infinite if an impossible count was observed.
 
     Parameters
     ----------
     seen, expected : array, shape (..., bin)
-        What was seen may be the same for all that is expected, (bin,).
+        Observed and expected histograms. One observed histogram, (bin,), may be compared with several expected ones.
     """
     possible = expected > 0
     squares = (seen - expected) ** 2 / np.where(possible, expected, 1.0)  # (..., bin)
@@ -241,7 +241,7 @@ def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def log_binomial_coefficients(trials: int) -> np.ndarray:
-    """Return log C(trials, j) for j = 0..trials, shape (trials + 1,): in how many orders j successes can come.
+    """Return log C(trials, j) for j = 0..trials, (trials + 1,): the log number of orders of j successes.
 
     Examples
     --------

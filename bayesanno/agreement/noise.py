@@ -1,16 +1,16 @@
-"""From agreement to noise: how many of the items that all annotators agree on may be agreed on by chance.
+"""From agreement to noise: how many items that all annotators agree on may be agreed on by chance.
 
-The model (Beigman Klebanov and Beigman 2009, section 2).  An item is easy, and then all annotators agree, or hard, and
-then each flips a coin of their own.  Of n items, d are disagreed on: those are hard.  Hard items surface as agreement
-with probability p, so there may be more:
+The model (Beigman Klebanov and Beigman 2009, section 2).  On an easy item all annotators agree; on a hard item each
+flips their own coin.  Of n items, d are disagreed on, and these are hard.  A hard item is agreed on by chance with
+probability p, so there may be more:
 
     P(A_d | B_h) = C(h, d) (1 - p)^d p^(h - d)                                   d disagreements, given h hard items
     P(B_h | A_d) = C(h, d) p^(h - d) P(B_h) / sum_i C(i, d) p^(i - d) P(B_i)     h, i = d .. n
     P(X > t | A_d) = sum of P(B_h | A_d) over h = t+1 .. n                                                     (eq. 1)
     t0 = the smallest t with P(X > t | A_d) < 1 - confidence          gamma = (t0 - d) / (n - d)
 
-gamma bounds the share of hard items among the agreed ones, the annotation noise, at that confidence.  p is taken as
-known; `bayesanno.agreement.chance` estimates it.
+gamma bounds the share of hard items among the agreed ones, the annotation noise, at that confidence.  p is assumed to
+be known; `bayesanno.agreement.chance` estimates it.
 
 References
 ----------
@@ -42,17 +42,17 @@ class NoiseBound:
     Parameters
     ----------
     n, d : int
-        Items, and items disagreed on.
+        The number of items, and of items disagreed on.
     p : float
-        The chance that the annotators of a hard item agree.
+        The probability that the annotators of a hard item agree.
     confidence : float
         The confidence of the bounds t0 and gamma.
     t0 : int
-        At most so many items are hard, at that confidence.
+        An upper bound for the number of hard items.
     gamma : float or None
-        (t0 - d) / (n - d), the share of the agreed items that may be noise; None where no item is agreed on.
+        (t0 - d) / (n - d), an upper bound for the share of noise among the agreed items; None if no item is agreed on.
     kappa : float or None
-        Agreement beyond chance, where the annotations are given.
+        Agreement beyond chance, if computed from annotations.
     """
 
     n: int
@@ -65,12 +65,12 @@ class NoiseBound:
 
     @property
     def n_agreed(self) -> int:
-        """Items agreed on."""
+        """The number of agreed items."""
         return self.n - self.d
 
     @property
     def n_noise(self) -> int:
-        """Agreed items that may be hard ones, at most."""
+        """An upper bound for the number of hard items among the agreed ones."""
         return self.t0 - self.d
 
 
@@ -80,11 +80,11 @@ def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = 
     Parameters
     ----------
     n, d : int
-        Items, and items disagreed on.
+        The number of items, and of items disagreed on.
     p : float
-        The chance that the annotators of a hard item agree.
+        The probability that the annotators of a hard item agree.
     prior : array, shape (n + 1,), optional
-        P(B_h) for h = 0..n, in any scale; uniform by default, as in the paper.
+        P(B_h) for h = 0..n, on any scale; uniform by default, as in the paper.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = 
     Raises
     ------
     DataError
-        If d is not in 0..n, p not between 0 and 1, or the prior is no array of n + 1 weights with some at h >= d.
+        If d is not in 0..n, p is not between 0 and 1, or the prior does not have n + 1 weights, some of them at h >= d.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def bound_noise(
     n, d, p, prior
         As for `hard_items_posterior`.
     confidence : float
-        Between 0 and 1.
+        The confidence, between 0 and 1.
 
     Raises
     ------
@@ -162,19 +162,19 @@ def bound_noise_of(
     Parameters
     ----------
     data : AnnotationData
-        The annotations, with any number of labels and annotators. Unsure ones are left out, and so are items with fewer
-        than two others.
+        The annotations, with any number of labels and annotators. "Unsure" ones are left out, and so are items with
+        fewer than two others.
     confidence : float
-        Between 0 and 1.
+        The confidence, between 0 and 1.
     chance : float, optional
-        The chance that the annotators of a hard item agree; estimated by `estimate_chance_agreement` by default.
+        The probability that the annotators of a hard item agree; by default from `estimate_chance_agreement`.
     prior : array, shape (n + 1,), optional
-        As for `hard_items_posterior`; n is the number of items with two annotations or more.
+        As for `hard_items_posterior`; n is the number of items with two or more annotations.
 
     Raises
     ------
     DataError
-        As from `bound_noise`; or if no item has two annotations, or the chance has to be given because it cannot be
+        As from `bound_noise`; also if no item has two annotations, or `chance` is required because it cannot be
         estimated.
 
     Examples
@@ -201,26 +201,26 @@ def bound_noise_of(
 
 
 def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float = 0.95) -> int | None:
-    """Return how many disagreements leave the agreed items with noise of at most gamma (section 3.1 of the paper).
+    """Return how many disagreements are compatible with noise of at most gamma (section 3.1 of the paper).
 
-    The number D returned is the largest such that 0..D disagreements are all tolerated; the prior is uniform. X - d is
-    then negative binomial (d + 1 successes of probability 1 - p), cut off at n - d, which answers for every d at once.
+    The result is the largest D such that 0..D disagreements are all tolerated, under a uniform prior. X - d is then
+    negative binomial (d + 1 successes with probability 1 - p), truncated at n - d, which covers every d at once.
 
     Parameters
     ----------
     n : int
-        Items.
+        The number of items.
     p : float
-        The chance that the annotators of a hard item agree.
+        The probability that the annotators of a hard item agree.
     gamma : float
-        The noise wanted, at least 0 and below 1.
+        The tolerated noise, at least 0 and below 1.
     confidence : float
-        Between 0 and 1.
+        The confidence, between 0 and 1.
 
     Returns
     -------
     int or None
-        None where even full agreement would be too noisy, with so few items.
+        None if there are so few items that even full agreement would be too noisy.
 
     Raises
     ------
@@ -250,21 +250,21 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
 def plan_annotators(
     n: int, hard: int, annotators: int, *, coin: Sequence[float] = (0.5, 0.5), confidence: float = 0.95
 ) -> NoiseBound:
-    """Bound the noise to expect from more annotators (section 5.3 of the paper).
+    """Bound the expected noise with more annotators (section 5.3 of the paper).
 
-    The more annotators have to agree, the smaller p. The disagreements taken are the most likely number, the mode of
-    Binomial(hard, 1 - p).
+    The more annotators have to agree, the smaller p. The number of disagreements is set to the most likely one, the
+    mode of Binomial(hard, 1 - p).
 
     Parameters
     ----------
     n, hard : int
-        Items, and how many of them are supposed to be hard.
+        The number of items, and the assumed number of hard ones.
     annotators : int
-        At least 2.
+        The number of annotators, at least 2.
     coin : sequence of float
-        The probability of each label when an annotator, any of them, flips a coin.
+        The probability of each label when an annotator flips a coin; the same for all annotators.
     confidence : float
-        Between 0 and 1.
+        The confidence, between 0 and 1.
 
     Raises
     ------
@@ -290,15 +290,16 @@ def plan_annotators(
 def noise_from_kappa(kappa: float, n: int, d: int) -> float:
     """Estimate the noise of the agreed items from kappa (section 3.3 of the paper).
 
-    Kappa estimates the share of easy items where labels are equally frequent on easy and on hard ones, so kappa * n of
-    the n - d agreed items are easy. An estimate, not a bound, and so mostly below gamma; kept within 0..1.
+    If labels are equally frequent on easy and hard items, kappa estimates the share of easy items, so kappa * n of the
+    n - d agreed items are easy. This is an estimate and not a bound, so it is mostly below gamma. It is clipped to
+    0..1.
 
     Parameters
     ----------
     kappa : float
-        Agreement beyond chance, as of `measure_kappa`; at most 1.
+        Agreement beyond chance, as from `measure_kappa`; at most 1.
     n, d : int
-        Items, and items disagreed on; at least one is agreed on.
+        The number of items, and of items disagreed on; at least one item is agreed on.
 
     Raises
     ------
@@ -312,14 +313,14 @@ def noise_from_kappa(kappa: float, n: int, d: int) -> float:
     """
     n, d = _check_counts(n, d)
     if n == d:
-        raise DataError(f"every item ({n:,}) is disagreed on: there is no agreed item to be noise")
+        raise DataError(f"every item ({n:,}) is disagreed on: there are no agreed items")
     if not kappa <= 1:
         raise DataError(f"kappa is {kappa}: it must be at most 1")
     return min(max(1 - kappa * n / (n - d), 0.0), 1.0)
 
 
 def bound_count(pmf: np.ndarray, confidence: float) -> int:
-    """Return the smallest t with P(X > t) < 1 - confidence, X = 0, 1, ... with these probabilities.
+    """Return the smallest t with P(X > t) < 1 - confidence, where `pmf` has the probabilities of X = 0, 1, ...
 
     Examples
     --------

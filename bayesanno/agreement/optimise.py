@@ -1,6 +1,6 @@
-"""The best of several optima: what a fit to a histogram minimises, from where, and how.
+"""The best of several optima: the loss of a fit to a histogram, the starting points, and the minimisation.
 
-The invariant: the same question has the same answer. The starting points are a Halton sequence, without a seed.
+The invariant: results are deterministic. The starting points are a Halton sequence, without a seed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from bayesanno.ground.errors import DataError
 Method = Literal["likelihood", "least_squares", "chi_square"]
 
 STARTS = 32
-SMALLEST = 1e-100  # stands for a probability of 0 whose logarithm or inverse is needed
+SMALLEST = 1e-100  # replaces a probability of 0 where its logarithm or inverse is needed
 
 
 def measure_misfit(probability: np.ndarray, share: np.ndarray, method: str) -> Any:
-    """Return what a method minimises, of probabilities and shares of the bins: complex where a probability is."""
+    """Return the loss of a method from probabilities and shares of the bins; complex if a probability is."""
     from scipy.special import xlogy
 
     if method == "least_squares":
@@ -31,7 +31,7 @@ def measure_misfit(probability: np.ndarray, share: np.ndarray, method: str) -> A
 
 
 def spread(dimensions: int) -> np.ndarray:
-    """Return points that fill the unit cube evenly, always the same, shape (start, dimension)."""
+    """Return points that fill the unit cube evenly, (start, dimension), without randomness."""
     from scipy.stats import qmc
 
     return qmc.Halton(dimensions, scramble=False).random(STARTS + 1)[1:]  # the first is the corner 0
@@ -46,29 +46,29 @@ def minimise_misfit(
     *,
     n_weights: int = 0,
 ) -> np.ndarray:
-    """Return the values, within bounds, with the least misfit: the best of the minima reached from the starts.
+    """Return the values within bounds with the lowest loss: the best of the minima reached from the starts.
 
     Parameters
     ----------
     predict : function
-        Gives the probabilities of the bins of some values, and takes complex ones.
+        Returns the probabilities of the bins for given values, which may be complex.
     histogram : array, shape (bin,)
     method : {"likelihood", "least_squares", "chi_square"}
     starts : iterable of array
     bounds : sequence of pairs
     n_weights : int
-        How many of the values, the first, are kept at a sum of 1.
+        The number of leading values that must sum to 1.
 
     Raises
     ------
     DataError
-        If there is no such method.
+        If the method is unknown.
     """
     from scipy.optimize import minimize
 
     if method not in get_args(Method):
         raise DataError(f"no method {method!r}: choose one of {', '.join(get_args(Method))}")
-    if method == "chi_square":  # it is astronomical away from its minimum: searches from afar may not arrive
+    if method == "chi_square":  # far from its minimum it is huge, and searches may not converge
         starts = [*starts, minimise_misfit(predict, histogram, "likelihood", starts, bounds, n_weights=n_weights)]
     share = histogram / histogram.sum()  # (bin,)
     simplex = {"type": "eq", "fun": lambda values: values[:n_weights].sum() - 1}
@@ -76,7 +76,7 @@ def minimise_misfit(
         minimize(
             lambda values: measure_misfit(predict(values), share, method),
             start,
-            jac="cs",  # by a complex step, which is exact to rounding
+            jac="cs",  # complex step, exact up to rounding
             method="SLSQP",
             bounds=bounds,
             constraints=[simplex] if n_weights else [],

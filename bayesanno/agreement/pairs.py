@@ -1,10 +1,9 @@
-"""Agreement of two annotators, from the items that both answered: of every pair, and averaged over one's partners.
+"""Agreement of two annotators on the items that both answered: for every pair, and averaged over an annotator's pairs.
 
-An item that an annotator answered twice counts once for each pair of answers by the two. An answer that is unsure is
-missing.
+An item that an annotator answered twice counts once for each pair of answers by the two. "Unsure" answers are missing.
 
-The invariant: a coefficient is a function of sums over items alone, so that of items drawn again it is one of sums with
-other weights; none of them is a table of every two labels. One that is not defined is nan, never 0.
+The invariant: a coefficient is a function of sums over items alone, so in resamples the same sums have other weights.
+No label-by-label table is needed. An undefined coefficient is nan, never 0.
 
 References
 ----------
@@ -30,32 +29,32 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
 from bayesanno.ground.lazy import pd
 
-ARRAYS = 10  # over the labels of pairs, that are held at a time
-WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
+ARRAYS = 10  # arrays over the labels of pairs in memory at a time
+WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful for ordered labels
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of annotators who share items, and what each item adds to the sums behind the coefficients of a pair.
+    """The pairs of annotators who share items, and each item's contributions to the sums behind the coefficients.
 
     Attributes
     ----------
     first, second : array of int, shape (pair,)
-        The annotators, the first one before the second among the data's.
+        The annotators; the first comes before the second in the data.
     n_items : array of int, shape (pair,)
-        Items that both answered.
+        The number of items that both answered.
     n_labels : int
     used : array of int, shape (cell,)
-        The labels that one of a pair gave to a common item, ascending, those of the first pair first.
+        The labels that either of a pair gave to a common item, ascending, pair after pair.
     begin : array of int, shape (pair + 1,)
-        Where each pair's begin.
+        The first cell of each pair.
     by_first, by_second : sparse array, shape (cell, item)
-        How often the first, and the second, gave the label.
+        How often the first and the second annotator gave the label.
     same, apart, squares : sparse array, shape (pair, item)
-        How often both gave one label; the sum of the distances of theirs, by place, and of their squares.
+        How often both gave the same label; the sums of the distances between their labels, and of squared distances.
     errors : sparse array, shape (pair * 2 * 2, item), or None
-        How often the first and the second were right (0) or wrong (1), of items whose true label is known; None if none
-        is.
+        How often the first and the second were right (0) or wrong (1), on items with a known true label; None without
+        such items.
     """
 
     first: np.ndarray
@@ -72,10 +71,10 @@ class Pairs:
     errors: Any = None
 
     def coefficients(self, weights: np.ndarray) -> dict[str, np.ndarray]:
-        """Return each coefficient of items with weights (item,): (pair,); or (item, resample): (pair, resample)."""
+        """Return each coefficient: (pair,) for weights (item,), or (pair, resample) for weights (item, resample)."""
         most = ARRAYS * weights[0].size * int(np.diff(self.begin).max(initial=1))  # numbers of a pair
         parts = [*split_rows(self.first.size, most)]
-        # where there is no pair, each coefficient is there all the same
+        # without pairs, each coefficient is still returned
         found = [self._measure(part.start, part.stop, weights) for part in parts or [slice(0, 0)]]
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
@@ -100,7 +99,7 @@ class Pairs:
         same, apart, squares = (each[begin:end] @ weights for each in (self.same, self.apart, self.squares))
         n, both, n_labels = add(first), first + second, self.n_labels
         by_gwet = add(both * (2 * n[which] - both))  # times 4 n^2 (n_labels - 1)
-        up = np.diff(used, axis=0, append=0)  # to the next label; after a pair's last one nothing is left
+        up = np.diff(used, axis=0, append=0)  # to the next label; irrelevant after a pair's last one
         low, high = count_below(first), count_below(second)
         far = add(up * (low * (n[which] - high) + high * (n[which] - low)))
         square = n * add(both * used**2) - 2 * add(first * used) * add(second * used)
@@ -116,7 +115,7 @@ class Pairs:
         }
 
     def coefficients_and_errors(self, weights: np.ndarray) -> dict[str, np.ndarray]:
-        """Return `coefficients` and, where a true label is known, the correlation of errors."""
+        """Return `coefficients` and, if true labels are known, the correlation of errors."""
         if self.errors is None:
             return self.coefficients(weights)
         tables = (self.errors @ weights).reshape(-1, 2, 2, *weights.shape[1:])
@@ -124,9 +123,9 @@ class Pairs:
 
 
 class Matches(NamedTuple):
-    """Every two answers by different annotators to one item: of which item, by which two, and which two labels.
+    """Pairs of answers to the same item by different annotators: the item, the annotators and the labels.
 
-    The same match of several is one, so many `times`. All are of shape (match,).
+    Equal matches are stored once, with their number in `times`. All arrays have shape (match,).
     """
 
     item: np.ndarray
@@ -138,10 +137,10 @@ class Matches(NamedTuple):
 
 
 def match_labels(data: AnnotationData) -> Matches:
-    """Find every two answers to the same item; an answer that is unsure is none."""
+    """Find all pairs of answers to the same item; "unsure" answers are left out."""
     data = data.without_unsure()
     given = (data.item * data.n_annotators + data.annotator) * data.n_labels + data.label
-    given, times = np.unique(given, return_counts=True)  # an answer that one gave many times is one, of that weight
+    given, times = np.unique(given, return_counts=True)  # repeated answers of an annotator become one with a weight
     (item, annotator), label = np.divmod(given // data.n_labels, data.n_annotators), given % data.n_labels
     left, right = match_answers(item, annotator)
     n = (times[left] * times[right]).astype(float)
@@ -149,7 +148,7 @@ def match_labels(data: AnnotationData) -> Matches:
 
 
 def find_pairs(data: AnnotationData) -> Pairs:
-    """Find the pairs of annotators who answered the same items; an answer that is unsure is none."""
+    """Find the pairs of annotators who answered the same items; "unsure" answers are left out."""
     from scipy.sparse import csr_array
 
     data = data.without_unsure()
@@ -185,7 +184,7 @@ def find_pairs(data: AnnotationData) -> Pairs:
 
 
 def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
-    """Return `error_correlation`, phi, of how often the first (rows) and the second are right and wrong, (..., 2, 2).
+    """Return `error_correlation` (phi) from counts (..., 2, 2) of the first (rows) and the second being right or wrong.
 
     Examples
     --------
@@ -200,12 +199,12 @@ def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _beyond(observed: np.ndarray, expected: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Return agreement beyond chance, (observed - expected) / (most - expected), of numbers."""
+    """Return agreement beyond chance, (observed - expected) / (most - expected), from counts."""
     return divide(observed - expected, most - expected)
 
 
 def _weighted(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return agreement beyond chance, of sums of distances."""
+    """Return agreement beyond chance, from sums of distances."""
     return np.where(expected > 0, 1 - divide(observed, expected), np.nan)
 
 
@@ -226,7 +225,7 @@ def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -
 def pair_table(
     data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
 ) -> pd.DataFrame:
-    """Return how far every two annotators agree who answered the same items.
+    """Return the agreement of every two annotators who answered the same items.
 
     Parameters
     ----------
@@ -234,19 +233,19 @@ def pair_table(
     confidence : float, default 0.95
         The confidence of the intervals.
     resamples : int
-        How often items are drawn again for intervals; by default there are none.
+        Number of bootstrap resamples of the items; by default there are no intervals.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
         One row per pair with a common item: `annotator_1`, `annotator_2`, `n` (items), and the coefficients:
-        `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (by the places of the
-        labels, for labels that have an order), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal). nan where one is
-        not defined: kappa, pi and alpha where both gave one label throughout. Where true labels are known (gold), also
-        `error_correlation`: phi of the one's errors and the other's, on the items whose label is known, nan where one
-        of them always errs there or never does; unlike that of `dependence_table` it is also due to classes that both
-        find hard. With resamples, each one's `_low` and `_high`.
+        `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (for ordered labels,
+        weighted by their positions), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal). Undefined values are nan:
+        kappa, pi and alpha if both gave one label throughout. With gold, `error_correlation` is the phi coefficient of
+        the two annotators' errors on the items with a known label (nan if one of them always or never errs). Unlike the
+        correlation in `dependence_table`, it is also affected by classes that both find hard. With resamples, each
+        coefficient has `_low` and `_high`.
 
     Raises
     ------
@@ -272,7 +271,7 @@ def pair_table(
 def annotator_agreement(
     data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
 ) -> pd.DataFrame:
-    """Return how far each annotator agrees with the others: the mean of each coefficient over their pairs.
+    """Return the agreement of each annotator with the others: the mean of each coefficient over their pairs.
 
     Parameters
     ----------
@@ -280,15 +279,15 @@ def annotator_agreement(
     confidence : float, default 0.95
         The confidence of the intervals.
     resamples : int
-        How often items are drawn again for intervals; by default there are none.
+        Number of bootstrap resamples of the items; by default there are no intervals.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
-        One row per annotator: `annotator`, `n` (annotations, without unsure ones), `n_partners`, the annotators who
-        share an item with them, and the coefficients of `pair_table`, each averaged over the pairs that have it; nan
-        where there is none.
+        One row per annotator: `annotator`; `n` (annotations, without "unsure" ones); `n_partners`, the number of
+        annotators who share an item with them; and the coefficients of `pair_table`, each averaged over the pairs with
+        a defined value (nan without any).
 
     Raises
     ------
@@ -322,7 +321,7 @@ def _add_bounds(
     parts: Iterable[np.ndarray],
     confidence: float,
 ) -> dict[str, np.ndarray]:
-    """Return columns: what is measured of the items and, if they were drawn again, its bounds."""
+    """Return columns with the values measured on the items and, with resamples, their bounds."""
     drawn, columns = [measure(weights) for weights in parts], {}
     for name, values in measure(np.ones(n_items)).items():
         columns[name] = values

@@ -1,4 +1,4 @@
-"""Bootstrap intervals of functions of sums over items: by drawing the items again, with replacement.
+"""Bootstrap intervals for functions of sums over items, by resampling items with replacement.
 
 References
 ----------
@@ -15,12 +15,12 @@ from bayesanno.agreement.alpha import divide
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_seed, check_share
 
-MAX_CELLS = 20_000_000  # of arrays that are held at a time
-MOST_BIAS = 1.0  # standard errors by which the median of the resamples may be away from the value
+MAX_CELLS = 20_000_000  # array cells in memory at a time
+MOST_BIAS = 1.0  # largest distance of the median of resamples from the value, in standard errors
 
 
 def check_resampling(confidence: float, resamples: int, random_seed: int | None) -> None:
-    """Raise an error of ours unless intervals can be made so."""
+    """Raise an error if the settings of intervals are invalid."""
     check_seed(random_seed)
     check_share("confidence", confidence)
     if resamples < 0:
@@ -30,9 +30,9 @@ def check_resampling(confidence: float, resamples: int, random_seed: int | None)
 def resample_items(
     n_items: int, resamples: int, random_seed: int | None, cells: int | None = None
 ) -> Iterator[np.ndarray]:
-    """Draw items with replacement; yield how often each was drawn, (item, resample), in parts.
+    """Draw items with replacement; yield how often each was drawn, (item, resample), in chunks of resamples.
 
-    `cells` is how many numbers a resample takes at a time, if that is more than one for each item.
+    `cells` is how many numbers a resample needs in memory, if more than one per item.
     """
     rng = np.random.default_rng(random_seed)
     for part in split_rows(resamples, max(n_items, cells or 0)):
@@ -42,7 +42,7 @@ def resample_items(
 
 
 def split_rows(n: int, cells: int) -> Iterator[slice]:
-    """Yield which of n rows, of so many cells each, to hold at a time."""
+    """Yield slices of n rows, with `cells` numbers each, that fit in memory at a time."""
     size = max(1, MAX_CELLS // cells)
     return (slice(begin, min(begin + size, n)) for begin in range(0, n, size))
 
@@ -53,16 +53,16 @@ def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.n
     Parameters
     ----------
     value : array (...)
-        What was found of the items themselves.
+        The value for the items themselves.
     drawn : array (..., resample)
-        What was found of each resample; nan where it is not defined there, which leaves that resample out.
+        The value for each resample; nan if undefined, which leaves that resample out.
     confidence : float
 
     Returns
     -------
     low, high : arrays (...)
-        nan where the value is not defined, hardly any resample is, or the resamples are off it by more than a standard
-        error: then the value is biased, and the interval would be too.
+        nan if the value is undefined, few resamples are defined, or the median of resamples is more than a standard
+        error away from the value: then the value is biased, and the interval would be too.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far answers lean to one label, and whether annotators agree on the items where it is wrong."""
+"""How far answers are skewed to one label, and whether annotators agree on the items where it is wrong."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Skew(NamedTuple):
     ----------
     label : str
     share : float
-        The share of the answers that have it, where each item counts as one.
+        Its share of the answers, with equal weight for each item.
     alpha : float
-        Krippendorff's alpha of this label against all others; nan where nothing else was said, or no item has two
+        Krippendorff's alpha of this label against all others; nan if no other label was given, or no item has two
         answers.
     """
 
@@ -32,18 +32,18 @@ class Skew(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Sums from which the shares and the alphas of labels follow, over some items or all.
+    """Sums over items from which the shares and the alphas of labels are computed.
 
     Attributes
     ----------
     shares : array, shape (label,)
-        The sum, over items with annotations, of the share that each label has of the answers.
+        The sum, over items with annotations, of each label's share of the item's answers.
     n_items : float
-        How many these are.
+        The number of these items.
     given : array, shape (label,)
-        How often each label was given to items with two annotations or more.
+        How often each label was given to items with two or more annotations.
     apart : array, shape (label,)
-        Its coincidences with other labels there.
+        Its coincidences with other labels on these items.
     """
 
     shares: np.ndarray
@@ -56,18 +56,18 @@ class LabelCounts:
 
     @property
     def average(self) -> np.ndarray:
-        """The share of each label among the answers, each item's counting as one; shape (label,)."""
+        """The share of each label among the answers, with equal weight for each item; shape (label,)."""
         return self.shares / self.n_items
 
     @property
     def alphas(self) -> np.ndarray:
-        """Krippendorff's alpha of each label against all others, nan where it is not defined; shape (label,)."""
-        rest = self.given.sum() - self.given  # (label,): how often all others were
+        """Krippendorff's alpha of each label against all others, nan if undefined; shape (label,)."""
+        rest = self.given.sum() - self.given  # (label,): how often all other labels were given
         return nominal_alpha(2 * self.apart, np.stack([self.given, rest]), axis=0)
 
 
 def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
-    """Count labels of patterns of answers, (pattern, label), each of so many items, (pattern,)."""
+    """Count labels from patterns of answers, (pattern, label), weighted by their numbers of items, (pattern,)."""
     total = votes.sum(axis=1)  # (pattern,)
     answered, several = weight * (total > 0), weight * (total >= 2)
     shares = votes / np.maximum(total, 1)[:, None]
@@ -76,10 +76,10 @@ def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
 
 
 def measure_skew(data: AnnotationData | AnnotationTotals) -> Skew:
-    """Find the commonest answer, its share, and how far annotators agree on which items have it; without unsure ones.
+    """Find the commonest answer, its share, and the agreement about the items that have it, without "unsure" answers.
 
-    If two answers in three are "no" and annotators agree on which items are "yes", the class is common. If they do not
-    agree, "no" may be a habit.
+    If two answers in three are "no" and annotators agree on which items are "yes", the class is common. If they
+    disagree, "no" may be a habit.
 
     Examples
     --------

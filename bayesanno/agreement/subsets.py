@@ -1,6 +1,6 @@
-"""Krippendorff's alpha of some of the annotators: of each subset, of all but one, of all but the outliers.
+"""Krippendorff's alpha for some of the annotators: for each subset, for all but one, for all but the outliers.
 
-An answer that is unsure is missing.
+"Unsure" answers are missing.
 """
 
 from __future__ import annotations
@@ -21,33 +21,34 @@ from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-MAX_EXHAUSTIVE = 15  # annotators up to which all subsets are searched
-BEAM_WIDTH = 50  # subsets of each size that the search goes on with
-ARRAYS = 4  # over answers, that are held at a time
-MOST_SEARCHED = 400_000_000  # annotators times labels that items got
-LARGEST_OF_SEARCH = 10  # annotators of a subset that the search ends with
+MAX_EXHAUSTIVE = 15  # with more annotators, not all subsets are searched
+BEAM_WIDTH = 50  # subsets of each size that the search keeps
+ARRAYS = 4  # arrays over answers in memory at a time
+MOST_SEARCHED = 400_000_000  # annotators times labels given to items
+LARGEST_OF_SEARCH = 10  # annotators in the largest subset of the search
 
 
 def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
-    """Return how far subsets of annotators agree, by nominal alpha.
+    """Return the agreement within subsets of annotators, by nominal alpha.
 
     With up to 15 annotators, all subsets of two or more are searched. With more, a beam search starts from all pairs
-    and adds one annotator at a time to each of the 50 best subsets so far: it may miss the best.
+    and adds one annotator at a time to each of the 50 best subsets so far. It may miss the best subset.
 
     Parameters
     ----------
     data : AnnotationData
     least_items : int, default 30
-        Items that each member of a subset must share with other members; of fewer, alpha is mostly chance.
+        The least number of items that each member of a subset must share with other members. With fewer items, alpha is
+        mostly chance.
     largest : int, optional
-        Annotators of the largest subsets; by default all, or 10 where there is a search.
+        The size of the largest subsets; by default the number of annotators, or 10 with a beam search.
 
     Returns
     -------
     pandas.DataFrame
-        `size`, `annotators` (their names, separated by "; "), `n_items` that two of them answered, `alpha`, and
-        `search`: "all", or "beam", with the 50 best that were found of each size. By size, the best first; the best of
-        many is partly so by chance.
+        `size`; `annotators`, their names, separated by "; "; `n_items`, the items that two of them answered; `alpha`;
+        and `search`: "all", or "beam" with the 50 best subsets found of each size. Rows are sorted by size, the best
+        first. The best of many subsets is so partly by chance.
 
     Raises
     ------
@@ -85,12 +86,12 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
 
 @dataclass(frozen=True)
 class _Answers:
-    """The answers to items that have two or more, by cells: the labels that were given to an item, item after item.
+    """Answers to items with two or more, by cells. A cell is a label given to an item; cells are sorted by item.
 
     Attributes
     ----------
     counts : sparse array, shape (annotator, cell)
-        How often each annotator gave each of them.
+        How often each annotator gave the label of each cell.
     answered : sparse array, shape (annotator, item)
         1 where an annotator answered.
     begin : array of int, shape (item,)
@@ -107,7 +108,7 @@ class _Answers:
     label: Any
 
     def alpha(self, said: np.ndarray) -> np.ndarray:
-        """Return nominal alpha, nan where it is not defined, of how often each cell was said, (subset, cell)."""
+        """Return nominal alpha from counts of cells (subset, cell); nan if undefined."""
         n, squares = (np.add.reduceat(each, self.begin, axis=1) for each in (said, said**2))  # (subset, item)
         given = (said * (n >= 2)[:, self.item]) @ self.label  # (subset, label)
         return nominal_alpha(find_disagreement(n, squares).sum(axis=1), given)
@@ -130,7 +131,7 @@ def _count_answers(data: AnnotationData) -> _Answers:
 
 
 def _measure(answers: _Answers, subsets: Sequence[tuple[int, ...]], least_items: int) -> pd.DataFrame:
-    """Return the subsets each of whose members shares items enough with the others, with their alpha."""
+    """Return the subsets in which each member shares enough items with the others, with their alpha."""
     from scipy.sparse import csr_array
 
     size = np.array([len(subset) for subset in subsets], dtype=int)
@@ -149,7 +150,7 @@ def _measure(answers: _Answers, subsets: Sequence[tuple[int, ...]], least_items:
 
 
 def _search(answers: _Answers, largest: int, least_items: int) -> pd.DataFrame:
-    """Return the best subsets of each size that a beam search finds, from all pairs on that share items enough."""
+    """Return the best subsets of each size in a beam search that starts from all pairs with enough shared items."""
     from scipy.sparse import triu
 
     everyone, found = range(answers.counts.shape[0]), []
@@ -165,7 +166,7 @@ def _search(answers: _Answers, largest: int, least_items: int) -> pd.DataFrame:
 
 
 def alpha_without_each(data: AnnotationData) -> np.ndarray:
-    """Return nominal alpha of all annotators but one, (annotator,); nan where it is not defined."""
+    """Return nominal alpha without each annotator, (annotator,); nan if undefined."""
     answers = _count_answers(data.without_unsure())
     everything, found = answers.counts.sum(axis=0), np.empty(data.n_annotators)
     for who in split_rows(data.n_annotators, ARRAYS * max(1, everything.size)):
@@ -174,22 +175,23 @@ def alpha_without_each(data: AnnotationData) -> np.ndarray:
 
 
 def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
-    """Leave out the annotators who use labels least like the others, one at a time: what that does to alpha (Table 3).
+    """Return alpha as annotators with unusual use of labels are left out, one at a time (Table 3).
 
-    Each step drops the outlier (by `usage_table`) with the largest mean Jensen-Shannon divergence, and computes the
-    rest again; it ends when there is no outlier. The use of labels includes unsure ones.
+    Each step drops the outlier (by `usage_table`) with the largest mean Jensen-Shannon divergence, and recomputes the
+    rest, until there is no outlier. The use of labels includes "unsure" answers.
 
     Parameters
     ----------
     data : AnnotationData
     most : int, default 5
-        How many are dropped at the most.
+        The largest number of annotators to drop.
 
     Returns
     -------
     pandas.DataFrame
-        `n_dropped`, `dropped` (the annotator who was left out last, empty at first), `alpha` (nominal) of the others.
-        Alpha rises whenever annotators who disagree are dropped, right or wrong: a rise is no proof against them.
+        `n_dropped`; `dropped`, the annotator dropped in this step (empty at first); `alpha` (nominal) of the others.
+        Dropping annotators who disagree raises alpha whether they are right or wrong, so a rise proves nothing against
+        them.
 
     Raises
     ------
@@ -228,7 +230,7 @@ def _alpha_of(data: AnnotationData) -> float:
 
 
 def leave_out(data: AnnotationData, annotators: Collection[str]) -> AnnotationData:
-    """Return the annotations by all other annotators; items and labels stay as they are."""
+    """Return the annotations by all other annotators; items and labels do not change."""
     kept = np.array([name not in annotators for name in data.annotators])  # (annotator,)
     rest = take_rows(data, kept[data.annotator])
     code = kept.cumsum() - 1  # (annotator,)

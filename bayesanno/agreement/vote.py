@@ -1,4 +1,4 @@
-"""Votes: the majority, against which every model is measured; which items annotators answered together."""
+"""Votes: the majority vote, the baseline for every model; items that several annotators answered."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bayesanno.ground.lazy import pd
 
 
 def majority_vote(data: AnnotationData) -> pd.DataFrame:
-    """Return the label that most annotators gave to each item: the baseline of every model.
+    """Return the label that most annotators gave to each item: the baseline for every model.
 
-    An answer that is unsure is no vote. A known label (a control) replaces the vote. The rule for ties: labels that an
-    item got equally often share the vote evenly, so that a tie of two is half right if one of them is true; a coin toss
-    gives the same, and papers report it. Where one label must be named, it is the tied label that is most frequent over
-    all items; if that is tied too, the first.
+    "Unsure" answers are not votes. A known label (a control) replaces the vote. Tied labels share the vote evenly, so a
+    tie of two counts as half right if one of them is true. This is the expected result of a coin toss, which papers
+    report. The column `label` has the tied label that is most frequent over all items, or the first if these are tied
+    too.
 
     Parameters
     ----------
@@ -26,15 +26,15 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per item, in the data's order: `item`, `label`, `share` (of the item's votes, for that label; nan where
-        it has none), `n_annotations` (votes), `tied` (whether other labels got as many), and, where any true label is
-        known, `gold` and `right`: 1 or 0, for a tie the share that is right, nan where the truth is not known. The mean
-        of `right` is the accuracy of the vote.
+        One row per item, in the data's order: `item`; `label`; `share`, the label's share of the item's votes (nan
+        without votes); `n_annotations`, the number of votes; `tied`, whether other labels got as many; and, if any true
+        label is known, `gold` and `right`: 1 or 0, a fraction for ties, nan if the truth is unknown. The mean of
+        `right` is the accuracy of the vote.
 
     Raises
     ------
     DataError
-        If these are no annotations.
+        If the data are not annotations.
 
     Examples
     --------
@@ -58,16 +58,16 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
 
 
 def vote_right(data: AnnotationData) -> np.ndarray:
-    """Return how probably the majority vote is right, nan where the truth is not known; shape (item,)."""
+    """Return the probability that the majority vote is right, (item,); nan if the truth is unknown."""
     right = split_vote(data)[np.arange(data.n_items), data.gold_codes]
     return np.where(data.gold_codes >= 0, right, np.nan)
 
 
 def split_vote(data: AnnotationData) -> np.ndarray:
-    """Return the probability of each class under the majority vote, a tie being split; shape (item, true_class).
+    """Return the probability of each class under the majority vote, (item, true_class); ties are split.
 
-    A known label (a control) replaces the vote. An answer that is unsure is no vote. For an item without votes all
-    classes are equally likely.
+    A known label (a control) replaces the vote. "Unsure" answers are not votes. For an item without votes, all classes
+    are equally likely.
 
     Examples
     --------
@@ -84,25 +84,25 @@ def split_vote(data: AnnotationData) -> np.ndarray:
 
 
 def require_sure(data: AnnotationData, who: str) -> AnnotationData:
-    """Return annotations without answers that are unsure, or raise a DataError that says `who` needs annotations."""
+    """Return annotations without "unsure" answers; raise a DataError that names `who` for data of another kind."""
     require_kind(data, AnnotationData, who)
     return data.without_unsure()
 
 
 def require_shared(data: AnnotationData, who: str) -> AnnotationData:
-    """Return annotations as `require_sure` does, or raise a DataError if no item has two of them."""
+    """Return annotations like `require_sure`; raise a DataError if no item has two of them."""
     sure = require_sure(data, who)
     shared_items(sure.votes)
     return sure
 
 
 def shared_items(votes: np.ndarray) -> np.ndarray:
-    """Return which items have two annotations or more, shape (item,), from votes of shape (item, label).
+    """Return which items have two or more annotations, (item,), from votes (item, label).
 
     Raises
     ------
     DataError
-        If there is none.
+        If there are no such items.
     """
     shared: np.ndarray = votes.sum(axis=1) >= 2
     if not shared.any():
@@ -111,5 +111,5 @@ def shared_items(votes: np.ndarray) -> np.ndarray:
 
 
 def disagreed_items(votes: np.ndarray) -> np.ndarray:
-    """Return which items have two labels or more, shape (item,), from votes of shape (item, label)."""
+    """Return which items have two or more different labels, (item,), from votes (item, label)."""
     return (votes > 0).sum(axis=1) >= 2

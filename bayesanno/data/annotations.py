@@ -1,7 +1,7 @@
 """Annotations as frozen values: validated once here, trusted everywhere after.
 
-The invariant: every index array is in range and read-only, every item, annotator and label has a name that is unique,
-and a name stays attached to its index from the file to the last table.
+The invariant: every index array is in range and read-only. Every item, annotator and label has a unique name, which
+stays attached to its index from the file to the last table.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from bayesanno.ground.wording import counted, enumerated, listed, nearest
 class AnnotationData(Labelled):
     """Annotations in long form: each entry of the arrays is one label that one annotator gave to one item.
 
-    Designs may be unbalanced, an annotator may answer an item twice, an item may have no annotation at all, and a label
-    may be declared that nobody used.
+    Designs may be unbalanced. An annotator may answer an item twice, an item may have no annotations, and labels that
+    nobody used may be declared.
 
     Parameters
     ----------
     item, annotator, label : array of int, shape (annotation,)
         Positions in `items`, `annotators` and `labels`.
     items, annotators, labels : tuple of str
-        The names, in the order of the indices; labels are all those that an annotator can give.
+        The names, in the order of the indices. The labels are all that an annotator can give.
     unsure : str or sequence of str, optional
-        Labels that cannot be true labels, such as "unsure" or "skip"; the others are the `classes`. Data made from
-        these data keep them; `without_unsure` leaves such answers out.
+        Labels that cannot be true labels, such as "unsure" or "skip". The others are the `classes`. Data derived from
+        these keep them; `without_unsure` leaves such answers out.
     order_declared : bool, default False
-        Whether `labels` are in an order that somebody declared, as grades are, from the lowest to the highest. Data
-        made from these data keep it, and no hash depends on it.
+        Whether `labels` are in a declared order from the lowest to the highest, like grades. Data derived from these
+        keep it; hashes do not depend on it.
     gold : mapping of item name to label, optional
-        Known true labels, for evaluation only; no model sees them.
+        Known true labels, for evaluation only; models do not use them.
     controls : mapping of item name to label, optional
         Known true labels that enter the likelihood as constraints.
     item_columns : mapping of column name to values, shape (item,), or DataFrame, optional
-        What else is known of each item, as names or numbers: for models with a `class_prior`.
+        Further columns of items, names or numbers, for models with a `class_prior`.
 
     Raises
     ------
     DataError
-        If there is no annotation, fewer than two classes, a name that is empty or repeated, an index out of range, or a
-        gold or control entry that names an unknown item, a label that is unsure or, for controls, one that is no label.
+        If there are no annotations or fewer than two classes, a name is empty or repeated, an index is out of range, a
+        gold or control entry has an unknown item or an "unsure" label, or a control is not among the labels.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class AnnotationData(Labelled):
     >>> data.labels, data.n_items, data.n_annotations
     (('no', 'yes'), 2, 3)
 
-    An answer that is no class:
+    With a label that is not a class:
 
     >>> said = [("s1", "ada", "yes"), ("s1", "bo", "unsure"), ("s2", "ada", "no")]
     >>> data = AnnotationData.from_records(said, unsure="unsure")
     >>> data.labels, data.classes
     (('no', 'yes', 'unsure'), ('no', 'yes'))
 
-    Labels in order:
+    With ordered labels:
 
     >>> graded = [("s1", "ada", "poor"), ("s1", "bo", "good"), ("s2", "ada", "fair")]
     >>> data = AnnotationData.from_records(graded, labels=["poor", "fair", "good"])
@@ -152,14 +152,14 @@ class AnnotationData(Labelled):
     ) -> Self:
         """Build from (item, annotator, label) triples.
 
-        Items and annotators are numbered by first appearance, labels in sorted order, those that are `unsure` last,
-        unless `items` or `labels` says otherwise (both may name some that do not occur; labels, all but unsure ones).
-        With `labels`, their order is declared.
+        Items and annotators are numbered by first appearance. Labels are sorted, with `unsure` ones last. `items` and
+        `labels` set the names and their order instead. They may include unused ones; `labels` must include all but
+        unsure ones. With `labels`, the order counts as declared.
 
         Raises
         ------
         DataError
-            If a label or an item is not among those declared, or as for the class.
+            If a label or an item is not among the declared ones; otherwise as for the class.
         """
         triples = [(str(item), str(annotator), str(label)) for item, annotator, label in records]
         of_item, by_annotator, given = zip(*triples, strict=True) if triples else ((), (), ())
@@ -186,7 +186,7 @@ class AnnotationData(Labelled):
 
     @property
     def n_items(self) -> int:
-        """Number of items, those without annotations included."""
+        """Number of items, including those without annotations."""
         return len(self.items)
 
     @property
@@ -196,22 +196,22 @@ class AnnotationData(Labelled):
 
     @cached_property
     def by_annotator(self) -> Codes:
-        """How many annotations each annotator made; shape (annotator,)."""
+        """The number of annotations by each annotator; shape (annotator,)."""
         return np.bincount(self.annotator, minlength=self.n_annotators)
 
     @cached_property
     def gold_codes(self) -> Codes:
-        """Position of each item's gold label in `classes`, -1 where it has none or one that is no class; (item,)."""
+        """Position of each item's gold label in `classes`, (item,); -1 without gold or if it is not a class."""
         return self._class_codes(self.gold)
 
     @cached_property
     def control_codes(self) -> Codes:
-        """Position of each item's control label in `classes`, -1 where it has none; shape (item,)."""
+        """Position of each item's control label in `classes`, (item,); -1 if it is not a control."""
         return self._class_codes(self.controls)
 
     @cached_property
     def known_codes(self) -> Codes:
-        """Position of each item's true label, by its control or else its gold; -1 where neither says it; (item,)."""
+        """Position of each item's true label, from its control or else its gold, (item,); -1 if unknown."""
         return freeze(np.where(self.control_codes >= 0, self.control_codes, self.gold_codes))
 
     def _class_codes(self, known: Mapping[str, str]) -> Codes:
@@ -233,15 +233,15 @@ class AnnotationData(Labelled):
 
     @cached_property
     def class_shares(self) -> np.ndarray:
-        """The share of an item's annotations for a class that each class got, even where none is; (item, true_class).
+        """The share of each class among an item's votes, (item, true_class); uniform without votes.
 
-        An annotation that is unsure is no vote.
+        "Unsure" annotations are not votes.
         """
         return _share(self.votes[:, self.class_codes])
 
     @cached_property
     def unsure_by_annotator(self) -> Codes:
-        """How many of each annotator's annotations are unsure; shape (annotator,)."""
+        """The number of "unsure" annotations by each annotator; shape (annotator,)."""
         return np.bincount(self.annotator[self._is_unsure], minlength=self.n_annotators)
 
     @cached_property
@@ -249,14 +249,14 @@ class AnnotationData(Labelled):
         return np.isin(self.label, self.class_codes, invert=True)  # (annotation,)
 
     def without_unsure(self) -> Self:
-        """Return the data without answers that are unsure, as if these had never been given; all labels are classes.
+        """Return the data without "unsure" answers and labels, so that all labels are classes.
 
-        Items and annotators stay, those that have no other answer included.
+        All items and annotators are kept, including those without other answers.
 
         Raises
         ------
         DataError
-            If no answer is left.
+            If no answers are left.
 
         Examples
         --------
@@ -277,16 +277,16 @@ class AnnotationData(Labelled):
 
     @cached_property
     def vote_shares(self) -> np.ndarray:
-        """The share of an item's annotations that each label got, even where there are none; shape (item, label)."""
+        """The share of each label among an item's annotations, (item, label); uniform without annotations."""
         return _share(self.votes)
 
     def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the named coordinates of a model of these annotations, and `more`."""
+        """Return the named coordinates for a model of these annotations, and `more`."""
         return {"item": list(self.items), **super().coords(**more), "annotation": list(range(self.n_annotations))}
 
     @cached_property
     def hash(self) -> str:
-        """A SHA-256 over everything that a model sees: the names, the annotations in order, and the controls."""
+        """A SHA-256 over everything that a model uses: the names, the annotations in order, and the controls."""
         digest = hashlib.sha256()
         named = [self.items, self.annotators, self.labels, dict(self.controls), *([self.unsure] if self.unsure else [])]
         digest.update(json.dumps(named).encode())
@@ -304,7 +304,7 @@ class AnnotationData(Labelled):
         ]
 
     def describe(self) -> str:
-        """Return in one line how many annotations of what these are, and what else is known of the items."""
+        """Return a one-line description of the annotations and of what else is known about items."""
         columns = f"; columns {enumerated(tuple(self.item_columns))}" if self.item_columns else ""
         return super().describe() + columns
 
@@ -312,10 +312,10 @@ class AnnotationData(Labelled):
         return f" ({counted(int(self._is_unsure.sum()), 'annotation')})"
 
     def binarise(self, *, positive: str) -> Self:
-        """Set one label against all others: the same annotations with two labels, the positive one last.
+        """Return the same annotations with two labels, one label against all others; the positive one is last.
 
-        The negative one is the other label where there are two, and "not <positive>" where there are more. Labels that
-        are unsure are neither, and stay what they are, last. New labels have no declared order.
+        The negative label is the other one of two, or "not <positive>" if there are more. "Unsure" labels are kept,
+        after these. The new labels have no declared order.
 
         Raises
         ------
@@ -345,7 +345,7 @@ class AnnotationData(Labelled):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the annotations as a long table: item, annotator, label and, where any is known, gold."""
+        """Return the annotations as a long table: item, annotator, label and, if any is known, gold."""
         names = np.array(self.items, dtype=object)[self.item]
         table: dict[str, Any] = {
             "item": names,
@@ -358,17 +358,17 @@ class AnnotationData(Labelled):
 
 
 def take_columns(data: AnnotationData, items: np.ndarray) -> dict[str, Any]:
-    """Return the columns of some items, by position; nothing is known of the position -1."""
+    """Return the columns of some items, by position; position -1 gives missing values."""
     return {name: column.take(items) for name, column in data.item_columns.items()}
 
 
 def take_rows[Table: AnnotationData](data: Table, rows: np.ndarray) -> Table:
-    """Return some of the annotations, by a mask or by position; items, annotators and labels stay as they are."""
+    """Return some of the annotations, by mask or position; items, annotators and labels do not change."""
     return replace(data, item=data.item[rows], annotator=data.annotator[rows], label=data.label[rows])
 
 
 def _share(votes: np.ndarray) -> np.ndarray:
-    """Return the share of each item's votes that a label got, even where there is none; both (item, label)."""
+    """Return the share of each label among an item's votes, uniform without votes; both (item, label)."""
     total = votes.sum(axis=1, keepdims=True)  # (item, 1)
     return freeze(np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1]))
 

@@ -1,4 +1,4 @@
-"""Counts as frozen values: of each item, how many answers there are and how many of them are positive."""
+"""Counts as frozen values: the number of answers to each item, and of positive ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CountData(Described):
     items : tuple of str
         The names.
     successes, trials : array of int, shape (item,)
-        Positive answers, and all answers, of each item.
+        The number of positive answers, and of all answers, to each item.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class CountData(Described):
 
     @property
     def n_items(self) -> int:
-        """Number of items, those without trials included."""
+        """Number of items, including those without trials."""
         return len(self.items)
 
     def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
@@ -87,14 +87,14 @@ class CountData(Described):
 
     @cached_property
     def hash(self) -> str:
-        """A SHA-256 over everything that a model sees: the names and the counts."""
+        """A SHA-256 over everything that a model uses: the names and the counts."""
         digest = hashlib.sha256(json.dumps(self.items).encode())
         for counts in (self.successes, self.trials):
             digest.update(counts.astype("<i8").tobytes())
         return digest.hexdigest()
 
     def describe(self, *, positive: str = "positive") -> str:
-        """Return in one line how many answers these are; `positive` says which of them were counted.
+        """Return a one-line description; `positive` names the answers that were counted.
 
         Examples
         --------
@@ -118,7 +118,7 @@ class CountData(Described):
     def from_annotations(cls, data: AnnotationData, *, positive: str) -> Self:
         """Count how often `positive` was given to each item, against all other labels together.
 
-        Answers that are unsure are neither, and are left out of the trials too.
+        "Unsure" answers are neither, and do not count as trials.
 
         Raises
         ------

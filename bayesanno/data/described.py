@@ -1,4 +1,4 @@
-"""Descriptions of data, in a line and as a notebook's table; and checks of the kind of data that a function needs."""
+"""Descriptions of data, as a line and as a notebook table, and checks of the kind of data a function needs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bayesanno.ground.wording import html_table
 
 
 class Described(ABC):
-    """Data with a description of themselves that stays short however many they are.
+    """Data with a description that is short for any size.
 
     Attributes
     ----------
     what : str
-        What data of this kind hold, for a message.
+        The content of data of this kind, for messages.
     reader : str
-        The function of ours that makes them of a table; none of data that are not read so.
+        The function that reads them from a table; missing if there is none.
     """
 
     what: ClassVar[str]
@@ -28,11 +28,11 @@ class Described(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Return in one line how many the data are, and of what."""
+        """Return a one-line description."""
 
     @abstractmethod
     def _facts(self) -> list[tuple[str, str]]:
-        """Return what a table shows of the data."""
+        """Return the rows of the notebook table."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {self.describe()}"
@@ -42,13 +42,13 @@ class Described(ABC):
 
 
 def freeze[Array: np.ndarray](array: Array) -> Array:
-    """Return an array, which nobody can write into from now on."""
+    """Return the array, made read-only."""
     array.flags.writeable = False
     return array
 
 
 def require_kind(data: Any, kind: type[Described], who: str) -> None:
-    """Raise a DataError unless the data are of the kind that someone, a function or a model, needs.
+    """Raise a DataError if the data are not of the kind that `who`, a function or a model, needs.
 
     Examples
     --------

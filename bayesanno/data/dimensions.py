@@ -18,9 +18,9 @@ from bayesanno.ground.wording import counted, enumerated, listed
 
 
 def name_own(what: str, dimension: str) -> str:
-    """Return the name in a graph of what each dimension has of its own, as `frequency_focus` or `response_focus`.
+    """Return the name in a graph of a variable or dim of one dimension, such as `frequency_focus`.
 
-    It is made here only, and looked up, never taken apart.
+    Such names are made only here. They are looked up, never parsed.
     """
     return f"{what}_{dimension}"
 
@@ -29,18 +29,17 @@ def name_own(what: str, dimension: str) -> str:
 class MultiAnnotationData(Described):
     """Annotations of several dimensions over shared items and annotators.
 
-    An annotator may have answered an item in some of the dimensions only; labels differ between dimensions.
+    An annotator may have answered an item in only some dimensions. Labels may differ between dimensions.
 
     Parameters
     ----------
     by_dimension : mapping of dimension name to AnnotationData
-        At least two, with the same items and the same annotators, in the same order.
+        At least two dimensions, with the same items and annotators in the same order.
 
     Raises
     ------
     DataError
-        If there are fewer than two dimensions, one has no name or labels that are no class, or their items or
-        annotators differ.
+        If there are fewer than two dimensions, one has no name or has "unsure" labels, or items or annotators differ.
 
     Examples
     --------
@@ -60,7 +59,7 @@ class MultiAnnotationData(Described):
     by_dimension: Mapping[str, AnnotationData]
 
     def __post_init__(self) -> None:
-        """Check that the dimensions are of the same items and annotators."""
+        """Check that the dimensions have the same items and annotators."""
         parts = {str(name): part for name, part in dict(self.by_dimension).items()}
         object.__setattr__(self, "by_dimension", parts)
         if len(parts) < 2:
@@ -89,7 +88,7 @@ class MultiAnnotationData(Described):
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """The dimensions' names."""
+        """The names of the dimensions."""
         return tuple(self.by_dimension)
 
     @cached_property
@@ -98,17 +97,17 @@ class MultiAnnotationData(Described):
 
     @property
     def items(self) -> tuple[str, ...]:
-        """The items' names."""
+        """The names of the items."""
         return self._first.items
 
     @property
     def annotators(self) -> tuple[str, ...]:
-        """The annotators' names."""
+        """The names of the annotators."""
         return self._first.annotators
 
     @property
     def n_items(self) -> int:
-        """Number of items, those without annotations included."""
+        """Number of items, including those without annotations."""
         return self._first.n_items
 
     @property
@@ -123,11 +122,11 @@ class MultiAnnotationData(Described):
 
     @cached_property
     def label(self) -> np.ndarray:
-        """The labels given, one dimension after the other, as positions in that dimension's labels; (annotation,)."""
+        """The given labels, dimension after dimension, as positions in the dimension's labels; (annotation,)."""
         return np.concatenate([part.label for part in self.by_dimension.values()])
 
     def coords(self, **more: Any) -> dict[str, list[Any]]:
-        """Return the named coordinates of a model of these annotations, and `more`."""
+        """Return the named coordinates for a model of these annotations, and `more`."""
         named = {"item": self.items, "annotator": self.annotators, "dimension": self.dimensions, **more}
         for name, part in self.by_dimension.items():
             named[name_own("response", name)] = part.labels
@@ -135,14 +134,14 @@ class MultiAnnotationData(Described):
 
     @cached_property
     def hash(self) -> str:
-        """A SHA-256 over everything that a model sees."""
+        """A SHA-256 over everything that a model uses."""
         digest = hashlib.sha256()
         for name, part in self.by_dimension.items():
             digest.update(f"{len(name)}:{name}:{part.hash}".encode())
         return digest.hexdigest()
 
     def describe(self) -> str:
-        """Return in one line how many annotations of what these are."""
+        """Return a one-line description."""
         return (
             f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
             f"{counted(self.n_annotators, 'annotator')} in {counted(len(self.dimensions), 'dimension')}, "
@@ -158,7 +157,7 @@ class MultiAnnotationData(Described):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the annotations as a long table: dimension, item, annotator, label and, where any is known, gold."""
+        """Return the annotations as a long table: dimension, item, annotator, label and, if any is known, gold."""
         parts = {name: part.to_frame() for name, part in self.by_dimension.items()}
         return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)
 

@@ -1,7 +1,7 @@
-"""What is known of items beside their annotations: a column has a name or a number of each item.
+"""Columns of items: a name or a number for each item, besides its annotations.
 
-The invariant: levels, mean and standard deviation are those of the items that a column was made of. Data made from
-these data keep them, so that a name or a number means the same for new items.
+The invariant: levels, mean and standard deviation are those of the items that a column was made from. Derived data keep
+them, so that a name or a number means the same for new items.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ItemColumn:
     levels : tuple of str
         The names; empty for numbers.
     mean, sd : float
-        Of the numbers of the items that the column was made of.
+        The mean and standard deviation of the numbers of the items that the column was made from.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class ItemColumn:
 
     @classmethod
     def of(cls, values: Any, levels: Sequence[str] | None = None) -> Self:
-        """Return the column of these values, one for each item; of text, or with `levels`, it is of names."""
+        """Return a column of values, one for each item. Text values, or `levels`, make a column of names."""
         given = pd.Series(values)
         if levels is None and pd.api.types.is_numeric_dtype(given.dtype):
             numbers = given.to_numpy(dtype=float, na_value=np.nan)
@@ -60,24 +60,24 @@ class ItemColumn:
 
     @property
     def is_missing(self) -> np.ndarray:
-        """Of which items nothing is known; shape (item,)."""
+        """Whether an item's value is missing; shape (item,)."""
         return self.values < 0 if self.levels else ~np.isfinite(self.values)
 
     @property
     def names(self) -> list[str]:
-        """The values as text, "" where one is missing; shape (item,)."""
+        """The values as text, "" if missing; shape (item,)."""
         named = [*self.levels, ""] if self.levels else None
         return [named[value] if named else "" if np.isnan(value) else f"{value:g}" for value in self.values]
 
     def describe(self) -> dict[str, Any]:
-        """Return what the column holds, as plain values that JSON can hold."""
+        """Return a description of the column, as values for JSON."""
         missing = {"missing": int(self.is_missing.sum())}
         if self.levels:
             return {"levels": len(self.levels)} | missing
         return {"mean": self.mean, "sd": self.sd} | missing
 
     def take(self, items: np.ndarray) -> Self:
-        """Return the column of some items, by position; nothing is known of the position -1."""
+        """Return the column of some items, by position; position -1 gives missing values."""
         nothing = -1 if self.levels else np.nan
         return replace(self, values=freeze(np.where(items >= 0, self.values[items], nothing).astype(self.values.dtype)))
 
@@ -103,12 +103,12 @@ class ItemColumn:
 
 
 def read_columns(columns: Mapping[str, Any] | pd.DataFrame, n_items: int) -> dict[str, ItemColumn]:
-    """Return columns by name, of columns or of values, one for each item.
+    """Return columns by name, from columns or from values for each item.
 
     Raises
     ------
     DataError
-        If one has not as many values as there are items.
+        If the number of values differs from the number of items.
     """
     found = {}
     for name, values in columns.items():

@@ -1,4 +1,4 @@
-"""What annotations have in common, in memory or on a cluster: annotators, labels and numbers of answers."""
+"""The common part of annotations in memory and on a cluster: annotators, labels and numbers of answers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bayesanno.ground.wording import counted, enumerated, listed
 
 type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-ANYONE = "anyone"  # who gave the answers of a table of votes, in which nobody is named
+ANYONE = "anyone"  # the annotator in a table of votes, which has no names
 NO_ANNOTATION = "there is no annotation: the table has no row with an item, an annotator and a label"
 
 
 def count_cells(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return how often each row came with each column, of codes of both: a table of that shape.
+    """Return a contingency table of the given shape from the codes of rows and columns.
 
     Examples
     --------
@@ -34,16 +34,16 @@ def count_cells(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -
 
 
 class Labelled(Described):
-    """Annotations of items with labels: the names that parameters of a model are of, and the numbers of everything.
+    """Annotations of items with labels: names for the parameters of a model, and counts.
 
     Attributes
     ----------
     annotators, labels : tuple of str
-        The names, in the order of the indices; labels are all those that an annotator can give.
+        The names, in the order of the indices. The labels are all that an annotator can give.
     unsure : tuple of str
-        Those of the labels that no item can truly have, such as "unsure"; in the order of the labels.
+        Labels that cannot be true labels, such as "unsure"; in the order of the labels.
     order_declared : bool
-        Whether somebody said that the labels are in this order; where nobody did, they were sorted.
+        Whether the order of the labels was declared. Otherwise they are sorted.
     """
 
     annotators: tuple[str, ...]
@@ -59,7 +59,7 @@ class Labelled(Described):
 
         @property
         def by_annotator(self) -> Codes:
-            """How many annotations each annotator made; shape (annotator,)."""
+            """The number of annotations by each annotator; shape (annotator,)."""
 
         @property
         def controls(self) -> Mapping[str, str]:
@@ -67,7 +67,7 @@ class Labelled(Described):
 
         @property
         def hash(self) -> str:
-            """A digest of everything that a model sees."""
+            """A digest of everything that a model uses."""
 
     @property
     @abstractmethod
@@ -81,22 +81,22 @@ class Labelled(Described):
 
     @property
     def n_labels(self) -> int:
-        """Number of labels that annotators can give, those nobody used included."""
+        """Number of labels that annotators can give, including unused ones."""
         return len(self.labels)
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The labels that an item can truly have, in the order of the labels: all but those that are `unsure`."""
+        """The labels that can be true labels: all but `unsure`, in the order of the labels."""
         return tuple(name for name in self.labels if name not in self.unsure) if self.unsure else self.labels
 
     @property
     def n_classes(self) -> int:
-        """Number of labels that an item can truly have."""
+        """Number of labels that can be true labels."""
         return len(self.classes)
 
     @property
     def labels_are_ordered(self) -> bool:
-        """Whether the order of the classes is known: it was declared, or they are numbers, the smallest first."""
+        """Whether the order of the classes is known: it was declared, or they are increasing numbers."""
         if self.order_declared:
             return True
         numbers = read_numbers(self.classes)
@@ -113,12 +113,12 @@ class Labelled(Described):
         return np.equal.outer(self.class_codes, np.arange(self.n_labels))
 
     def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the named coordinates of the parameters of a model of these annotations, and `more`."""
+        """Return the named coordinates for the parameters of a model of these annotations, and `more`."""
         named = {"annotator": self.annotators, "response": self.labels, **more}
         return {dim: list(names) for dim, names in named.items()}
 
     def describe(self) -> str:
-        """Return in one line how many annotations of what these are.
+        """Return a one-line description.
 
         Examples
         --------
@@ -133,11 +133,11 @@ class Labelled(Described):
         )
 
     def _count_unsure(self) -> str:
-        """Say in words how many annotations are unsure, where that is known."""
+        """Return the number of "unsure" annotations in words, if it is known."""
         return ""
 
     def _check_labels(self) -> None:
-        """Raise a DataError where there is only one class."""
+        """Raise a DataError if there is only one class."""
         if len(self.labels) < 2:
             raise DataError(
                 f"only one label, {self.labels[0]!r}: a model needs at least two; "

@@ -1,4 +1,4 @@
-"""Names of items, annotators and labels: what they must be, and the order of labels."""
+"""Names of items, annotators and labels: their requirements, and the order of labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?")
 
 
 def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct labels in order: as numbers where all of them are numbers, else as text.
+    """Return the distinct labels in order: as numbers if all of them are numbers, else as text.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_numbers(labels: Sequence[str]) -> np.ndarray | None:
-    """Return labels as numbers, shape (label,), if all of them are finite and different numbers; else None.
+    """Return labels as numbers, (label,), if they are finite and distinct numbers; else None.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def read_numbers(labels: Sequence[str]) -> np.ndarray | None:
 def order_responses(
     found: Iterable[str], unsure: tuple[str, ...], declared: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return all labels in order: those declared, else those found, sorted; then those that are found and unsure.
+    """Return all labels in order: the declared ones, or else the sorted ones found; then "unsure" ones found.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def order_responses(
 
 
 def name_unsure(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the labels that are declared as no class, of one or several; each once.
+    """Return the labels declared as "unsure", given as one or several, without duplicates.
 
     Raises
     ------
@@ -72,12 +72,12 @@ def name_unsure(given: str | Iterable[str]) -> tuple[str, ...]:
     """
     names = tuple(dict.fromkeys(str(name).strip() for name in ([given] if isinstance(given, str) else given)))
     if not all(names):
-        raise DataError("unsure: a label is empty: an empty cell is no answer, and need not be declared")
+        raise DataError("unsure: a label is empty: empty cells are not answers and need no declaration")
     return names
 
 
 def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
-    """Raise a DataError unless the labels that are declared as no class are among the labels."""
+    """Raise a DataError if a label declared as "unsure" is not among the labels."""
     odd = next((name for name in unsure if name not in labels), None)
     if odd is not None:
         raise DataError(
@@ -87,7 +87,7 @@ def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
 
 
 def check_names(what: str, names: tuple[str, ...]) -> None:
-    """Raise a DataError unless there are names, each is not empty, and none appears twice; `what` they are of."""
+    """Raise a DataError if there are no names, or one is empty or appears twice; `what` is what they name."""
     blank = next((position for position, name in enumerate(names) if not name.strip()), None)
     if blank is not None:
         raise DataError(f"{what}: number {blank + 1} has no name: give every one a name that is not empty")

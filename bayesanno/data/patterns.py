@@ -1,4 +1,4 @@
-"""Which items of a table have the same answers, and which answers are to the same item: pure NumPy.
+"""Items of a table with the same answers, and answers to the same item: pure NumPy.
 
 Items with the same answers by the same annotators have the same likelihood: they form one *pattern*, which is evaluated
 once and gathered back per item.
@@ -36,7 +36,7 @@ class Layout:
     kept_pattern : array of int, shape (kept,)
         The pattern each kept annotation belongs to.
     source : array of int, shape (annotation,)
-        For every annotation the position in `kept` of its equal in the first item of the pattern.
+        For every annotation, the position in `kept` of the equal one in the first item of the pattern.
     """
 
     pattern: Index
@@ -60,7 +60,7 @@ def _sort_answers(data: Coded) -> tuple[Index, Index, Index]:
 
 
 def find_patterns(data: Coded) -> Index:
-    """Give items with the same answers, in any order, and the same controls the same number."""
+    """Assign the same number to items with the same answers, in any order, and the same controls."""
     order, n_answers, begin = _sort_answers(data)
     code = (data.annotator * data.n_labels + data.label)[order]  # (annotation,)
     seen: dict[tuple[int, bytes], int] = {}
@@ -72,7 +72,7 @@ def find_patterns(data: Coded) -> Index:
 
 
 def find_joint_patterns(columns: Sequence[Index]) -> Index:
-    """Give items that are equal in every column, each of shape (item,), the same number, by first appearance."""
+    """Assign the same number to items that are equal in every column (item,), by first appearance."""
     seen: dict[tuple[int, ...], int] = {}
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return np.array([seen.setdefault(row, len(seen)) for row in rows], dtype=np.int64)
@@ -111,7 +111,7 @@ def lay_out(data: Coded, pattern: Index | None = None) -> Layout:
 
 
 def match_answers(item: np.ndarray, annotator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return every two answers to the same item by different annotators, as positions among the answers.
+    """Return all pairs of answers to the same item by different annotators, as positions among the answers.
 
     Parameters
     ----------
@@ -120,12 +120,12 @@ def match_answers(item: np.ndarray, annotator: np.ndarray) -> tuple[np.ndarray, 
     Returns
     -------
     left, right : array of int, shape (match,)
-        The annotator of the left one comes before that of the right one among the data's.
+        The annotator of the left answer comes before that of the right one in the data.
 
     Raises
     ------
     DataError
-        If there are more of them than memory holds.
+        If there are too many pairs for memory.
     """
     order = np.lexsort([annotator, item])  # answers to an item together, its annotators ascending
     item, annotator = item[order], annotator[order]

@@ -1,6 +1,6 @@
 """Annotations on a cluster: their totals, and the parts that hold them.
 
-The invariant: what is here of the whole has no dimension of items or annotations, however many there are.
+The invariant: the totals have no dimension of items or annotations.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from bayesanno.ground.errors import DataError
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CodedPart:
-    """Some items of a table with all of their annotations, by numbers; the names are those of the whole.
+    """Some items of a table with all their annotations, as codes of the names of the whole table.
 
     Attributes
     ----------
     item, annotator, label : array of int, shape (annotation,)
     n_items, n_annotators, n_labels : int
-        Of the part's own items; of all annotators and labels of the whole.
+        The number of items in this part, and of annotators and labels in the whole table.
     """
 
     item: Codes
@@ -46,7 +46,7 @@ class CodedPart:
 
     @cached_property
     def control_codes(self) -> Codes:
-        """No item has a known class that a model sees: -1 of each; shape (item,)."""
+        """-1 for each item, since there are no controls; shape (item,)."""
         return np.full(self.n_items, -1)
 
 
@@ -61,21 +61,21 @@ class AnnotationTotals(Labelled):
     n_items : int
         Number of items, those without annotations included.
     by_annotator : array of int, shape (annotator,)
-        How many annotations each annotator made.
+        The number of annotations by each annotator.
     label_shares, label_alphas : array, shape (label,)
-        The share of each label among the answers, each item's counting as one; and Krippendorff's alpha of the label
-        against all others, nan where it is unknown.
+        The share of each label among the answers, with equal weight for each item; and Krippendorff's alpha of the
+        label against all others, nan if unknown.
     n_gold : int
-        Of how many items the true label is known, for evaluation.
+        The number of items with a known true label, for evaluation.
     hash : str
-        Of the annotations, independent of their order.
+        A hash of the annotations, independent of their order.
     order_declared : bool
-        Whether the labels are in an order that somebody declared.
+        Whether the order of the labels was declared.
 
     Raises
     ------
     DataError
-        If there is no annotation, or fewer than two labels.
+        If there are no annotations, or fewer than two labels.
     """
 
     annotators: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""A fit's data part by part: one table of items with its posterior; several dimensions are several parts.
+"""The parts of a fit's data: a part is one table of items with its posterior; each dimension is one part.
 
-The invariant: only this module depends on the kind of data, so that a new kind needs one addition: a `FitPart` of its
-own where the present ones do not fit, `split_data`, and `recode`.
+The invariant: only this module depends on the kind of data. A new kind needs entries in `split_data` and `recode`, and
+possibly its own `FitPart`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from bayesanno.ground.wording import listed
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, HasPopulation
 
-# The variables that a fit's latent has of each dimension, or of the only table, and that tables read.
+# The variables in a fit's latent, of each dimension or of the only table, that tables read.
 PROBABILITY = "probability"  # (item, state)
-LOG_PROBABILITY = "log_probability"  # (item, state); where the probability is 1 as a double, its log is not 0
+LOG_PROBABILITY = "log_probability"  # (item, state); precise even if the probability rounds to 1
 PROBABILITY_MCSE = "probability_mcse"  # (item, state)
 ENTROPY = "entropy"  # (item,), nats
-LABEL_PROBABILITY = "label_probability"  # (item, label), where the last state is that nobody gave the true label
+LABEL_PROBABILITY = "label_probability"  # (item, label), if the last state is that nobody gave the true label
 HARD = "hard"  # (item,), P(the item is of the hard type)
-CORRECT = "correct"  # (annotation,), P(the annotator is right), of models that say so
-DIFFICULTY = "difficulty"  # (item,), the expected difficulty, where items have one
+CORRECT = "correct"  # (annotation,), P(the annotator is right), in models that infer it
+DIFFICULTY = "difficulty"  # (item,), the expected difficulty, if items have one
 
 
 def measure_entropy(probability: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ def measure_entropy(probability: np.ndarray) -> np.ndarray:
 def tabulate_posterior(
     items: Any, states: Sequence[str], probability: np.ndarray, n_annotations: np.ndarray, *, name: str = "label"
 ) -> pd.DataFrame:
-    """Return the columns that a table of labels begins with, of posteriors (item, state)."""
+    """Return the first columns of a table of labels, from posteriors (item, state)."""
     table = pd.DataFrame(
         {
             "item": pd.Series(items, dtype="str"),
@@ -64,16 +64,16 @@ def tabulate_posterior(
 
 @dataclass(frozen=True, eq=False)
 class FitPart:
-    """One table of items, with the posterior of their states; as it is here, of annotations.
+    """One table of items with the posterior of their states; this class is for annotations.
 
     Parameters
     ----------
     data : AnnotationData, CountData or AnnotationTotals
-        The table itself; or the totals of annotations on a cluster, without items.
+        The table, or the totals of annotations on a cluster, without items.
     latent : xarray.Dataset
         The posterior of its items, under the names above.
     dimension : str
-        Its name, if the data are of several dimensions.
+        The name of the dimension, for data with several.
     """
 
     data: Any
@@ -82,7 +82,7 @@ class FitPart:
 
     @property
     def posterior(self) -> xr.DataArray:
-        """The posterior of each item's true label, or of its state where states are no labels: (item, state)."""
+        """The posterior of each item's true label, or of its state if states are not labels: (item, state)."""
         return self.latent[LABEL_PROBABILITY if LABEL_PROBABILITY in self.latent else PROBABILITY]
 
     @property
@@ -92,7 +92,7 @@ class FitPart:
 
     @property
     def is_of_types(self) -> bool:
-        """Whether the states are types of items, which no gold label names."""
+        """Whether the states are item types, which have no gold."""
         return ITEM_TYPE in self.posterior.dims
 
     @property
@@ -102,27 +102,27 @@ class FitPart:
 
     @property
     def right(self) -> np.ndarray:
-        """Whether each item's most probable label is the true one, nan where that is not known: (item,)."""
+        """Whether each item's most probable label is the true one, (item,); nan if unknown."""
         gold = np.array([self.gold.get(item, "") for item in self.data.items], dtype=object)
         return np.where(gold != "", gold == self.best, np.nan).astype(float)
 
     @property
     def gold(self) -> Mapping[str, str]:
-        """Known true labels, item -> label; empty where there are none."""
+        """Known true labels, item -> label; may be empty."""
         return getattr(self.data, "gold", {})
 
     @property
     def votes(self) -> np.ndarray | None:
-        """How many annotators gave an item a label, (item, label); None of counts, which are not by annotators."""
+        """How many annotators gave an item a label, (item, label); None for counts, which have no annotators."""
         return getattr(self.data, "votes", None)
 
     @property
     def entropy(self) -> np.ndarray:
-        """How unsure an item's label or type is, the entropy of its mean posterior in nats: (item,)."""
+        """The entropy of the posterior of each item's label or type, in nats: (item,)."""
         return measure_entropy(self.posterior.values)
 
     def select(self, draws: xr.DataArray) -> xr.DataArray:
-        """Return the draws of this dimension, from draws that may be of several."""
+        """Return the draws of this dimension, from draws with one or several dimensions."""
         return draws.sel(dimension=self.dimension) if "dimension" in draws.dims else draws
 
     def tabulate(self) -> pd.DataFrame:
@@ -158,10 +158,10 @@ class CountPart(FitPart):
 
 
 def log_label_posterior(part: FitPart, logs: np.ndarray | None = None) -> np.ndarray:
-    """Return the log posterior of each item's label, (item, label), as the fit has it, or one draw with these `logs`.
+    """Return the log posterior of each item's label, (item, label), in the fit, or in one draw with these `logs`.
 
-    Where the last state is that nobody gave the true label, that one is spread over the labels not given as it is in
-    the posterior of labels.
+    If the last state is that nobody gave the true label, its probability is spread over the labels not given, in the
+    same way as in the posterior of labels.
     """
     logs = np.asarray(part.latent[LOG_PROBABILITY].values if logs is None else logs)  # (item, state)
     if LABEL_PROBABILITY not in part.latent:
@@ -169,19 +169,19 @@ def log_label_posterior(part: FitPart, logs: np.ndarray | None = None) -> np.nda
     was_said = part.data.votes > 0  # (item, label)
     spread = np.where(was_said, 0.0, part.latent[LABEL_PROBABILITY].values)
     total = spread.sum(axis=1, keepdims=True)
-    spread = np.where(total > 0, spread, ~was_said)  # evenly, where the probabilities are 0 as doubles
+    spread = np.where(total > 0, spread, ~was_said)  # evenly, if the probabilities underflow to 0
     with np.errstate(divide="ignore"):
         share = np.log(spread) - np.log(spread.sum(axis=1, keepdims=True).clip(np.finfo(float).tiny))
         return np.where(was_said, logs[:, :-1], logs[:, -1:] + share)
 
 
 def is_given(part: FitPart) -> np.ndarray:
-    """Return whether an item's true label was given to the fit, as a control: (item,)."""
+    """Return whether an item was a control in the fit: (item,)."""
     return np.array([item in part.data.controls for item in part.data.items], dtype=bool)
 
 
 def with_posterior(part: FitPart, logs: np.ndarray) -> xr.Dataset:
-    """Return what a fit says of items, with these log posteriors of labels (item, label)."""
+    """Return a part's results for items, with these log posteriors of labels (item, label)."""
     probability, found = np.exp(logs), part.latent.drop_vars(PROBABILITY_MCSE, errors="ignore")
     probability /= probability.sum(axis=1, keepdims=True)
     of_states, log_states = probability, logs
@@ -204,7 +204,7 @@ def with_posterior(part: FitPart, logs: np.ndarray) -> xr.Dataset:
 
 
 def label_groups(parts: Sequence[FitPart]) -> dict[str, xr.Dataset]:
-    """Return the groups of a fit that hold the probabilities of labels, of parts that `with_posterior` returned."""
+    """Return the groups of a fit with the probabilities of labels, from parts that `with_posterior` returned."""
     names = (PROBABILITY, LOG_PROBABILITY, ENTROPY, LABEL_PROBABILITY, CORRECT)
     own = {part.dimension: part.latent[[name for name in names if name in part.latent]] for part in parts}
     return groups_by_dimension(LABELS, own)
@@ -232,15 +232,15 @@ def _(data: CountData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
 
 @singledispatch
 def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
-    """Return new data of the kind of a fit's, with the codes of the fit's annotators and labels.
+    """Return new data of the same kind as a fit's, with the codes of the fit's annotators and labels.
 
     In a model with a population, new annotators come after those of the fit.
 
     Raises
     ------
     DataError
-        If a label, a dimension or, of other models, an annotator is not among those of the fit, or the model cannot
-        take the new items.
+        If a label, a dimension or (in models without a population) an annotator is not among those of the fit, or the
+        model cannot take the new items.
     """
     raise NotImplementedError(f"new data cannot be compared with {type(known).__name__}: register it")  # abstract
 
@@ -298,7 +298,7 @@ def parts_of(view: FitView, *, need_items: bool = True) -> list[FitPart]:
     Raises
     ------
     FitError
-        If the fit holds no items, as one made on a cluster, and these are needed.
+        If items are needed and the fit holds none, such as a fit made on a cluster.
     """
     if not need_items and isinstance(view.named_data, AnnotationTotals):
         return [FitPart(view.named_data, xr.Dataset())]
@@ -306,12 +306,12 @@ def parts_of(view: FitView, *, need_items: bool = True) -> list[FitPart]:
 
 
 def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) -> FitPart:
-    """Return the part of a dimension, or the only one, which is of none.
+    """Return the part of a dimension, or the only part of data without dimensions.
 
     Raises
     ------
     FitError
-        If there is no such dimension, or one of several has to be named; or as from `parts_of`.
+        If the dimension is unknown, or there are several and none is named; or as from `parts_of`.
     """
     parts = {part.dimension or None: part for part in parts_of(view, need_items=need_items)}
     if dimension not in parts:
@@ -321,7 +321,7 @@ def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) ->
 
 
 def find_positions(what: str, chosen: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Return the positions of annotators or items, as `what` says, that a user names among those of a fit.
+    """Return the positions, among those of a fit, of annotators or items (`what`) that a user named.
 
     Raises
     ------
@@ -336,7 +336,7 @@ def find_positions(what: str, chosen: Sequence[str], names: Sequence[str]) -> li
 
 
 def concat_parts(parts: Sequence[FitPart], tabulate: Callable[[FitPart], pd.DataFrame]) -> pd.DataFrame:
-    """Return a table of each part, one below the other; of several dimensions, with a first column `dimension`."""
+    """Return the tables of all parts, one below the other; with several dimensions, `dimension` is the first column."""
     tables = {part.dimension: tabulate(part) for part in parts}
     if "" in tables:
         return tables[""]

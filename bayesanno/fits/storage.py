@@ -1,4 +1,4 @@
-"""A fit is one self-contained DataTree: it gives back its model and its data, and is stored in one NetCDF file."""
+"""A fit is one self-contained DataTree: it includes its model and its data, and is stored in one NetCDF file."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.registry import get_model
 
-MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item, is made only when asked for
+MAX_GROUP_BYTES = 2 * 2**30  # larger groups, with one number per draw and item, are made only on request
 LARGE_FIT = 32 * 2**20  # bytes
-IS_NO_CLASS = "unsure"  # of each response whether it is no class; only where one is none
-IN_ORDER = "order_declared"  # whether an order of the labels was declared; only where one was
-ITEM_COLUMNS = "item_columns"  # the group of what else is known of items; only where something is
-KNOWN = {"gold": "gold", "control": "controls"}  # what is known of items: the variable, and the data's field
+IS_NO_CLASS = "unsure"  # whether a response is not a class; stored only if there is one
+IN_ORDER = "order_declared"  # whether an order of the labels was declared; stored only if it was
+ITEM_COLUMNS = "item_columns"  # the group of item columns; stored only if there are any
+KNOWN = {"gold": "gold", "control": "controls"}  # known labels of items: the variable, and the field of the data
 
 
 @singledispatch
 def data_groups(data: Any) -> dict[str, xr.Dataset]:
-    """Return data as the groups `observed_data` and `constant_data` of a fit; `data_of` gives the data back.
+    """Return data as the groups `observed_data` and `constant_data` of a fit; `data_of` restores them.
 
-    A kind of data is written by a function registered here, and read by its entry of `READERS`.
+    Each kind of data is written by a function registered here, and read by its entry in `READERS`.
     """
     raise TypeError(f"no kind of data: {type(data).__name__}")
 
@@ -57,7 +57,7 @@ def _(data: AnnotationData) -> dict[str, xr.Dataset]:
 
 
 def _columns_group(data: AnnotationData) -> xr.Dataset:
-    """Return what else is known of the items: a variable for each column, named by number, as names can be any."""
+    """Return a variable for each column of the items, named by number, since names may be arbitrary."""
     each = enumerate(data.item_columns.items())
     return xr.Dataset(
         {
@@ -118,14 +118,14 @@ def _(data: CountData) -> dict[str, xr.Dataset]:
 
 
 def _known_of(data: AnnotationData, field: str) -> list[str]:
-    """Return the gold label, or the control, of each item, "" where there is none."""
+    """Return the gold label, or the control, of each item; "" without one."""
     return [getattr(data, field).get(item, "") for item in data.items]
 
 
 def _annotation_groups(
     parts: list[AnnotationData], variables: Mapping[str, Any], coords: Mapping[str, list[str]]
 ) -> dict[str, xr.Dataset]:
-    """Return the annotations of one or several dimensions, one after the other, with what else is known."""
+    """Return the annotations of one or several dimensions, concatenated, with the other data of items."""
     long = {name: np.concatenate([getattr(one, name) for one in parts]) for name in ("item", "annotator", "label")}
     constant = {f"annotation_{name}": ("annotation", long[name]) for name in ("item", "annotator")}
     names = {"item": list(parts[0].items), "annotator": list(parts[0].annotators)}
@@ -154,7 +154,7 @@ def _read_dimensions(observed: xr.Dataset, constant: xr.Dataset) -> MultiAnnotat
 def _read_table(
     observed: xr.Dataset, constant: xr.Dataset, labels: tuple[str, ...], unsure: tuple[str, ...] = ()
 ) -> AnnotationData:
-    """Return one table, of groups that are of no other."""
+    """Return one table of annotations from groups that contain only this table."""
     items = _names(constant, "item")
     known = {field: zip(items, map(str, constant[name].values), strict=True) for name, field in KNOWN.items()}
     return AnnotationData(
@@ -187,23 +187,23 @@ READERS: dict[type, Callable[[xr.Dataset, xr.Dataset], Any]] = {
 
 
 def groups_by_dimension(group: str, parts: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return the groups of a tree that hold one dataset of each dimension, or the only one, which is under ""."""
+    """Return the groups of a tree with one dataset for each dimension, or with the only dataset, under ""."""
     return {f"{group}/{name}" if name else group: part for name, part in parts.items()}
 
 
 def read_by_dimension(fit: xr.DataTree, group: str) -> dict[str, xr.Dataset]:
-    """Return what a group of a fit holds of each dimension by its name, or under "" where there are none."""
+    """Return the content of a group of a fit by dimension, or under "" without dimensions."""
     node = fit.children[group]
     return {name: part.to_dataset() for name, part in node.children.items()} or {"": node.to_dataset()}
 
 
 def data_of(fit: xr.DataTree) -> Any:
-    """Return the data of a fit: AnnotationData, CountData or MultiAnnotationData, as its model takes.
+    """Return the data of a fit: AnnotationData, CountData or MultiAnnotationData, depending on its model.
 
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno, its data are incomplete, or they were on the workers of a cluster.
+        If the tree is not a fit by bayesanno, its data are incomplete, or they were on the workers of a cluster.
     """
     require_fit(fit)
     if is_on_dask(fit):
@@ -217,12 +217,12 @@ def data_of(fit: xr.DataTree) -> Any:
 
 
 def is_on_dask(fit: xr.DataTree) -> bool:
-    """Whether a fit is of annotations that lay on the workers of a cluster: it holds no items."""
+    """Whether a fit used annotations on the workers of a cluster, and so holds no items."""
     return "e_step" in fit.children
 
 
 def refuse_items() -> NoReturn:
-    """Raise a FitError that says that a fit holds no items, and where to find them."""
+    """Raise a FitError that explains that a fit holds no items, and how to get them."""
     raise FitError(
         "this fit was made on Dask and holds parameters, but no items and no annotations: write_labels(fit, data, "
         "folder) writes the labels as Parquet; annotator_table, summary and confusion_table need no items"
@@ -230,7 +230,7 @@ def refuse_items() -> NoReturn:
 
 
 def totals_of(fit: xr.DataTree) -> AnnotationTotals:
-    """Return what is known of the whole of the data of a fit that holds none."""
+    """Return the totals of the data, for a fit that holds no data."""
     constant = fit["constant_data"].to_dataset()
     return AnnotationTotals(
         annotators=_names(constant, "annotator"),
@@ -250,12 +250,12 @@ def _names(dataset: xr.Dataset, dim: str) -> tuple[str, ...]:
 
 
 def model_of(fit: xr.DataTree) -> AnnotationModel:
-    """Return the model, with its priors, that a fit was made with.
+    """Return the model of a fit, with its priors.
 
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno.
+        If the tree is not a fit by bayesanno.
     """
     require_fit(fit)
     return get_model(fit.attrs["model"], json.loads(fit.attrs["fields"]))
@@ -264,26 +264,26 @@ def model_of(fit: xr.DataTree) -> AnnotationModel:
 def diagnostics_of(fit: xr.DataTree) -> dict[str, Any]:
     """Return a fit's diagnostics: R-hat, ESS, divergences, E-BFMI, relabelling, chains in different modes.
 
-    They are stored with the fit: `fit.isel(chain=...)` does not update them, `drop_chains` does.
+    They are stored in the fit. `fit.isel(chain=...)` does not update them; `drop_chains` does.
 
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno.
+        If the tree is not a fit by bayesanno.
     """
     require_fit(fit)
     return json.loads(fit.attrs["diagnostics"])
 
 
 def hyperparameters(graph: pm.Model, model: AnnotationModel) -> dict[str, np.ndarray]:
-    """Return the graph's data containers that hold the model's priors."""
+    """Return the graph's data containers with the model's priors."""
     named = {container.name: container.get_value() for container in graph.data_vars}
     options = [option for one in (model, *terms_of(model)) for option in one.to_fields().items()]
     return {name: named[name] for name, value in options if name in named and not isinstance(value, str)}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what a result depends on."""
+    """Return the versions of the packages that a result depends on."""
     return {name: version(name) for name in ("bayesanno", "pymc", "pytensor", "nutpie", "arviz", "numpy", "xarray")}
 
 
@@ -293,7 +293,7 @@ def save(fit: xr.DataTree, path: str | Path) -> None:
     Raises
     ------
     FitError
-        If this is no fit.
+        If the tree is not a fit by bayesanno.
     DataFileError
         If the folder does not exist, or the file cannot be written.
     """
@@ -301,20 +301,20 @@ def save(fit: xr.DataTree, path: str | Path) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
-    # In memory first: HDF5 brings down Python if the disk is full.
+    # In memory first: HDF5 crashes Python if the disk is full.
     with write_whole(path) as unfinished, fit.to_netcdf(engine="h5netcdf") as content, unfinished.open("wb") as file:
         file.write(content)
 
 
 def load(path: str | Path) -> xr.DataTree:
-    """Read a fit into memory, so that the file can be rewritten.
+    """Read a fit into memory, so that the file can be overwritten.
 
     Raises
     ------
     DataFileError
-        If there is no such file.
+        If the file does not exist.
     FitError
-        If the file is not a fit by bayesanno, or is one by a newer version.
+        If the file is not a fit by bayesanno, or comes from a newer version.
     """
     path = Path(path)
     if path.is_dir():
@@ -335,10 +335,10 @@ def load(path: str | Path) -> xr.DataTree:
 
 
 def free_old_fits(fit: xr.DataTree) -> None:
-    """Free fits that nobody holds, if fits are large.
+    """Free large fits that are no longer referenced.
 
-    A tree is a cycle, which Python frees late: it counts objects and not bytes. Thirty fits of 86 MiB, one after the
-    other, took 1,330 MiB without this, and 650 with it.
+    A tree is a reference cycle, which Python frees late, since it counts objects and not bytes. A sequence of thirty
+    fits of 86 MiB took 1,330 MiB without this function, and 650 with it.
     """
     if fit.nbytes > LARGE_FIT and gc.isenabled():
         gc.collect()
@@ -355,19 +355,19 @@ def _refuse_newer(fit: xr.DataTree, path: Path) -> None:
 
 
 def is_tree(given: Any) -> bool:
-    """Return whether something is a tree, as fits are; which is a mapping, too."""
+    """Return whether a value is a tree, like a fit; a tree is also a mapping."""
     return isinstance(given, xr.DataTree)
 
 
 def require_tree(fit: Any) -> None:
-    """Raise a FitError unless this is a tree, as fits are."""
+    """Raise a FitError if the value is not a tree, like a fit."""
     if not is_tree(fit):
         what = f"a fit is needed, not {type(fit).__name__}"
         raise FitError(f"{what}: what bayesanno.fit returned, or bayesanno.load(path)")
 
 
 def require_fit(fit: xr.DataTree) -> None:
-    """Raise a FitError unless this is a fit by bayesanno."""
+    """Raise a FitError if the tree is not a fit by bayesanno."""
     require_tree(fit)
     groups = ["posterior", "constant_data", *([] if is_on_dask(fit) else ["latent", "observed_data"])]
     missing = [group for group in groups if group not in fit.children]
@@ -383,6 +383,6 @@ def require_fit(fit: xr.DataTree) -> None:
 
 
 def log_likelihood_group(model: AnnotationModel, data: Data, posterior: xr.Dataset, values: np.ndarray) -> xr.Dataset:
-    """Return log-likelihoods per draw and item, of shape (chain, draw, item), as the group of a fit."""
+    """Return log-likelihoods per draw and item, (chain, draw, item), as a group of a fit."""
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
     return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)

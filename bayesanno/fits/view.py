@@ -1,7 +1,7 @@
-"""One view of a fit: its model, data, posterior and diagnostics, each read from the tree once.
+"""A view of a fit: its model, data, posterior and diagnostics, each read from the tree once.
 
-The invariant: a view is of one tree and says what that tree holds. It is made where a user hands in a fit, passed down,
-and gone with the call; nothing is remembered between calls.
+The invariant: a view reflects one tree. It is made where a user passes in a fit, handed down, and discarded at the end
+of the call; nothing is kept between calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters
 
-LATENT, LABELS = "latent", "labels"  # the groups of the posterior by the model, and of what tables read in its place
+LATENT, LABELS = "latent", "labels"  # the groups with the model's posterior, and with the one that tables read
 ADJUSTMENT = "adjustment"  # the group of a fit whose labels were adjusted for correlated errors
 RECALIBRATION = "recalibration"  # the group, and the attribute, of a fit whose labels were recalibrated
 Yields = Literal["mcmc", "approximation", "point", "combination"]
@@ -36,12 +36,12 @@ Yields = Literal["mcmc", "approximation", "point", "combination"]
 
 @dataclass(frozen=True, eq=False)
 class FitView:
-    """A fit as the rooms above read it.
+    """A fit as the subpackages above read it.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        The fit itself.
+        The fit.
     """
 
     tree: xr.DataTree
@@ -53,12 +53,12 @@ class FitView:
 
     @cached_property
     def data(self) -> Any:
-        """The data: of the class that the model is of."""
+        """The data, of the class that the model takes."""
         return data_of(self.tree)
 
     @cached_property
     def named_data(self) -> Any:
-        """The data, or of a fit that holds none what is known of the whole of them: who annotated, and how much."""
+        """The data, or, for a fit that holds none, their totals: the annotators and their numbers of annotations."""
         return totals_of(self.tree) if is_on_dask(self.tree) else self.data
 
     @cached_property
@@ -68,7 +68,7 @@ class FitView:
 
     @cached_property
     def latents(self) -> dict[str, xr.Dataset]:
-        """The posterior of the items' states, and what else is read off, by dimension; "" where there are none."""
+        """The posterior of the items' states, and quantities derived from it, by dimension; "" without dimensions."""
         require_fit(self.tree)
         if is_on_dask(self.tree):
             refuse_items()
@@ -76,7 +76,7 @@ class FitView:
 
     @cached_property
     def labels(self) -> dict[str, xr.Dataset]:
-        """The same with the probabilities that tables read: adjusted for correlated errors, recalibrated, or as is."""
+        """The same with the probabilities that tables read: adjusted, recalibrated, or those of the model."""
         found = dict(self.latents)
         for dimension, own in read_by_dimension(self.tree, LABELS).items() if self.is_adjusted else ():
             found[dimension] = found[dimension].drop_vars("probability_mcse", errors="ignore").assign(own.data_vars)
@@ -84,7 +84,7 @@ class FitView:
 
     @property
     def latent(self) -> xr.Dataset:
-        """What `labels` has of a fit without dimensions."""
+        """The entry of `labels` for a fit without dimensions."""
         return self.labels[""]
 
     @cached_property
@@ -95,36 +95,36 @@ class FitView:
 
     @cached_property
     def yields(self) -> Yields:
-        """What the method of fitting yields: draws of chains, of an approximation, or one point."""
+        """What the method yields: draws from chains, draws from an approximation, or a point estimate."""
         require_fit(self.tree)
         return self.tree.attrs["yields"]
 
     @property
     def is_adjusted(self) -> bool:
-        """Whether the labels were adjusted for what the check of the fit found, or recalibrated."""
+        """Whether the labels were adjusted for the problems found in the check of the fit, or recalibrated."""
         return LABELS in self.tree.children
 
     @property
     def is_recalibrated(self) -> bool:
-        """Whether the labels were recalibrated by known ones: they no longer follow from the draws alone."""
+        """Whether the labels were recalibrated with known ones, so that they do not depend on the draws alone."""
         return RECALIBRATION in self.tree.children
 
     @cached_property
     def convergence(self) -> xr.Dataset | None:
-        """R-hat and ESS of each variable of the posterior, dims ("diagnostic", ...); None where there are no chains.
+        """R-hat and ESS of each variable of the posterior, dims ("diagnostic", ...); None without chains.
 
-        The diagnostics are "ess_bulk", "ess_tail" and "r_hat", which is nan of one chain.
+        The diagnostics are "ess_bulk", "ess_tail" and "r_hat", which is nan for a single chain.
         """
         return self.tree["convergence"].to_dataset() if "convergence" in self.tree.children else None
 
     @cached_property
     def diagnostics(self) -> dict[str, Any]:
-        """What `diagnostics_of` gives."""
+        """The result of `diagnostics_of`."""
         return diagnostics_of(self.tree)
 
     def _group(self, name: str) -> xr.Dataset:
         if name not in self.tree.children:
-            require_fit(self.tree)  # says what is missing
+            require_fit(self.tree)  # its error names what is missing
         return self.tree[name].to_dataset()
 
 
@@ -134,7 +134,7 @@ def view_of(fit: xr.DataTree | FitView) -> FitView:
     Raises
     ------
     FitError
-        If this is no tree at all; and when what is missing is first read, if this is not a fit by bayesanno.
+        If the value is not a tree. If the tree is not a fit by bayesanno, the error comes when missing parts are read.
     """
     if isinstance(fit, FitView):
         return fit
@@ -143,9 +143,9 @@ def view_of(fit: xr.DataTree | FitView) -> FitView:
 
 
 def require_as_fitted(view: FitView, what: str) -> None:
-    """Raise a FitError if a fit was recalibrated: `what`, as a function's name, makes new labels from draws."""
+    """Raise a FitError if a fit was recalibrated, since the function `what` computes labels from draws."""
     if view.is_recalibrated:
         raise FitError(
-            f"this fit was recalibrated, and {what} computes labels from the draws again: give it the fit as it was, "
-            "and recalibrate what comes out"
+            f"this fit was recalibrated, but {what} computes labels from the draws: give it the original fit, and "
+            "recalibrate the result"
         )

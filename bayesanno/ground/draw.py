@@ -1,4 +1,4 @@
-"""Draws of one of several, in proportion."""
+"""Draws from categorical distributions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def draw_codes(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one of the last axis of weights (..., code) in proportion, which need not add up to 1; shape (...).
+    """Draw codes (...) in proportion to weights (..., code), which need not add up to 1.
 
     Examples
     --------

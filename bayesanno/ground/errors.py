@@ -1,7 +1,7 @@
-"""The exceptions of bayesanno: one root, and each subclass is also the builtin a caller would expect.
+"""The exceptions of bayesanno: they share one root, and each is also the builtin that a caller would expect.
 
-What an error or a warning says is one line that can be shown, whatever characters the names in it have. Warnings point
-at the calling line outside this package, at any depth of internal calls.
+The message of an error or a warning is one printable line, whatever characters are in the names it contains. Warnings
+point to the calling line outside this package, at any depth of internal calls.
 """
 
 import os
@@ -14,7 +14,7 @@ OURS = (f"{Path(__file__).parents[1]}{os.sep}",)  # the folder of the package
 class BayesannoError(Exception):
     """Root of every error that bayesanno raises on purpose.
 
-    Its message is one line: what is wrong, where, and what to do.
+    The message is one line: the problem, its place, and the remedy.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -30,7 +30,7 @@ class DataFileError(BayesannoError, OSError):
 
 
 class ModelError(BayesannoError, ValueError):
-    """An unknown model, an unknown field of a model, or a field out of its range."""
+    """An unknown model, an unknown field of a model, or a field out of range."""
 
 
 class SamplerError(BayesannoError, ImportError):
@@ -50,23 +50,23 @@ class CacheWarning(UserWarning):
 
 
 class ConvergenceWarning(UserWarning):
-    """A diagnostic shows that a posterior is not reliable yet; the text says why and what to do."""
+    """A diagnostic shows that a posterior is not yet reliable; the message gives the reason and a remedy."""
 
 
 class ExportWarning(UserWarning):
-    """Something that an export of a tool leaves out, or does not say."""
+    """Information that is missing from the export of a tool."""
 
 
 class IdentifiabilityWarning(UserWarning):
-    """A design that does not identify a quantity, for any number of draws."""
+    """A design that does not identify a quantity, however many draws there are."""
 
 
 class MisfitWarning(UserWarning):
-    """Answers that are not as the fitted model predicts them, so that probabilities of its labels may be wrong."""
+    """The fitted model does not predict the answers well, so its label probabilities may be wrong."""
 
 
 class NamesWarning(UserWarning):
-    """Names that count as two, but are spelt so alike that they may mean one; true labels that are no labels."""
+    """Names that differ but are so similar that they may mean the same; true labels that are not among the labels."""
 
 
 class PredictionWarning(UserWarning):
@@ -74,16 +74,16 @@ class PredictionWarning(UserWarning):
 
 
 class SizeWarning(UserWarning):
-    """A part of a result was left out because it would take too much memory; the text says how to add it."""
+    """A part of a result was left out because it would need too much memory; the message explains how to add it."""
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn of something, as of the user's own line."""
+    """Raise a warning that points to the user's own line."""
     warnings.warn(as_line(message), category, skip_file_prefixes=OURS)
 
 
 def as_line(text: str) -> str:
-    r"""Return a text with those characters escaped that do not show, or that would end or turn its line.
+    r"""Return a text with escapes for characters that are invisible, break the line or change its direction.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Options and priors as fields with a type and a range, read from Python, JSON or typed text.
 
-The invariant: an instance is valid (each field has its declared type and lies in its range), hashable, and equal to
-what its JSON form gives back.
+The invariant: an instance is valid (each field has its declared type and is in its range), hashable, and unchanged by a
+round trip through JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bayesanno.ground.wording import closest, html_table
 
 @dataclass(frozen=True)
 class Range:
-    """The open interval a number must lie in; `math.inf` and `-math.inf` leave a side free."""
+    """An open interval for a number; `math.inf` and `-math.inf` leave a side open."""
 
     low: float
     high: float
@@ -35,7 +35,7 @@ class Range:
 
 @dataclass(frozen=True)
 class AtLeast:
-    """The smallest number that is allowed; infinity is none."""
+    """The smallest allowed number; infinity is not allowed."""
 
     low: float
 
@@ -52,15 +52,15 @@ Fraction = Annotated[float, Range(0, 1)]
 
 @dataclass(frozen=True, kw_only=True)
 class Fields:
-    """A frozen value whose fields are converted to their types and checked when it is made.
+    """A frozen value with fields that are converted to their types and checked when it is created.
 
     A field is a `bool`, `str`, `int` or `float`, the last two with a `Range` or `AtLeast` if they are `Annotated`; a
-    tuple of these, a `Literal`, or a union. Values may be given as text, as typed on a command line (`"0.5:0.5"`).
+    tuple of these, a `Literal`, or a union. Values may be text, as typed on a command line (`"0.5:0.5"`).
 
     Attributes
     ----------
     error : type
-        What is raised if a field has the wrong type or lies outside its range.
+        The exception for a field of the wrong type or out of range.
     """
 
     name: ClassVar[str]
@@ -79,12 +79,12 @@ class Fields:
 
     @classmethod
     def from_fields(cls, settings: Mapping[str, Any]) -> Self:
-        """Build from a mapping of fields, whose values may be text (`"0.5:0.5"`, as typed on a command line) or JSON.
+        """Build from a mapping of fields with values that may be text (`"0.5:0.5"`, as on a command line) or JSON.
 
         Raises
         ------
         ModelError
-            If a name is no field of this model (the nearest is suggested), or a value does not fit.
+            If the model has no such field (the nearest name is suggested), or a value is invalid.
         """
         known = [field.name for field in fields(cls)]
         for name in settings:
@@ -95,7 +95,7 @@ class Fields:
         return cls(**settings)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields as plain values that JSON can hold; `from_fields` gives the model back."""
+        """Return the fields as values for JSON; `from_fields` restores the model."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: to() if (to := getattr(value, "to_fields", None)) else value for name, value in values.items()}
 
@@ -109,7 +109,7 @@ class Fields:
 
 
 def as_typed(value: Any) -> str:
-    """Return a field's value as one types it on the command line: tuples are written 0.5:0.5.
+    """Return a field's value as typed on the command line: tuples are written 0.5:0.5.
 
     Examples
     --------
@@ -123,13 +123,13 @@ def as_typed(value: Any) -> str:
 
 
 class UnfitError(ValueError):
-    """What a value is, and what it must be."""
+    """A message with the actual value and the requirement."""
 
 
 def _convert(value: Any, hint: Any) -> Any:
-    """Return `value`, of text or JSON or Python, as the type `hint` says."""
+    """Return `value`, from text, JSON or Python, converted to the type `hint`."""
     origin, arguments = get_origin(hint), get_args(hint)
-    if hasattr(hint, "convert"):  # a value of its own
+    if hasattr(hint, "convert"):  # a type with its own conversion
         return hint.convert(value)
     if origin is Annotated:
         converted, limits = _convert(value, arguments[0]), arguments[1]

@@ -15,24 +15,24 @@ from zlib import crc32
 
 from bayesanno.ground.errors import DataFileError
 
-# No space, no quota, too large a file, a broken disk: whatever was being written, it was what is written here.
+# No space, no quota, too large a file, a broken disk: errors of the write itself, wherever they are raised.
 OF_DISKS = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name)}
 
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[Path]:
-    """Give a temporary path next to this one for a file or a folder; at the end of the block it takes its place.
+    """Yield a temporary path next to this one for a file or a folder, which replaces this one at the end of the block.
 
-    What was there is replaced; a folder only by a folder. If the block fails, what was there stays, and what was made
-    is removed; a finished folder that may not take its place is kept beside it. The new one is made like any other: the
-    umask says who may read it. A process that is killed leaves what it made, a hidden file or folder; the next on the
-    same machine that writes the same path removes that.
+    An existing file or folder is replaced; a folder only by a folder. If the block fails, the old one is kept and the
+    new one is removed. A finished folder that cannot replace the old one is kept beside it. Permissions follow the
+    umask, as usual. A killed process leaves a hidden file or folder, which the next process on the same machine that
+    writes this path removes.
 
     Raises
     ------
     DataFileError
-        If it cannot be written: the disk is full, the folder read-only, or what is to be replaced in use. Other errors
-        of the block are as they were.
+        If the path cannot be written: the disk is full, the folder is read-only, or the old one is in use. Other errors
+        in the block are passed on.
 
     Examples
     --------
@@ -57,7 +57,9 @@ def write_whole(path: Path) -> Iterator[Path]:
         except OSError as error:
             if old.exists():
                 old.replace(path)
-            if isinstance(error, PermissionError) and unfinished.is_dir():  # Windows, if a file in it is open elsewhere
+            if (
+                isinstance(error, PermissionError) and unfinished.is_dir()
+            ):  # on Windows, if a file in it is open elsewhere
                 kept = unfinished.replace(path.with_name(f"{path.name}.{token_hex(4)}"))
                 raise DataFileError(
                     f"{str(path)!r} cannot be replaced: a program may have a file in it open; what was made is in "
@@ -66,7 +68,7 @@ def write_whole(path: Path) -> Iterator[Path]:
             raise
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        if isinstance(error, DataFileError):  # of a file in this folder, which has another name for the user
+        if isinstance(error, DataFileError):  # about a file in this folder, under a name that the user does not know
             raise DataFileError(str(error).replace(str(unfinished), str(path))) from error
         if error.errno not in OF_DISKS and str(unfinished) not in f"{error} {error.filename}":
             raise
@@ -76,11 +78,11 @@ def write_whole(path: Path) -> Iterator[Path]:
 
 
 def _remove_left_behind(path: Path) -> None:
-    """Remove what was made next to a path, to take its place, by processes of this machine that run no more.
+    """Remove temporary files and folders next to a path that dead processes of this machine left.
 
-    What another machine made is left, and so is a former folder whose place nothing has taken.
+    Those of other machines are kept, and so is an old folder that has not been replaced.
     """
-    if os.name != "posix":  # elsewhere there is no asking for a process by its number alone
+    if os.name != "posix":  # elsewhere a process cannot be looked up by its number alone
         return
     own = re.compile(rf"\.{re.escape(path.name)}\.{_machine()}-(\d+)-[0-9a-f]{{8}}\.(tmp|old)")
     with suppress(OSError):
@@ -91,7 +93,7 @@ def _remove_left_behind(path: Path) -> None:
 
 
 def _machine() -> str:
-    """Return this machine's name in eight characters: processes are known by their numbers there, and nowhere else."""
+    """Return this machine's name in eight characters, since process numbers are only valid on their machine."""
     return f"{crc32(socket.gethostname().encode()):08x}"
 
 
@@ -100,7 +102,7 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)  # sends nothing
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it is another user's, or none of ours
+    except (OSError, OverflowError):  # the process belongs to another user, or the number is invalid
         return True
     return True
 
@@ -109,5 +111,5 @@ def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with suppress(OSError):  # nothing is there, or all is read-only by now
+        with suppress(OSError):  # it does not exist, or is now read-only
             path.unlink()

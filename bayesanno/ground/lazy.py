@@ -1,4 +1,4 @@
-"""ArviZ, pandas, PyMC, PyTensor and xarray under their usual names, and functions of ours, imported at first use.
+"""ArviZ, pandas, PyMC, PyTensor and xarray under their usual names, and our own functions, imported at first use.
 
 Importing PyMC takes seconds. A model file imports `pm` and `pt` from here, so that the zoo can be listed, and a wrong
 column or a wrong prior reported, before anything heavy is loaded. Type checkers see the real modules.
@@ -34,7 +34,7 @@ __all__ = ["azs", "import_when_called", "pd", "pm", "pt", "xr"]
 
 
 def import_when_called(path: str) -> Callable[..., Any]:
-    """Return the function at a path, `package.module:name`, whose module is imported at the first call.
+    """Return the function at a path, `package.module:name`; its module is imported at the first call.
 
     Examples
     --------

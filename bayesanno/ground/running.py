@@ -1,6 +1,6 @@
 """Long computations: Ctrl-C stops them at once and completely, and users see their progress.
 
-And linear algebra takes one thread, and libraries say to programmers what is for programmers.
+Also, linear algebra uses one thread, and messages of libraries for programmers are hidden from users.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ MOMENT = 0.05  # seconds
 
 @contextmanager
 def hold_interrupts() -> Iterator[None]:
-    """Within it Ctrl-C is noted; at its end it has the effect that it would have had.
+    """Delay Ctrl-C until the end of the block.
 
-    Nothing is held back outside the main thread, which alone is interrupted, nor where Ctrl-C is not for Python to
-    handle.
+    There is no delay outside the main thread, which alone is interrupted, or if Python does not handle Ctrl-C.
 
     Examples
     --------
@@ -53,11 +52,11 @@ def hold_interrupts() -> Iterator[None]:
 
 @contextmanager
 def keep_keyboard_interrupt() -> Iterator[None]:
-    """Within it Ctrl-C counts even where Python drops what is raised.
+    """Keep Ctrl-C effective inside the block even where Python drops exceptions.
 
-    That is where an object's end is noticed: in callbacks of weak references, of which PyTensor makes many, and in
-    `__del__`. Python hands what it drops to `sys.unraisablehook`, and from there the interrupt is sent again, a moment
-    later: what is raised within that hook is dropped as well.
+    Python drops exceptions in `__del__` and in callbacks of weak references, which PyTensor uses a lot. It passes them
+    to `sys.unraisablehook`, from which the interrupt is sent again, a moment later, since exceptions inside the hook
+    are dropped as well.
     """
     if not _in_main_thread():
         yield
@@ -85,7 +84,7 @@ def _in_main_thread() -> bool:
 
 @contextmanager
 def status(message: str, *, show: bool) -> Iterator[None]:
-    """Show a spinner with a message for as long as the block takes; nothing is left of it afterwards."""
+    """Show a spinner with a message during the block; it disappears afterwards."""
     if not show:
         yield
         return
@@ -96,9 +95,9 @@ def status(message: str, *, show: bool) -> Iterator[None]:
 
 
 def track[T](sequence: Iterable[T], message: str, *, show: bool, total: int | None = None) -> Iterator[T]:
-    """Go through a sequence behind a progress bar with the time left; nothing is left of it afterwards.
+    """Iterate over a sequence with a progress bar that shows the remaining time; it disappears afterwards.
 
-    `total` is how many there are, where the sequence does not know.
+    `total` is the length, if the sequence does not have one.
     """
     if not show:
         yield from sequence
@@ -111,9 +110,9 @@ def track[T](sequence: Iterable[T], message: str, *, show: bool, total: int | No
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let linear algebra take one thread: vectors here are short, chains have threads of their own, and threads wait.
+    """Limit linear algebra to one thread, since vectors are short and chains have their own threads.
 
-    On two busy cores SciPy's L-BFGS takes many times longer with two.
+    On two busy cores, SciPy's L-BFGS takes many times longer with two threads.
     """
     import scipy.optimize  # noqa: F401  # so that its BLAS is there to be limited
     import threadpoolctl
@@ -124,7 +123,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def quiet_logger(name: str, level: int) -> Iterator[None]:
-    """Let a library's logger say only what is of this level or above, while the block runs."""
+    """Set the least level of a library's logger during the block."""
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(level)

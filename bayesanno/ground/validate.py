@@ -1,4 +1,4 @@
-"""Checks of values shared by several subpackages: each raises an error of ours that names the value."""
+"""Checks of values for several subpackages: each raises a BayesannoError that names the value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesanno.ground.errors import DataError, FitError
 
 
 def check_seed(random_seed: int | None) -> None:
-    """Raise a FitError unless the seed, if there is one, is a whole number that every sampler takes."""
+    """Raise a FitError if a seed is given that is not a whole number in the range of every sampler."""
     if random_seed is None:
         return
     try:
@@ -25,7 +25,7 @@ def check_seed(random_seed: int | None) -> None:
 
 
 def known_seed(random_seed: int | None) -> int:
-    """Return the seed, or draw one, so that what follows can be repeated."""
+    """Return the seed, or draw one, so that results can be reproduced."""
     if random_seed is not None:
         return int(random_seed)
     import numpy as np
@@ -34,25 +34,25 @@ def known_seed(random_seed: int | None) -> int:
 
 
 def check_share(what: str, value: float) -> None:
-    """Raise a DataError unless a value lies strictly between 0 and 1."""
+    """Raise a DataError if a value is not strictly between 0 and 1."""
     if not 0 < value < 1:  # nan is refused too
         raise DataError(f"{what} is {value}: it must be above 0 and below 1")
 
 
 def check_at_least(what: str, value: float, least: int, error: type[Exception] = FitError) -> None:
-    """Raise an error unless a value is so much or more."""
+    """Raise an error if a value is below `least`."""
     if not value >= least:
         raise error(f"{what} is {value}: it must be at least {least}")
 
 
 def check_count(what: str, value: Any) -> None:
-    """Raise a DataError unless a value is a whole number of 1 or more."""
+    """Raise a DataError if a value is not a whole number, 1 or more."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
         raise DataError(f"{what} is {value!r}: it must be a number, 1 or more")
 
 
 def check_memory(shape: tuple[int, ...], what: str, less: str) -> None:
-    """Raise a FitError unless there can be an array of that shape; the system promises the memory, and none is used.
+    """Raise a FitError if there is no memory for an array of that shape; the memory is reserved but not used.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def check_memory(shape: tuple[int, ...], what: str, less: str) -> None:
 
     try:
         np.empty(shape)
-    except (MemoryError, ValueError):  # the latter of more than can be addressed
+    except (MemoryError, ValueError):  # the latter for more than the address space
         raise FitError(
             f"{what} take {8 * math.prod(shape) / 2**30:,.0f} GiB, more than the memory of this machine: join rare "
             f"labels, leave out annotators of few annotations, or {less}"
@@ -73,7 +73,7 @@ def check_memory(shape: tuple[int, ...], what: str, less: str) -> None:
 
 
 def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> None:
-    """Raise a FitError unless this is what a function returns: of the class of this name, with these columns or attrs.
+    """Raise a FitError if a value is not the result of `maker`: of the class `kind`, with columns or attrs `has`.
 
     Examples
     --------
@@ -91,5 +91,5 @@ def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> 
 
 
 def is_remote(data: Any) -> bool:
-    """Whether data are a folder, a file or a Dask DataFrame, and not annotations in memory or on workers already."""
+    """Whether data are a folder, a file or a Dask DataFrame rather than annotations in memory or on workers."""
     return isinstance(data, str | os.PathLike) or type(data).__module__.partition(".")[0] in ("dask", "dask_expr")

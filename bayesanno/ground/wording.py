@@ -1,6 +1,6 @@
 """Words for messages and descriptions: lists of names, suggestions of names, counted nouns.
 
-The invariant: the result is one short line, for any number of names and any characters in them; tables are for HTML.
+The invariant: each result is one short line, for any number of names and any characters in them; tables are HTML.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from itertools import islice, product
 
 
 def listed(names: Sequence[str], *, most: int = 10) -> str:
-    """Return names for a message: quoted, so that it stays one line, and no more than `most` of them."""
+    """Return at most `most` names for a message, quoted so that it stays one line."""
     shown = ", ".join(repr(str(name)) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name most like this one, ignoring case; None where none is like it.
+    """Return the most similar name, ignoring case; None if no name is similar.
 
     Examples
     --------
@@ -26,19 +26,19 @@ def closest(name: str, names: Iterable[str]) -> str | None:
     >>> closest("MACE", ["mace", "model_b"]), closest("kappa", ["mace", "model_b"])
     ('mace', None)
     """
-    by_small = {each.casefold(): each for each in islice(names, 2000)}  # a search among more takes too long
+    by_small = {each.casefold(): each for each in islice(names, 2000)}  # searching more takes too long
     close = get_close_matches(str(name).casefold(), by_small, n=1)
     return by_small[close[0]] if close else None
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a hint at the name most like this one, to end a message with; empty where none is like it."""
+    """Return a hint at the most similar name, for the end of a message; empty if no name is similar."""
     close = closest(name, names)
     return f"; did you mean {close!r}?" if close is not None else ""
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things in words.
+    """Return a number with its noun, in the plural if needed.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def enumerated(names: Sequence[str], *, most: int = 10) -> str:
-    """Return names for a description: no more than `most` of them, and quoted only where they would be misread.
+    """Return at most `most` names for a description, quoted only if they would be misread.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _cut(name: str, *, longest: int = 40) -> str:
 
 
 def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Return a small table for notebooks: what, and its value, with everything escaped.
+    """Return a small HTML table of names and values for notebooks, with everything escaped.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
 
 
 def name_error(error: BaseException) -> str:
-    r"""Return what an error is and the first line of what it says: that of a compiler has dozens.
+    r"""Return the type of an error and the first line of its message; a compiler's message has dozens.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def name_error(error: BaseException) -> str:
 
 
 def name_elements(name: str, coords: Sequence[Iterable[object]]) -> tuple[str, ...]:
-    """Return the names of a variable's elements, as ArviZ writes them.
+    """Return the names of a variable's elements in ArviZ's style.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""How good labels will be before there is any answer: data are simulated, fitted, and compared with their true labels.
+"""The quality of labels to expect before there are answers: data are simulated, fitted, and compared with the truth.
 
-One simulation is one draw of the parameters, from a model's prior or of the annotators that another fit has learnt. The
-first answer of each item, the first two and so on are fitted like real data. So what a fit does not know of annotators,
-and what is wrong with its method, is in the result.
+Each simulation uses one draw of the parameters, from a model's prior or from the annotators of another fit. The first
+answer to each item, the first two and so on are fitted like real data. So the result includes the uncertainty about
+annotators and the errors of the method.
 
-The invariant: a simulation depends on the seed, the design and the draw alone, and its numbers of answers share their
-answers.
+The invariant: a simulation depends only on the seed, the design and the draw; larger numbers of answers include the
+smaller ones.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from bayesanno.simulation.quantities import ModelDraws
 from bayesanno.simulation.replicate import draws_of_prior, replicate
 from bayesanno.simulation.simulate import put_labels
 
-type Future = tuple[AnnotationData, tuple[int, ...]]  # simulated, and a seed for the fit of each number of answers
+type Future = tuple[AnnotationData, tuple[int, ...]]  # simulated data, and a seed for each number of answers
 
 PER_ITEM = (1, 2, 3, 5, 8)
-SIMULATIONS = {"vb": 30, "em": 30}  # by default; of methods that sample, fewer
+SIMULATIONS = {"vb": 30, "em": 30}  # defaults; fewer for methods that sample
 FEW = 10
-# what labels need, and no more: their posterior is VB's own, and of draws a mean
+# enough for labels: VB has their posterior in closed form, and with draws it is a mean
 QUICK: Mapping[str, Mapping[str, Any]] = {
     "nuts": {"draws": 200, "tune": 300, "chains": 2, "initvals": "vote"},
     "vb": {"draws": 25},
@@ -69,37 +69,37 @@ def plan_answers(
     workers: int = 1,
     progressbar: bool = True,
 ) -> pd.DataFrame:
-    """Return how good labels are expected to be with how many answers per item, before there is any.
+    """Return the expected quality of labels for several numbers of answers per item, before any are collected.
 
-    Data are simulated, fitted by the model, and its labels compared with the true ones. Each item is answered by
-    different annotators, who are drawn at random.
+    Data are simulated and fitted by the model, and its labels are compared with the true ones. The annotators of an
+    item are different, and are drawn at random.
 
     Parameters
     ----------
     model : str or AnnotationModel
-        What the answers will be fitted by; without `like` they are also simulated by it, with parameters from its
+        The model that will be fitted to the answers. Without `like` it also simulates them, with parameters from its
         prior.
     items, annotators : int
-        How many.
+        The numbers of items and annotators.
     per_item : sequence of int, optional
-        Numbers of answers of each item, in rising order; by default 1, 2, 3, 5 and 8, as far as there are annotators.
+        Numbers of answers per item, increasing; by default 1, 2, 3, 5 and 8, as far as there are annotators.
     labels : int or sequence of str, optional
-        How many, or their names; 2 by default, and with `like` those of that fit.
+        The number of labels or their names; by default 2, or with `like` those of that fit.
     like : xarray.DataTree or FitView, optional
-        A fit, of any model of labels, whose annotators are like the new ones. New ones are drawn from its population
-        where its model has one, as `hierarchical_dawid_skene`, and are else its own, drawn with replacement. If its
-        items have columns, new items have those of its own, drawn with replacement.
+        A fit of any model of labels, with annotators similar to the new ones. New annotators are drawn from the
+        population of its model if it has one, such as `hierarchical_dawid_skene`, or else from its annotators, with
+        replacement. If its items have columns, those of new items are drawn from them, with replacement.
     target : float, optional
-        A share of right labels, or of sure ones, that is to be reached.
+        The share of right labels, or of certain ones, to reach.
     measure : {"accuracy", "share_sure"}
-        Of what the target is.
+        The measure of the target.
     sure : float, default 0.95
-        The probability of a label from which on it counts as sure.
+        The least probability of a label that counts as certain.
     method : str, optional
-        As in `fit`; by default "vb" where the model has it, and else "nuts" with 2 chains of 200 draws, which takes
+        As in `fit`. The default is "vb" if the model has it, or else "nuts" with 2 chains of 200 draws, which takes
         minutes.
     simulations : int, optional
-        By default 30, and 10 of a method that samples.
+        By default 30, or 10 with a method that samples.
     random_seed : int, optional
     workers : int
         Processes in parallel; with more than one, a script needs the usual `if __name__ == "__main__":`.
@@ -108,34 +108,33 @@ def plan_answers(
     Returns
     -------
     pandas.DataFrame
-        One row per number of answers, with the columns of `expected_progress`, so that `find_needed` reads it. Here
-        `accuracy` is the mean share of labels that are right, with the interval of 94% of simulations, and `p_reached`
-        is of that share, so that it includes the luck of these items. `probability`, which `expected_progress` has not,
-        is what the fits say of it: the mean probability of the best labels.
+        One row per number of answers, with the columns of `expected_progress`, so that `find_needed` accepts it. Here
+        `accuracy` is the mean share of right labels, with an interval over 94% of simulations. `p_reached` refers to
+        that share, so it includes the luck of these items. The additional column `probability` is the share that the
+        fits expect: the mean probability of the best labels.
 
     Raises
     ------
     DataError
-        If numbers of answers do not rise, or are more than there are annotators; if an argument is out of its range,
-        or labels are given with `like`; if the model has a class prior, and items no columns that it needs.
+        If numbers of answers do not increase, or exceed the number of annotators; an argument is out of range; labels
+        are given with `like`; or the model has a class prior that needs columns which items lack.
     FitError
-        If the model, or that of `like`, has no true labels of items; if `like` was recalibrated; if workers is less
-        than 1.
+        If the model, or that of `like`, has no true labels; `like` was recalibrated; or workers is less than 1.
 
     Warns
     -----
     MisfitWarning
-        If the answers in `like` are not as its model predicts them, and new ones will not be either.
+        If the model of `like` does not predict its answers well, so that new ones will not be as expected either.
 
     Notes
     -----
-    With parameters from a prior, intervals are as wide as the prior. With one answer per item labels of VB are worse
-    than those of NUTS (of one_coin .56 and .69 are right, and with two .80 of both), and with few answers VB is too
-    sure of them: `probability` against `accuracy` shows it. Chains of NUTS start near the vote.
+    With parameters from a prior, intervals are as wide as the prior. With one answer per item, labels by VB are worse
+    than by NUTS (with one_coin, .56 and .69 are right; with two answers, .80 for both). With few answers, VB is
+    overconfident, as a comparison of `probability` and `accuracy` shows. Chains of NUTS start near the vote.
 
-    A plan is no better than the model that simulates. Like its fit of RTE (Snow et al. 2008), mace plans an accuracy of
-    .94, .98 and 1.00 with 3, 5 and 10 answers per item, and fits with these have .85, .89 and .93: there annotators err
-    together, and some give many more answers than others.
+    A plan is no better than the model that simulates. With parameters like those of its fit of RTE (Snow et al. 2008),
+    mace plans an accuracy of .94, .98 and 1.00 with 3, 5 and 10 answers per item, but fits with these have .85, .89 and
+    .93: there annotators err together, and some give many more answers than others.
 
     Examples
     --------
@@ -164,15 +163,15 @@ def plan_answers(
     if like is None:
         if of_class is not None:
             raise DataError(
-                f"class_prior={of_class} needs columns of the items, and items that are simulated without a fit have "
-                "none: give like=..., a fit whose items have them, or plan with class_prior='learnt'"
+                f"class_prior={of_class} needs columns of the items, which items simulated without a fit lack: give "
+                "like=..., a fit with these columns, or plan with class_prior='learnt'"
             )
         design = make_design(labels=2 if labels is None else labels, **asked)
         process = chosen.without_data() if isinstance(chosen, HasKnownParameters) else chosen
         drawn = draws_of_prior(process, design, n, rng)
     else:
         if labels is not None:
-            raise DataError("with like, labels are those of that fit: leave labels out")
+            raise DataError("with like, the labels are those of that fit: leave labels out")
         view = _require_like(like)
         known = {name: getattr(view.data, name) for name in ("labels", "unsure", "order_declared")}
         if view.data.item_columns:
@@ -196,20 +195,20 @@ def plan_answers(
 
 
 def find_usual_method(model: AnnotationModel) -> str:
-    """Return the method by which simulated answers are fitted if none is named."""
+    """Return the default method for fitting simulated answers."""
     return "vb" if isinstance(model, ConjugateModel) and not model.without_updates() else "nuts"
 
 
 def fit_future(
     future: Future, model: AnnotationModel, looks: Sequence[int], settings: Mapping[str, Any], sure: float
 ) -> np.ndarray:
-    """Return answers, cost, share right, again, share sure and mean probability of each number of answers per item."""
+    """Return answers, cost, share right (twice), share certain and mean probability by number of answers per item."""
     (data, seeds), scores = future, []
     with collect_warnings():  # an unreliable fit has wrong labels, and these count
         for each, seed in zip(looks, seeds, strict=True):
             part = part_of(view_of(fit(model, _take_first(data, each), **settings, random_seed=seed)), None)
             best = part.posterior.values.max(axis=1)  # (item,)
-            right = np.nan_to_num(part.right).mean()  # a true class that no label names is never found
+            right = np.nan_to_num(part.right).mean()  # a true class outside the labels is never found
             scores.append((right, right, (best >= sure).mean(), best.mean()))
     n_answers = data.n_items * np.array(looks)
     return np.column_stack([n_answers, n_answers, scores])
@@ -222,34 +221,34 @@ def _find_looks(per_item: Sequence[int] | None, annotators: int) -> list[int]:
     for each in looks:
         check_count("each of per_item", each)
     if not looks or any(later <= sooner for sooner, later in pairwise(looks)):
-        raise DataError(f"per_item is {looks}: give numbers of answers of each item in rising order, as [1, 3, 5]")
+        raise DataError(f"per_item is {looks}: give increasing numbers of answers per item, such as [1, 3, 5]")
     return looks
 
 
 def _require_labels(model: AnnotationModel) -> None:
     if model.data_class is not AnnotationData or model.state_dim != "true_class":
-        raise FitError(f"{model.name} has no true labels of items to be right about: take another model, as model_b")
+        raise FitError(f"{model.name} has no true labels: choose another model, such as model_b")
 
 
 def _require_like(like: xr.DataTree | FitView) -> FitView:
-    """Return a view of a fit by which new answers can be simulated."""
+    """Return a view of a fit that can simulate new answers."""
     view = view_of(like)
     _require_labels(view.model)
     require_kind(view.data, AnnotationData, "plan_answers")
     require_as_fitted(view, "plan_answers")
     if not view.model.collapse_items:
-        raise FitError(f"items have parameters of their own in {view.model.name}, so that new ones cannot be simulated")
+        raise FitError(f"items have their own parameters in {view.model.name}, so new items cannot be simulated")
     if explain_misfit(view.diagnostics):
         warn(
-            "the answers of the fit that the new ones are like are not as its model predicts them: more answers will "
-            "help less than plan_answers says",
+            "the model of the fit in like=... does not predict its answers well: more answers will help less than "
+            "plan_answers expects",
             MisfitWarning,
         )
     return view
 
 
 def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Generator) -> ModelDraws:
-    """Draw parameters of new annotators like those of a fit, each time by another draw of its parameters."""
+    """Draw parameters of new annotators like those of a fit, each time from another draw of its parameters."""
     model = view.model
     sample = view.posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     at = rng.choice(sample.sizes["sample"], size=n, replace=sample.sizes["sample"] < n)
@@ -261,7 +260,7 @@ def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Gen
         population = {str(name): one.values for name, one in whole.data_vars.items()}
         new = model.draw_annotators(population, len(design.annotators), view.data.class_codes, rng)
         whole = whole.assign({name: (drawn[name].dims, values) for name, values in new.items()})
-    else:  # one of the fit's for each new one, others in each simulation
+    else:  # each new annotator copies one of the fit, with another choice in each simulation
         who = rng.integers(len(view.data.annotators), size=(n, len(design.annotators)))
         picked = {"sample": xr.DataArray(np.arange(n), dims="sample"), "annotator": (("sample", "annotator"), who)}
         whole = drawn.isel(picked, missing_dims="ignore").map(lambda one: one.transpose(*drawn[one.name].dims))
@@ -269,6 +268,6 @@ def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Gen
 
 
 def _take_first(data: AnnotationData, n: int) -> AnnotationData:
-    """Return the first n answers of each item of a design, whose items come one after the other."""
+    """Return the first n answers to each item of a design that is sorted by item."""
     place = np.arange(data.n_annotations) - np.searchsorted(data.item, data.item)
     return take_rows(data, place < n)

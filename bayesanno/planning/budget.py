@@ -1,4 +1,4 @@
-"""Who can be asked, how often, and at what cost."""
+"""The annotators who can be asked, how often, and at what cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayesanno.ground.validate import check_count
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """How many answers each annotator gives at most, and what one costs: arrays of shape (annotator,)."""
+    """The largest number of answers of each annotator, and the cost of one answer: arrays of shape (annotator,)."""
 
     most: np.ndarray
     cost: np.ndarray
@@ -26,14 +26,14 @@ def make_budget(
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
 ) -> Budget:
-    """Return the budgets of annotators with these names: 0 for those who are not to be asked.
+    """Return the budgets of annotators by name; 0 for those who cannot be asked.
 
     Raises
     ------
     DataError
-        If somebody who is to be asked has no number, or one that cannot be.
+        If an annotator who can be asked has no number, or an invalid one.
     FitError
-        If somebody is not among the names.
+        If an annotator is not among the names.
     """
     who = list(names) if annotators is None else [str(name) for name in annotators]
     at = find_positions("annotator", who, names)
@@ -57,8 +57,8 @@ def _of_each(
     for name in who:
         if name not in given:
             raise DataError(
-                f"{what} has no number for annotator {name!r}: give each of those who are to be asked one, or name in "
-                "annotators who they are"
+                f"{what} has no number for annotator {name!r}: give a number for everyone who can be asked, or name "
+                "them with annotators=..."
             )
         value = given[name]
         is_number = isinstance(value, int | float | np.number) and np.isfinite(value)

@@ -1,13 +1,13 @@
-"""What one more answer is expected to be worth, from the two factors of `bayesanno.modeling.states`.
+"""The expected value of one more answer, from the two factors of `bayesanno.modeling.states`.
 
-With P(k, v) = p(class k, answer v | answers so far), the mean over draws of a product of two factors, and U the utility
-of probabilities of classes (`bayesanno.planning.utility`), the gain of asking an annotator is
+Let P(k, v) = p(class k, answer v | answers so far), the mean over draws of a product of two factors, and U the utility
+of class probabilities (`bayesanno.planning.utility`). The gain of asking an annotator is
 
     gain  =  sum_v P(v) U(P(. | v))  -  U(P(.)),
 
-which is never below 0; of information, it is the mutual information of the class and the answer.
+which is never below 0. For information, it is the mutual information of the class and the answer.
 
-The draws are weighed by what the answer says of the annotator: p(class | v) is a ratio of means over draws.
+The information of the answer about the annotator weights the draws: p(class | v) is a ratio of means over draws.
 
 References
 ----------
@@ -23,21 +23,21 @@ from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.utility import Utility, information
 
 CHUNK_BYTES = 64 * 2**20
-MOST_BRANCHES = 64  # answers to an item, not yet given, that are kept apart; of more, so many are drawn
-LEAST_VARIANCE, MOST_EXPLAINED = 1e-12, 1 - 1e-6  # of an accuracy, and of that variance by one answer
-AT_ONCE = 16  # annotators, whose gains are one product of matrices
-MOST_UNSURE = 2000  # items, those of the largest entropy, whose true labels are weighed for what they say of others
+MOST_BRANCHES = 64  # combinations of future answers to an item; of more, this many are drawn
+LEAST_VARIANCE, MOST_EXPLAINED = 1e-12, 1 - 1e-6  # of an accuracy; of the share that one answer explains
+AT_ONCE = 16  # annotators in one matrix product
+MOST_UNSURE = 2000  # items with the largest entropy, for the effect of true labels on other items
 
 
 class Gains:
-    """The gain for labels of each pair of item and annotator, kept up to date while answers are chosen.
+    """The gain for labels of each pair of item and annotator, updated while answers are chosen.
 
     Parameters
     ----------
     states : DrawnStates
     utility : callable
     rng : numpy.random.Generator
-        For items that are asked about many times.
+        For items that are asked about many times, where branches are drawn.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Gains:
             self.gain[chunk] = self.of_measures(states.state[:, chunk].swapaxes(0, 1))
 
     def choose(self, item: int, annotator: int) -> bool:
-        """Take this annotator's answer to this item as asked for, and update the item's other pairs.
+        """Choose this annotator's answer to this item, and update the item's other pairs.
 
         Return whether gains of other items have changed.
         """
@@ -72,28 +72,28 @@ class Gains:
         return False
 
     def of_measures(self, measure: np.ndarray) -> np.ndarray:
-        """Return each annotator's gain, of measures of an item's state (row, draw, class, node): (row, annotator)."""
+        """Return each annotator's gain (row, annotator) from measures of an item's state (row, draw, class, node)."""
         n_rows, n_draws = measure.shape[:2]
         shape = self._states.answer.shape[1:3]  # (annotator, response)
         joint = np.empty((n_rows, *shape, len(self._by_class)))
         for code, cells in enumerate(self._by_class):
             rows = measure[:, :, code].reshape(n_rows, -1).astype(float)
             joint[..., code] = (rows @ cells / n_draws).reshape(n_rows, *shape)
-        before = self._utility(joint.sum(axis=2))  # of all annotators the same, but for rounding
+        before = self._utility(joint.sum(axis=2))  # the same for all annotators, up to rounding
         return np.maximum(self._utility(joint).sum(axis=2) - before, 0.0)
 
 
 def keep_few(measures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return no more than `MOST_BRANCHES` of measures (branch, ...): drawn in proportion to their totals, if more."""
+    """Return at most `MOST_BRANCHES` of measures (branch, ...); if there are more, draw in proportion to totals."""
     total = measures.reshape(len(measures), -1).sum(axis=1, dtype=float)
     chosen, scale = draw_few(total, MOST_BRANCHES, rng)
     return measures[chosen] * scale.astype(measures.dtype).reshape(-1, *[1] * (measures.ndim - 1))
 
 
 def draw_few(total: np.ndarray, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return which branches to keep, and what to multiply each by: all, or so many in proportion to their totals.
+    """Return the branches to keep and their factors: all, or `most` of them drawn in proportion to their totals.
 
-    Those drawn have equal totals, so that sums over branches are right on average.
+    Drawn branches get equal totals, so sums over branches are unbiased.
     """
     if len(total) <= most:
         return np.arange(len(total)), np.ones(len(total))
@@ -103,11 +103,12 @@ def draw_few(total: np.ndarray, most: int, rng: np.random.Generator) -> tuple[np
 
 
 class AnnotatorGains:
-    """The gain for what is known of annotators' accuracies of each pair, kept up to date while answers are chosen.
+    """The gain for annotators' accuracies of each pair of item and annotator, updated while answers are chosen.
 
-    An answer v explains a part of the variance that an annotator's accuracy a has over draws, and the gain is what that
-    says of a normal variable, in nats: - log(1 - explained) / 2, with explained = sum_v P(v) (E[a | v] - E[a])^2 /
-    Var(a). Only the accuracy of the annotator who answers counts: the answer says less of others.
+    An answer v explains a part of the variance of the annotator's accuracy a over draws: explained = sum_v P(v)
+    (E[a | v] - E[a])^2 / Var(a). The gain is the corresponding information about a normal variable, in nats:
+    - log(1 - explained) / 2. Only the accuracy of the annotator who answers counts, since the answer is less
+    informative about others.
 
     Parameters
     ----------
@@ -127,14 +128,14 @@ class AnnotatorGains:
         self._accuracy = np.einsum("sjkn,skn->js", right, share)  # (annotator, draw)
         self._answer = states.answer
         self._of_items = np.ascontiguousarray(states.state.transpose(2, 0, 3, 1)).reshape(n_classes, -1, n_items)
-        self._weight: dict[int, np.ndarray] = {}  # of draws, for annotators asked: (branch, draw)
+        self._weight: dict[int, np.ndarray] = {}  # weights of draws, for annotators asked: (branch, draw)
         self.gain = np.empty((n_items, n_annotators))
         for begin in range(0, n_annotators, AT_ONCE):
             some = slice(begin, min(begin + AT_ONCE, n_annotators))
             self.gain[:, some] = self._gain_of(some, np.ones((some.stop - begin, 1, n_draws)))
 
     def choose(self, item: int, annotator: int) -> bool:
-        """Take this annotator's answer to this item as asked for, and update the annotator's other pairs.
+        """Choose this annotator's answer to this item, and update the annotator's other pairs.
 
         Return whether gains of other items have changed.
         """
@@ -147,7 +148,7 @@ class AnnotatorGains:
         return True
 
     def _gain_of(self, some: slice, weight: np.ndarray) -> np.ndarray:
-        """Return the gains of some annotators, of draws with weights (annotator, branch, draw): (item, annotator)."""
+        """Return the gains (item, annotator) of some annotators, for draws with weights (annotator, branch, draw)."""
         accuracy, answer = self._accuracy[some, None], self._answer[:, some]
         total = weight.sum(axis=2)  # (annotator, branch)
         mean = (weight * accuracy).sum(axis=2) / total
@@ -157,18 +158,18 @@ class AnnotatorGains:
         p, moved = sum(
             (np.einsum("wjbs,sjvn->wjbvsn", rows, answer[:, :, :, code]).reshape(-1, len(of_class)) @ of_class)
             for code, of_class in enumerate(self._of_items)
-        ).reshape(shape)  # how probable an answer is, and by how much it moves the mean, times that
+        ).reshape(shape)  # the probability of an answer, and that times the change of the mean
         explained = np.divide(moved**2, p, out=np.zeros_like(p), where=p > 0).sum(axis=2) / total[:, :, None]
         nats = -np.log1p(-np.minimum(explained / variance[:, :, None], MOST_EXPLAINED)) / 2
         return np.einsum("jb,jbi->ij", total, nats) / weight.shape[2]
 
 
 def gain_of_truth(states: DrawnStates, utility: Utility, rng: np.random.Generator) -> np.ndarray:
-    """Return what each item's true label is worth, for its own label and for those of all others: (item, 2).
+    """Return the value of each item's true label for its own label and for those of all others: (item, 2).
 
-    What it is worth for others comes in by the draws that it makes more probable. With few draws, correlations by
-    chance count as worth: as much is subtracted as draws in random order have. Only the 2,000 least sure items count,
-    as what helps and as what is helped.
+    The value for others comes from the draws that the true label makes more probable. With few draws, chance
+    correlations look like value; the value with draws in random order is subtracted. Only the 2,000 least certain items
+    are considered, both as sources and as targets.
     """
     mean = states.probability  # (item, class)
     n_classes = mean.shape[1]
@@ -186,7 +187,7 @@ def gain_of_truth(states: DrawnStates, utility: Utility, rng: np.random.Generato
 
 
 def _gain_of_others(some: np.ndarray, drawn: np.ndarray, utility: Utility, begin: int) -> np.ndarray:
-    """Return what the classes of some items (draw, item, class), from `begin` on, say of those of all others."""
+    """Return the information of the classes of some items (draw, item, class), from `begin` on, about all others."""
     n_draws, n_items, n_classes = drawn.shape
     joint = some.reshape(n_draws, -1).T @ drawn.reshape(n_draws, -1) / n_draws
     joint = joint.reshape(-1, n_classes, n_items, n_classes)

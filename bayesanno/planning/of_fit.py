@@ -1,6 +1,6 @@
-"""The two factors of answers not yet given, of a fit: with its adjusted labels, and with annotators it has never seen.
+"""The two factors of future answers in a fit, with its adjusted labels and with annotators that are new to it.
 
-The invariant: the mean of the states over draws is the posterior of labels that the fit's own tables show.
+The invariant: the mean of the states over draws is the posterior of labels in the fit's own tables.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from bayesanno.modeling.states import DrawnStates, find_states
 
 @dataclass(frozen=True, eq=False)
 class Askable:
-    """A fit's items and annotators, and what their answers would say.
+    """The items and annotators of a fit, and the factors of their future answers.
 
     Parameters
     ----------
     data : AnnotationData
-        Those of the fit; its annotators, then those it has never seen.
+        The data of the fit; its annotators are followed by new ones.
     states : DrawnStates
     is_known : array of bool, shape (item,)
-        Whether the item's true label is known to the fit: no answer can change it.
+        Whether the fit knows the item's true label, so that no answer can change it.
     draws : xarray.Dataset
-        The parameters of the draws that the states are of.
+        The draws of the parameters that correspond to the states.
     """
 
     data: AnnotationData
@@ -48,13 +48,13 @@ class Askable:
     draws: xr.Dataset
 
     def find_open(self) -> np.ndarray:
-        """Return which pairs can be asked: of an item that is not known, without an answer; (item, annotator)."""
+        """Return which pairs can be asked, (item, annotator): without an answer, and with an unknown true label."""
         is_open = np.repeat(~self.is_known[:, None], len(self.data.annotators), axis=1)
         is_open[self.data.item, self.data.annotator] = False
         return is_open
 
     def describe(self, items: np.ndarray) -> pd.DataFrame:
-        """Return the names of items, the labels that the fit gives them now, and how probable these are."""
+        """Return the names of items, their current labels in the fit, and the probabilities of these."""
         probability = self.states.probability[items]  # (item, class)
         labels = [self.states.names[code] for code in probability.argmax(axis=1)]
         table = pd.DataFrame({"item": [self.data.items[i] for i in items], "label_so_far": labels}, dtype="str")
@@ -64,24 +64,24 @@ class Askable:
 def make_askable(
     fit: xr.DataTree | FitView, who: str, rng: np.random.Generator, annotators: Sequence[str] | None = None
 ) -> Askable:
-    """Return what a fit says of answers not yet given, by its annotators and by those of these that it has never seen.
+    """Return the factors of future answers in a fit, by its annotators and, if given, new ones.
 
-    What it rests on is said of a fit that a user hands in, not of a view.
+    Warnings are raised for a fit that a user passes in, not for a view.
 
     Raises
     ------
     DataError
         If the fit is not of annotations.
     FitError
-        If an annotator is not among those of the fit, and the model has no population of annotators; if the model does
-        not say what one more answer would be.
+        If an annotator is new and the model has no population of annotators, or the model cannot predict one more
+        answer.
 
     Warns
     -----
     MisfitWarning
-        If the answers are not as the fit predicts them, and it was not recalibrated.
+        If the model does not predict the answers well, and the fit was not recalibrated.
     PredictionWarning
-        If the fit is one point.
+        If the fit is a point estimate.
     """
     view = view_for_table(fit)
     require_kind(view.data, AnnotationData, who)
@@ -92,8 +92,8 @@ def make_askable(
     if new:
         if not isinstance(view.model, HasPopulation):
             raise FitError(
-                f"annotator {new[0]!r} is not in this fit, and only a model with a population of annotators, as "
-                f"hierarchical_dawid_skene, says what to expect of new ones{nearest(new[0], data.annotators)}"
+                f"annotator {new[0]!r} is not in this fit, and only a model with a population of annotators, such as "
+                f"hierarchical_dawid_skene, can predict new ones{nearest(new[0], data.annotators)}"
             )
         data = replace(data, annotators=(*data.annotators, *new))
         posterior = add_new_annotators(view.model, data, posterior, rng)
@@ -107,7 +107,7 @@ def make_askable(
 
 
 def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
-    """Return states whose mean is the posterior of labels, and answers that say as much less, or more, of it."""
+    """Return states with the adjusted posterior of labels as their mean, and answers that are informative to match."""
     power = 1.0
     for adjustment in adjustments_of(view).values():
         power *= adjustment.worth(view.data.n_annotations / view.data.n_items + 1)
@@ -125,13 +125,13 @@ def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
 def _say_what_it_rests_on(view: FitView, who: str) -> None:
     if view.yields == "point":
         warn(
-            f"this fit is one point, so {who} leaves out what is not known of annotators: fit by nuts or vb for it",
+            f"this fit is one point, so {who} ignores the uncertainty about annotators: fit by nuts or vb instead",
             PredictionWarning,
         )
     if not view.is_adjusted and explain_misfit(view.diagnostics):
         warn(
-            f"the answers are not as this model predicts them, and so {who} takes more answers to be worth too much: "
-            "recalibrate the fit by some true labels (bayesanno.recalibrate), or fit shared_errors if annotators err "
+            f"this model does not predict the answers well, so {who} overestimates the value of more answers: "
+            "recalibrate the fit with some true labels (bayesanno.recalibrate), or fit shared_errors if annotators err "
             "together",
             MisfitWarning,
         )

@@ -1,4 +1,4 @@
-"""What one more answer is expected to tell of a ranking: which of two systems is stronger, over all pairs of systems.
+"""The expected information of one more answer about a ranking: which of two systems is stronger, over all pairs.
 
 Given draw s of the parameters, the probability of an answer v follows from the two factors of
 `bayesanno.modeling.states`, p(v | s) = sum_k p(k | answers so far, s) p(v | k, s), and the order of two systems is
@@ -6,17 +6,17 @@ known, z = [strength_a > strength_b]. So P(z, v) is the mean over draws of [z] p
 
     gain  =  sum over pairs of systems  H(z) - sum_v P(v) H(z | v),
 
-in nats: what the answer and the order of each two systems have in common (their mutual information), summed. It is
-never below 0, and at most log 2 for each two systems. It is 0 where p(v | s) is the same in all draws, so that the
-answer is independent of the strengths, and where the order is the same in all draws.
+in nats: the mutual information of the answer and the order of two systems, summed over pairs. It is never below 0, and
+at most log 2 per pair. It is 0 if p(v | s) is the same in all draws, so that the answer is independent of the
+strengths, or if the order is the same in all draws.
 
-The means are Monte Carlo. With n independent draws, the probability of an answer and the order of two systems are
-correlated by chance, which adds about sum_v Var_s(p(v | s)) / (2 n P(v)) nats for each two systems. That is subtracted,
-where draws have weights with n = (sum w)^2 / sum w^2; what is below 0 then counts as 0.
+The means are Monte Carlo estimates. With n independent draws, the probability of an answer and the order of two systems
+are correlated by chance, which adds about sum_v Var_s(p(v | s)) / (2 n P(v)) nats per pair. This is subtracted (for
+weighted draws, n = (sum w)^2 / sum w^2), and negative results are set to 0.
 
 With two language models' answers to 200 comparisons of five systems, gains are .0028 nats on average and .024 at most.
-Those of 2,000 draws, as `suggest_annotations` takes, differ from those of 24,000 by .0003 on average. They are too
-large by .00003, and would be by .00023 without the subtraction; of 4,000 draws, by .00001 and .00011.
+With 2,000 draws, the number in `suggest_annotations`, they differ from those with 24,000 by .0003 on average. They are
+too large by .00003, or by .00023 without the subtraction; with 4,000 draws, by .00001 and .00011.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from bayesanno.planning.gains import CHUNK_BYTES, draw_few
 from bayesanno.planning.of_fit import Askable
 from bayesanno.planning.utility import information
 
-MOST_BRANCHES = 16  # ways in which the answers chosen so far may turn out; of more, so many are drawn
+MOST_BRANCHES = 16  # combinations of the answers chosen so far; of more, this many are drawn
 
 
 def explain_order(asked: Askable, pairs: Pairs, items: np.ndarray) -> list[str]:
-    """Say what is known so far of the two systems that each of these items compares."""
+    """Return the present knowledge about the two systems that each of these items compares, in words."""
     names, strength = asked.draws[SYSTEM].values.tolist(), asked.draws[STRENGTH].values[0]  # (draw, system)
     found = []
     for a, b in zip(*(side[items] for side in pairs.columns(asked.data).values()), strict=True):
@@ -46,18 +46,18 @@ def explain_order(asked: Askable, pairs: Pairs, items: np.ndarray) -> list[str]:
 
 
 class RankingGains:
-    """The gain for a ranking of each pair of item and annotator, kept up to date while answers are chosen.
+    """The gain for a ranking of each pair of item and annotator, updated while answers are chosen.
 
-    Answers that are chosen weigh the draws, in each branch of how they may turn out. Given a draw, they say something
-    of the item's class too: a second answer to an item tells less than one to an item that nobody has been asked about.
+    The chosen answers weight the draws, in each branch of possible outcomes. Given a draw, they are informative about
+    the item's class too: a second answer to an item is worth less than an answer to an item without a chosen one.
 
     Parameters
     ----------
     states : DrawnStates
     strength : array, shape (draw, system)
-        Of the same draws.
+        The strengths in the same draws.
     rng : numpy.random.Generator
-        For branches, where they are many.
+        For drawing branches, if there are many.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class RankingGains:
         self._order = np.array([strength[:, a] > strength[:, b] for a, b in combinations(range(strength.shape[1]), 2)])
         n_draws, n_items = states.state.shape[:2]
         self._state = states.state.reshape(n_draws, n_items, -1)  # (draw, item, state), of class and node
-        self._state = self._state / self._state.sum(axis=2, keepdims=True)  # adjusted ones add up to 1 over all draws
-        rows: dict[bytes, int] = {}  # items that are equal in all draws, as those that nobody has answered, are one row
+        self._state = self._state / self._state.sum(axis=2, keepdims=True)  # (adjusted: only over draws)
+        rows: dict[bytes, int] = {}  # items that are equal in all draws, such as unanswered ones, share a row
         self._row = np.array([rows.setdefault(self._state[:, i].tobytes(), len(rows)) for i in range(n_items)])
         self._answer = np.moveaxis(states.answer.reshape(*states.answer.shape[:3], -1), 3, 1)  # (draw, state, ...)
         self._weight = np.ones((1, n_draws))  # (branch, draw)
@@ -79,7 +79,7 @@ class RankingGains:
         self._update()
 
     def choose(self, item: int, annotator: int) -> bool:
-        """Take this annotator's answer to this item as asked for, and update all gains.
+        """Choose this annotator's answer to this item, and update all gains.
 
         Return whether gains of other items have changed.
         """
@@ -113,19 +113,19 @@ class RankingGains:
             self.gain[item] = self._gain_of(p)[0]
 
     def _gain_of(self, p: np.ndarray) -> np.ndarray:
-        """Return gains, of p(answer | draw) (branch or 1, draw, item, annotator, response): (item, annotator)."""
+        """Return gains (item, annotator) from p(answer | draw) (branch or 1, draw, item, annotator, response)."""
         n_draws, shape, weight = p.shape[1], p.shape[2:], self._weight
         p = p.reshape(*p.shape[:2], -1).astype(float)
 
         def average(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-            """Return means over draws, of rows (branch, row, draw): (branch, row, item, annotator, response)."""
+            """Return means over draws for rows (branch, row, draw): (branch, row, item, annotator, response)."""
             of_values = rows.reshape(len(values), -1, n_draws) @ values / n_draws
             return of_values.reshape(*rows.shape[:2], *shape)
 
         of_answer, squared = average(weight[:, None], p), average(weight[:, None], p**2)
-        of_first = average(weight[:, None] * self._order, p)  # and of system a being stronger than b: row by row
+        of_first = average(weight[:, None] * self._order, p)  # jointly with system a being stronger than b: row by row
         joint = np.stack([of_first, np.maximum(of_answer - of_first, 0.0)], axis=-1)
-        before = joint.sum(axis=4)  # (branch, two systems, item, annotator, z), of all answers the same
+        before = joint.sum(axis=4)  # (branch, two systems, item, annotator, z), the same for all answers
         found = information(joint).sum(axis=4) - information(before)
         spread = np.divide(squared, of_answer, out=np.zeros_like(squared), where=of_answer > 0).sum(axis=4)
         total = weight.mean(axis=1)[:, None, None, None]

@@ -1,4 +1,4 @@
-"""Which answers to ask for next: pairs of item and annotator, chosen one after the other by what they would change."""
+"""Which answers to ask for next: pairs of item and annotator, chosen one after another by their expected gain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bayesanno.planning.utility import choose_utility
 
 Target = Literal["labels", "annotators", "gold", "ranking"]
 TARGETS = get_args(Target)
-CLEAR = 0.9  # the probability of a label from which on it is taken for settled in words
+CLEAR = 0.9  # the least probability of a label described as settled
 
 
 @one_blas_thread()
@@ -41,36 +41,36 @@ def suggest_annotations(
     costs: Mapping[str, float] | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return the n answers, of an annotator to an item, that are expected to help most.
+    """Return the n answers, each by an annotator to an item, that are expected to help most.
 
-    The gain of an answer is what it is expected to change, before it is known: see Notes. A pair that has an answer is
-    not asked again. The answers are chosen one after the other, each by the largest gain per unit of cost, and the
-    gains of an item's other pairs are updated after each: two answers to an item are worth less than twice one.
+    The gain of an answer is its expected effect before it is known; see Notes. Pairs that have an answer are not
+    suggested again. The answers are chosen one after another, each with the largest gain per unit of cost. After each
+    choice the gains of the item's other pairs are updated, since two answers to an item are worth less than twice one.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of annotations. If it was recalibrated, gains are those of the recalibrated labels.
     n : int
-        How many.
+        The number of answers, or of items with `target="gold"`.
     target : {"labels", "annotators", "gold", "ranking"}
-        What to learn: the true labels of the items asked about; the accuracies of the annotators asked; by the true
-        labels of n items from an expert, all labels; or, where items compare systems (`class_prior=Pairs(...)`), which
-        of each two systems is stronger.
+        What to learn: "labels", the true labels of the items asked about; "annotators", the accuracies of the
+        annotators asked; "gold", all labels, from an expert's true labels of n items; "ranking", which of two systems
+        is stronger, for items that compare systems (`class_prior=Pairs(...)`).
     utility : {"information", "accuracy"}, DataFrame or mapping of mappings
-        In what gains for labels are measured: in nats, in the expected share of one right label, or in the expected
-        cost of the cheapest decision, with a cost matrix as that of `decide_labels`.
+        The unit of gains for labels: nats, the expected number of right labels, or the expected cost of the cheapest
+        decision, with a cost matrix as in `decide_labels`.
     annotators : sequence of str, optional
-        Who can be asked; all of the fit by default. A model with a population, as `hierarchical_dawid_skene`, takes
-        names that the fit has never seen.
+        Annotators who can be asked; by default all in the fit. A model with a population, such as
+        `hierarchical_dawid_skene`, accepts new names.
     items : sequence of str, optional
-        About which items; all by default, but for those whose true label the fit was given.
+        Items to ask about; by default all without a known true label (control).
     among : DataFrame, optional
-        With columns item and annotator: the pairs that can be asked, where not every annotator can answer every item.
+        The pairs that can be asked, in columns item and annotator, if not every annotator can answer every item.
     per_annotator : int or mapping of str to int, optional
-        How many answers each annotator gives at most.
+        The largest number of answers of each annotator.
     costs : mapping of str to float, optional
-        What an answer of each annotator costs; 1 by default.
+        The cost of an answer of each annotator; 1 by default.
     random_seed : int, optional
         For the draws of new annotators, for items asked more often than 6 times (with two labels; 2 times with five),
         and for `target="gold"`.
@@ -78,26 +78,26 @@ def suggest_annotations(
     Returns
     -------
     pandas.DataFrame
-        One row per answer, in the order in which they were chosen: `item`, `annotator`, `gain` (given that the answers
-        above it are asked for as well), `gain_per_cost` if there are costs, `label_so_far` and `probability`, what the
-        fit says of the item now, and `why`. With `target="gold"` there is no annotator, and `gain` is the sum of
-        `gain_here`, for the item's own label, and `gain_elsewhere`, for all others.
+        One row per answer, in the order of choice: `item`, `annotator`, `gain` (given that the answers above are asked
+        for as well), `gain_per_cost` if there are costs, `label_so_far` and `probability` (the item's label in the fit)
+        and `why`. With `target="gold"` there is no annotator, and `gain` is the sum of `gain_here`, for the item's own
+        label, and `gain_elsewhere`, for all others.
 
     Raises
     ------
     DataError
-        If n is more than the pairs that are open, an annotator has no budget or cost, or one that is no number above 0;
-        if the fit is of counts or of several dimensions, or the target or the utility is unknown.
+        If n exceeds the number of open pairs; an annotator has no budget or cost, or one that is not a number above 0;
+        the fit is of counts or of several dimensions; or the target or the utility is unknown.
     FitError
-        If an item or an annotator is not in the fit; if an item's answers are not independent given its true label in
-        the model; if a ranking is the target, and items compare no systems.
+        If an item or an annotator is not in the fit, an item's answers are not independent given its true label in the
+        model, or the target is a ranking and items do not compare systems.
 
     Warns
     -----
     MisfitWarning
-        If the answers are not as the model predicts them, so that gains are off.
+        If the model does not predict the answers well, so that gains are off.
     PredictionWarning
-        If the fit is one point (EM), so that what is not known of annotators is left out.
+        If the fit is a point estimate (EM), so that the uncertainty about annotators is ignored.
 
     Notes
     -----
@@ -105,23 +105,23 @@ def suggest_annotations(
 
         P(k, v)  =  mean over s of  p(k | answers so far, s) p(v | k, annotator, s)
 
-    is known without a new fit, and with it the gain for labels, sum_v P(v) U(P(k | v)) - U(P(k)): with the negative
-    entropy for U it is the mutual information of answer and label (Lindley 1956, doi:10.1214/aoms/1177728069). The
-    draws weigh as the answer makes them probable. What an answer says of other items, by what it says of its annotator,
-    does not count. The gain for annotators is what the answer tells, in nats, of the accuracy of its annotator.
+    is known without a new fit, and with it the gain for labels, sum_v P(v) U(P(k | v)) - U(P(k)). If U is the negative
+    entropy, this is the mutual information of answer and label (Lindley 1956, doi:10.1214/aoms/1177728069). Draws are
+    weighted by the probability of the answer. The effect of an answer on other items, through its annotator, is
+    ignored. The gain for annotators is the information, in nats, of the answer about the accuracy of its annotator.
 
-    The gain for a ranking is the expected decrease, in nats, of the sum over all pairs of systems of the entropy of
-    which of the two is stronger. It is Monte Carlo over draws: what is there by chance is subtracted, see
-    `bayesanno.planning.ranking`.
+    The gain for a ranking is the expected decrease in entropy, in nats, about which of two systems is stronger, summed
+    over all pairs of systems. It is a Monte Carlo mean over draws, and its bias is subtracted (see
+    `bayesanno.planning.ranking`).
 
-    Of a posterior 2,000 draws are taken, spread evenly; of a model whose items have a number of their own, as
-    `item_difficulty`, 200. On simulated data of the size of RTE (800 items, 164 annotators) gains of 200 draws differ
-    from those of 1,000 by .0004 nats on average, and by .006 among the 2,000 largest, which are .22; their rank
-    correlation is .999 (.987 of the largest), and 100 of the 101 items that are asked about are the same.
+    The gains use 2,000 evenly spaced draws of the posterior, or 200 for models with a number for each item, such as
+    `item_difficulty`. On simulated data of the size of RTE (800 items, 164 annotators), gains with 200 draws differ
+    from those with 1,000 by .0004 nats on average, and by .006 among the 2,000 largest, which are .22. Their rank
+    correlation is .999 (.987 for the largest), and 100 of the 101 suggested items are the same.
 
-    Answers are asked of annotators whom the fit trusts: a fit that trusts the wrong ones asks for more of the same. And
-    items asked about are harder than others. A model in which items differ takes that into account; by a model in which
-    all are alike, annotators then look worse than they are, by .05 in simulations (`tests/benchmarks/adaptive.py`).
+    Suggestions go to annotators whom the fit trusts; a fit that trusts the wrong ones asks for more of the same.
+    Suggested items are harder than others. Models in which items differ take this into account; in a model in which all
+    are alike, annotators then look worse than they are, by .05 in simulations (`tests/benchmarks/adaptive.py`).
 
     Examples
     --------
@@ -153,7 +153,7 @@ def suggest_annotations(
     is_open = _find_open(asked, of_items, among)
     _check_enough(n, is_open, budget, asked.data.annotators)
     if target != "labels" and utility != "information":
-        raise DataError(f"utility is of labels: leave it out with target={target!r}")
+        raise DataError(f"utility applies to labels: leave it out with target={target!r}")
     gains: Gains | AnnotatorGains | RankingGains
     if target == "labels":
         gains = Gains(asked.states, worth, rng)
@@ -176,7 +176,7 @@ def suggest_annotations(
 
 
 def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
-    """Return which pairs have no answer yet, of the items and pairs that are asked about: (item, annotator)."""
+    """Return which of the pairs in question have no answer yet: (item, annotator)."""
     data = asked.data
     is_open: np.ndarray = asked.find_open() & of_items[:, None]
     if among is not None:
@@ -205,7 +205,7 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
 def _choose(
     gains: Gains | AnnotatorGains | RankingGains, n: int, is_open: np.ndarray, budget: Budget
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choose pairs one after the other; return their items, their annotators and their gains, (answer,) each."""
+    """Choose pairs one after another; return their items, annotators and gains, (answer,) each."""
     is_open, left = is_open & (budget.most > 0), budget.most.copy()
     chosen, found = np.empty((2, n), dtype=int), np.empty(n)
     value = np.where(is_open, gains.gain / budget.cost, -np.inf)  # (item, annotator)
@@ -225,14 +225,14 @@ def _choose(
 
 
 def _name_items(asked: Askable, items: np.ndarray) -> pd.DataFrame:
-    """Return what the fit says of items now, and why they are asked about."""
+    """Return the present labels of items in the fit, and the reasons to ask about them."""
     data, table = asked.data, asked.describe(items)
     why = [_explain(data.votes[i], data.labels, p) for i, p in zip(items, table["probability"], strict=True)]
     return table.assign(why=pd.Series(why, dtype="str"))
 
 
 def _explain(votes: np.ndarray, labels: Sequence[str], probability: float) -> str:
-    """Say in a few words why an item's label is not known, or that it is."""
+    """Return in a few words why an item's label is uncertain, or that it is nearly settled."""
     n, said = int(votes.sum()), int((votes > 0).sum())
     if n == 0:
         return "no answer yet"

@@ -1,11 +1,11 @@
-"""What knowledge of an item's label is worth, as a function U of the probabilities p of its classes.
+"""The utility of knowledge about an item's label, as a function U of its class probabilities p.
 
     information   U(p) = sum_k p_k log p_k               minus the entropy, in nats
     accuracy      U(p) = max_k p_k                       the probability that the label is right
     costs         U(p) = - min_d sum_k p_k cost(k, d)    minus the expected cost of the cheapest decision
 
-The invariant: each is written for a measure m of any total, as (sum m) U(m / sum m), so that a sum over answers not yet
-known needs no division.
+The invariant: each is written for an unnormalised measure m, as (sum m) U(m / sum m), so that sums over future answers
+need no division.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ Utility = Callable[[np.ndarray], np.ndarray]  # measures (..., class) -> (...)
 
 
 def choose_utility(utility: str | pd.DataFrame | Mapping[str, Mapping[str, float]], classes: Sequence[str]) -> Utility:
-    """Return the utility that a user names, or that of a cost matrix.
+    """Return a utility by name, or that of a cost matrix.
 
     Raises
     ------
     DataError
-        If there is none of that name; or as from `decide_labels`.
+        If the name is unknown, or the cost matrix is invalid, as for `decide_labels`.
     """
     if not isinstance(utility, str):
         costs = read_costs(utility, classes).to_numpy()
         return lambda measure: -(measure @ costs).min(axis=-1)
     if utility not in UTILITIES:
         raise DataError(
-            f"utility is {utility!r}: it must be one of {', '.join(map(repr, UTILITIES))}, or a matrix of costs"
+            f"utility is {utility!r}: it must be one of {', '.join(map(repr, UTILITIES))}, or a cost matrix"
         )
     return UTILITIES[utility]
 
 
 def information(measure: np.ndarray) -> np.ndarray:
-    """Return the negative entropy of measures (..., class), times their totals, in nats.
+    """Return the negative entropy, in nats, of measures (..., class), times their totals.
 
     Examples
     --------

@@ -31,18 +31,18 @@ def make_design(
     Parameters
     ----------
     items, annotators, labels : int or sequence of str
-        How many (then named i1, i2, ...; a1, ...; and 0, 1, ...), or the names; those of labels in order.
+        The number (names are then i1, i2, ...; a1, ...; and 0, 1, ...), or the names. Names of labels are in order.
     unsure : str or sequence of str, optional
-        The names of further labels, which are no class.
+        The names of further labels that are not classes.
     per_item : int or tuple of two ints
-        Annotations per item, by different annotators drawn at random: a number, or a range from least to most, spread
-        evenly.
+        Annotations per item, by different annotators drawn at random: a number, or a range from which numbers are drawn
+        uniformly.
     random_seed : int, optional
 
     Raises
     ------
     DataError
-        If an item is to have more annotations than there are annotators, or fewer than none.
+        If `per_item` is negative or exceeds the number of annotators.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def make_design(
     least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
     if not 0 <= least <= most <= len(annotator_names):
         raise DataError(
-            f"per_item is {per_item}: each item can have 0 to {len(annotator_names)} annotations, as there are "
+            f"per_item is {per_item}: each item can have 0 to {len(annotator_names)} annotations, since there are "
             f"{len(annotator_names)} annotators and nobody is asked twice"
         )
     rng = np.random.default_rng(random_seed)
@@ -74,22 +74,22 @@ def make_loop_design(
     together: int = 3,
     labels: int | Sequence[str],
 ) -> AnnotationData:
-    """Make a loop design: neighbours on a circle of annotators share items, each group equally many.
+    """Make a loop design: neighbours on a circle of annotators share items, equally many in each group.
 
-    With 8 annotators, 3 together, the groups are 1-2-3, 2-3-4, ..., 8-1-2: the design of Rzhetsky et al. (2008),
-    doi:10.1371/journal.pcbi.1000391, in which all annotators are linked, directly or through others.
+    With 8 annotators, 3 together, the groups are 1-2-3, 2-3-4, ..., 8-1-2. This is the design of Rzhetsky et al.
+    (2008), doi:10.1371/journal.pcbi.1000391, in which all annotators are linked, directly or through others.
 
     Parameters
     ----------
     items, annotators, labels : int or sequence of str
-        How many, or the names, as in `make_design`. Items go to the groups in turn.
+        The numbers, or the names, as in `make_design`. Items are assigned to the groups in turn.
     together : int
         Annotations per item.
 
     Raises
     ------
     DataError
-        If there are fewer annotators than annotations of an item.
+        If there are fewer annotators than annotations per item.
 
     Examples
     --------
@@ -116,15 +116,15 @@ def make_count_design(
     Parameters
     ----------
     items : int or sequence of str
-        How many (then named i1, i2, ...), or the names.
+        The number (names are then i1, i2, ...), or the names.
     per_item : int or tuple of two ints
-        Answers per item: a number, or a range from least to most, spread evenly.
+        Answers per item: a number, or a range from which numbers are drawn uniformly.
     random_seed : int, optional
 
     Raises
     ------
     DataError
-        If there is no item, or no answer.
+        If there are no items or no answers.
 
     Examples
     --------
@@ -136,13 +136,13 @@ def make_count_design(
     names = _item_names(items)
     least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
     if not 0 <= least <= most:
-        raise DataError(f"per_item is {per_item}: each item can have 0 answers or more, from the least to the most")
+        raise DataError(f"per_item is {per_item}: give a number, 0 or more, or a range from the least to the most")
     each = np.random.default_rng(random_seed).integers(least, most, size=len(names), endpoint=True)  # (item,)
     return CountData(items=names, successes=np.zeros_like(each), trials=each)
 
 
 def _ask(asked: Iterable[np.ndarray], **fields: Any) -> AnnotationData:
-    """Return a placeholder of each annotator who is asked about each item, given item by item."""
+    """Return placeholders for the annotators asked about each item, item by item."""
     each = list(asked)
     annotator = np.concatenate(each).astype(np.int64)  # (annotation,)
     item = np.repeat(np.arange(len(each)), [one.size for one in each])

@@ -1,4 +1,4 @@
-"""Pools of annotators with few good ones: data without a model, to try models on.
+"""Pools of annotators with few good ones: data without a model, for testing models.
 
 The invariant: bad annotators' labels are independent of the truth.
 """
@@ -29,31 +29,31 @@ def simulate_pool(
     accuracy: float = 0.95,
     random_seed: int | None = None,
 ) -> AnnotationData:
-    """Simulate annotations by a pool of good and of adverse annotators (Hovy et al. 2013, sections 3.2 and 5.2).
+    """Simulate annotations by a pool of good and adverse annotators (Hovy et al. 2013, sections 3.2 and 5.2).
 
     Parameters
     ----------
     good, adverse : int
-        How many annotators of each kind: named good1, ... and adverse1, ...
+        The number of annotators of each kind; their names are good1, ... and adverse1, ...
     strategy : {"random", "first"}
-        The labels of an adverse annotator, for any item: all labels equally often; or always the first.
+        The behaviour of adverse annotators on every item: a random label, or always the first label.
     items, labels : int
-        How many; each label is the true one equally often.
+        The numbers of items and labels. All labels are equally likely to be true.
     per_item : int
-        Answers that are kept of each item, by different annotators drawn at random.
+        Answers per item, by different annotators drawn at random.
     accuracy : float, default 0.95
-        How often a good annotator is right; otherwise they give another label, all equally often.
+        The probability that a good annotator is right. Otherwise all other labels are equally likely.
     random_seed : int, optional
 
     Returns
     -------
     AnnotationData
-        With the true labels as gold.
+        The annotations, with the true labels as gold.
 
     Raises
     ------
     DataError
-        If there is no annotator, fewer than `per_item`, or another value is out of its range.
+        If there are no annotators, fewer than `per_item`, or another value is out of range.
 
     References
     ----------

@@ -1,14 +1,14 @@
-"""Quantities of annotators that all models have: accuracy, responses, and agreement of two.
+"""Quantities of annotators in all models: accuracy, responses, and agreement of two annotators.
 
-Some models have these among their parameters, others do not. Here they are asked of the model's law, or of its one
-formula with answers that are made up: p(state, answer | parameters) of each answer that an annotator can give to an
-item that nobody else answers, or that one other does.
+Some models have these among their parameters, others do not. Here they are computed from the model's law, or from its
+formula with hypothetical answers: p(state, answer | parameters) for each possible answer of an annotator to an item
+that nobody else, or one other annotator, answers.
 
-The invariant: a quantity is a function of one draw of the parameters, given the known ones. The answers that were seen
-do not enter but by that draw, except in `class_shares`.
+The invariant: a quantity is a function of one draw of the parameters, given the known ones. Observed answers enter only
+through that draw, except in `class_shares`.
 
-The law, of models whose annotations are independent given the class, is arithmetic with its two tables; other models
-are asked by their compiled formula and generative process (`replicate`), which give the same.
+Models with annotations independent given the class have a law, and need only arithmetic with its two tables. Other
+models use the compiled formula and the generative process (`replicate`), with equal results.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import compile_formula
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
-CLASS_SHARE = "class_share"  # of the items at hand
+CLASS_SHARE = "class_share"  # among the items of the data
 
 
 class ModelDraws(NamedTuple):
-    """Draws of a model's parameters, and of what: what a model says is a function of these.
+    """Draws of the parameters of a model, with the model and the data.
 
     Attributes
     ----------
     model : AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Or a design, where answers are not looked at.
+        Data, or a design if the answers are not used.
     draws : xarray.Dataset
-        The parameters and what follows from them, dims (chain, draw, ...).
+        Parameters and derived quantities, dims (chain, draw, ...).
     known : mapping of name to array
         The known parameters of the model.
     """
@@ -56,28 +56,28 @@ class ModelDraws(NamedTuple):
 
 
 def says_labels(model: AnnotationModel, data: Any) -> bool:
-    """Return whether the states of a model's items are labels, and not types."""
+    """Return whether the item states of a model are labels rather than types."""
     return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
 
 
 def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence[int] | None = None) -> xr.Dataset:
-    """Return what each draw says of annotators and of an item that nobody has answered.
+    """Return quantities of annotators, and of an item without answers, under each draw.
 
     Parameters
     ----------
     drawn : ModelDraws
-        Of AnnotationData or MultiAnnotationData, whose annotators and labels these are.
+        Draws with AnnotationData or MultiAnnotationData, which have the annotators and labels.
     dimension : str
-        Which of several dimensions.
+        The dimension, for data with several dimensions.
     who : sequence of int, optional
-        Which annotators, by position; by default all.
+        The annotators, by position; by default all.
 
     Returns
     -------
     xarray.Dataset
-        Dims (chain, draw, ...): `usage` (annotator, response), how often an annotator gives each label; and where
-        states are labels `accuracy` (annotator), how often the answer is the truth. `prevalence` (true_class), where
-        the states are the classes: not of model A, in which nobody may have said the truth.
+        Dims (chain, draw, ...): `usage` (annotator, response), how often an annotator gives each label; if states are
+        labels, `accuracy` (annotator), how often the answer is right; if the states are exactly the classes,
+        `prevalence` (true_class). Model A has no prevalence, since possibly nobody gave the true label.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence
 
 
 def describe_pairs(drawn: ModelDraws, pairs: np.ndarray, *, dimension: str = "") -> np.ndarray:
-    """Return how often the two of each pair (pair, 2), by position, say the same of an item: (sample, pair).
+    """Return how often the two annotators of each pair (pair, 2), by position, give the same answer: (sample, pair).
 
     Raises
     ------
@@ -120,17 +120,17 @@ def describe_pairs(drawn: ModelDraws, pairs: np.ndarray, *, dimension: str = "")
 
 
 def class_shares(drawn: ModelDraws) -> xr.DataArray:
-    """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
+    """Return the expected share of items in each state under each draw: (chain, draw, state)."""
     return compile_formula(*drawn).count_states() / drawn.data.n_items
 
 
 def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[np.ndarray]:
-    """Yield for each draw p(state, answer | parameters) if these and nobody else give an item the same answer.
+    """Yield p(state, answer | parameters) for each draw, if each group gives the same answer to its own item.
 
     Parameters
     ----------
     who : array of int, shape (group, annotator)
-        Who answers, by position; each group has items of its own, one for each answer.
+        The annotators who answer, by position. Each group has its own items, one for each possible answer.
 
     Yields
     ------
@@ -154,11 +154,11 @@ def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[
 
 
 def make_data(data: Any, dimension: str, **asked: np.ndarray) -> Any:
-    """Return answers that nobody gave, by the annotators of data; items after the asked ones only fill a table."""
+    """Return hypothetical answers by the annotators of the data; further items only complete a table."""
     tables, n_asked = split_dimensions(data), int(asked["item"].max()) + 1
     nothing: dict[str, Any] = {"gold": {}, "controls": {}, "item_columns": {}}
     nothing["items"] = tuple(map(str, range(n_asked + (len(tables) > 1))))
-    # each dimension must have an annotation: of the others it is of one more item, which nothing is read from
+    # each dimension must have an annotation: in the others it belongs to one more item, which is ignored
     other = {"item": np.array([n_asked]), "annotator": np.zeros(1, dtype=int), "label": np.zeros(1, dtype=int)}
     return join_dimensions(
         {name: replace(one, **(asked if name == dimension else other), **nothing) for name, one in tables.items()}
@@ -169,16 +169,16 @@ def make_data(data: Any, dimension: str, **asked: np.ndarray) -> Any:
 
 
 def has_law(model: AnnotationModel) -> bool:
-    """Return whether all that a model says of answers follows from its law: no other formula takes its place."""
+    """Return whether the law of a model determines its answers, with no other formula in its place."""
     return isinstance(model, IndependentAnswers) and type(model).state_logp is IndependentAnswers.state_logp
 
 
 def each_law(
     model: AnnotationModel, data: Any, draws: xr.Dataset, known: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield p(class) and p(answer | annotator, class) of each draw, (true_class,) or (item, ...) and (annotator, ...).
+    """Yield p(class) and p(answer | annotator, class) for each draw.
 
-    The second is of shape (annotator, response, true_class).
+    The shapes are (true_class,) or (item, true_class), and (annotator, response, true_class).
     """
     assert isinstance(model, IndependentAnswers)
     flat, of_items = stack_samples(draws), log_classes_of_items(model, data, draws)
@@ -191,9 +191,9 @@ def each_law(
 
 
 def join_answers(of_class: np.ndarray, of_answer: np.ndarray, who: np.ndarray) -> np.ndarray:
-    """Return p(class, answer) if each group of annotators (group, annotator) gives an item of its own the same answer.
+    """Return p(class, answer) if each group (group, annotator) gives the same answer to its own item.
 
-    Shape (group, response, true_class). Where the prior of the class depends on the item, it is the mean.
+    The shape is (group, response, true_class). If the class prior depends on the item, its mean is used.
     """
     prior = of_class.mean(axis=0) if of_class.ndim == 2 else of_class
     return prior * of_answer[who].prod(axis=1)
@@ -202,7 +202,7 @@ def join_answers(of_class: np.ndarray, of_answer: np.ndarray, who: np.ndarray) -
 def draw_answers(
     of_class: np.ndarray, of_answer: np.ndarray, design: Any, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the answers of a design, (annotation,), and the classes of its items, (item,), which controls keep."""
+    """Draw the answers of a design, (annotation,), and the classes of its items, (item,); controls keep theirs."""
     known = design.control_codes
     drawn = draw_codes(np.broadcast_to(of_class, (design.n_items, of_class.shape[-1])), rng)
     true_class = np.where(known >= 0, known, drawn)

@@ -1,8 +1,8 @@
-"""Answers drawn again by a model, for the same design and many draws of its parameters.
+"""Replicated answers: drawn from a model for the same design and many draws of its parameters.
 
-The invariant: a replicate has new states of the items, drawn given the draw's parameters (controls are kept), so that
-of a draw of the posterior it is a draw of other data by the same annotators. All replicates are of the model's law or
-of one compiled function, and are not kept: the caller says what to keep of each.
+The invariant: a replicate has new states of the items, drawn given the parameters (controls are kept). So a replicate
+from a posterior draw is other data by the same annotators. All replicates come from the model's law or one compiled
+function; they are not stored, and the caller keeps what it needs of each.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
     Parameters
     ----------
     drawn : ModelDraws
-        Of a design: who is asked about what. Its answers are not looked at, its controls are the truth of their items.
+        Draws with a design. Its answers are not used; its controls are the true labels of their items.
     rng : numpy.random.Generator
 
     Yields
     ------
     answers : array of int
-        The label of each annotation, or the successes of each item, as codes in the data's order.
+        The label of each annotation as a code, or the successes of each item, in the data's order.
     states : array of int
-        The states that gave rise to them, as codes: (item,), or of several dimensions those of one after the other.
+        The states of items that generated them, as codes: (item,), or those of several dimensions concatenated.
     """
     model, design, draws, known = drawn
     if has_law(model):
@@ -72,21 +72,21 @@ def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, 
 
 
 def as_data(value: Any) -> Any:
-    """Return a variable of these numbers that the graph reads as data: simulations of all sizes are of one function."""
+    """Return these numbers as data of the graph, so that one function serves simulations of all sizes."""
     import pytensor
 
     return pytensor.shared(np.asarray(value), shape=(None,) * np.ndim(value))
 
 
 def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a function without the warning by PyTensor that a process in NumPy is not compiled."""
+    """Call a function without PyTensor's warning that a process in NumPy is not compiled."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Numba will use object mode")
         return function(*arguments, **named)
 
 
 def draws_of_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Generator) -> ModelDraws:
-    """Return draws of a model's parameters from its prior, with the parameters that it knows from the data."""
+    """Return draws of a model's parameters from its prior, with the parameters known from the data."""
     known = {name: one.value for name, one in known_parameters(model, data).items()}
     return ModelDraws(model, data, draw_prior(model, data, n, rng), known)
 
@@ -94,9 +94,10 @@ def draws_of_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Ge
 def draw_prior(
     model: AnnotationModel, data: Data, n: int, rng: np.random.Generator, *, names: Sequence[str] | None = None
 ) -> xr.Dataset:
-    """Draw the parameters of a model, and what follows from them, from its prior: dims (chain, draw, ...), one chain.
+    """Draw parameters and derived quantities of a model from its prior: dims (chain, draw, ...), one chain.
 
-    Or only those of some names. Values that a model takes from the data, such as label frequencies, are not drawn.
+    Names may be given to draw only some. Values that a model takes from the data, such as label frequencies, are not
+    drawn.
     """
     graph = model.build(data)
     variables = [one for one in (*graph.free_RVs, *graph.deterministics) if names is None or one.name in names]

@@ -1,6 +1,6 @@
 """Annotations simulated from a model, with known truth, to try a design, a prior or a method.
 
-The invariant: parameters that are given are kept; what is not given is drawn from the model's prior.
+The invariant: given parameters are kept; all others are drawn from the model's prior.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def simulate(
     parameters: Mapping[str, Any] | None = None,
     random_seed: int | None = None,
 ) -> tuple[Any, xr.Dataset]:
-    """Simulate annotations of a design by the generative process of a model.
+    """Simulate annotations for a design from the generative process of a model.
 
     Parameters
     ----------
@@ -43,21 +43,21 @@ def simulate(
         The name of a model, or an instance.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
         The design (see `make_design` and `make_count_design`), or real data. Its annotations are ignored; its controls
-        are the true labels of their items. No item has an unsure label as its true one.
+        are the true labels of their items. "Unsure" labels are never true labels.
     parameters : mapping of variable name to array, optional
-        The parameters that are given; the others are drawn from the prior.
+        Given parameters; all others are drawn from the prior.
     random_seed : int, optional
 
     Returns
     -------
     data, xarray.Dataset
-        The same design with simulated annotations, the true labels as `gold`; and the parameters. Where an item's
-        latent is no label but a type, the types are among the parameters, as `state`.
+        The design with simulated annotations and the true labels as `gold`; and the parameters. In models of item
+        types, the Dataset also has the types, as `state`.
 
     Raises
     ------
     ModelError
-        If the model or a parameter is unknown, or a parameter's shape is not the model's.
+        If the model or a parameter is unknown, or a parameter has the wrong shape.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def simulate(
 
 
 class Simulator:
-    """Simulations of one model and design, parameters from the prior: one compile serves all of them.
+    """Simulations of one model and design, with parameters from the prior and a single compilation.
 
     Parameters
     ----------
     model : AnnotationModel
-        One with a prior of all its parameters.
+        A model with a prior for all its parameters.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
     """
 
@@ -110,10 +110,10 @@ class Simulator:
         self._names = list(drawn)
 
     def draw(self, random_seed: int) -> tuple[Any, xr.Dataset, np.ndarray]:
-        """Return data and the parameters that made them, as `simulate` does, and the items' states, as codes.
+        """Return data and parameters, as `simulate` does, and the states of items, as codes.
 
-        With the parameters come all deterministics of the graph, such as annotators' accuracy. The states are those of
-        each latent, one after the other.
+        The parameters include all deterministics of the graph, such as annotators' accuracy. The states of several
+        latents are concatenated.
         """
         from bayesanno.ground.private.pymc import reseed_rngs
 
@@ -132,7 +132,7 @@ def _name_all(
     state: np.ndarray,
     label: np.ndarray,
 ) -> tuple[Any, xr.Dataset]:
-    """Return simulated data, and what made them."""
+    """Return simulated data with the parameters, all named."""
     data = put_labels(design, process, state, label)
     named = {dim: names for dim, names in graph.coords.items() if names is not None}
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}
@@ -141,14 +141,14 @@ def _name_all(
         {name: (dims[name], value) for name, value in values.items()},
         coords={dim: list(named[dim]) for dim in sorted(used & set(named))},
     )
-    if process.state_dim != "true_class":  # no gold can hold it
+    if process.state_dim != "true_class":  # gold cannot store it
         names = np.array(process.states(design), dtype=str)[state]
         truth = truth.assign_coords(item=list(design.items)).assign(state=("item", names))
     return data, truth
 
 
 def _check_parameters(model: AnnotationModel, graph: pm.Model, parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the parameters that are given as arrays, or raise a ModelError."""
+    """Return the given parameters as arrays, or raise a ModelError."""
     given = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
     free = {variable.name: variable for variable in graph.free_RVs}
     for name, value in given.items():
@@ -163,7 +163,7 @@ def _check_parameters(model: AnnotationModel, graph: pm.Model, parameters: Mappi
 def _draw_given(
     graph: pm.Model, variables: Sequence[Any], given: Mapping[str, np.ndarray], rng: np.random.Generator | None
 ) -> dict[str, np.ndarray]:
-    """Draw variables of a graph, or compute them, where other variables have the given values."""
+    """Draw or compute variables of a graph, given the values of other variables."""
     from pytensor.graph import clone_replace
 
     if not variables:
@@ -175,9 +175,9 @@ def _draw_given(
 
 @singledispatch
 def put_labels(design: Any, model: AnnotationModel, state: np.ndarray, label: np.ndarray) -> Any:
-    """Put simulated annotations, and true labels where the states are labels, into a design.
+    """Put simulated annotations, and true labels if the states are labels, into a design.
 
-    The one place of this room that asks for the kind of data: another kind registers here.
+    Only this function in this package dispatches on the kind of data; another kind registers here.
     """
     raise NotImplementedError(f"annotations cannot be put into {type(design).__name__}: register it here")  # abstract
 
@@ -199,6 +199,6 @@ def _(design: Any, model: AnnotationModel, state: np.ndarray, label: np.ndarray)
 
 
 def _name_gold(design: AnnotationData, states: Sequence[str], state: np.ndarray) -> dict[str, str]:
-    """Name the true labels; a state that is no label (nobody gave the true label) names none."""
+    """Return the names of true labels by item; items in other states (nobody gave the true label) are left out."""
     named = zip(design.items, (states[code] for code in state), strict=True)
     return {item: label for item, label in named if label in design.labels}

@@ -1,9 +1,9 @@
 """Statistics of observed and simulated answers, by name.
 
-The invariant: a statistic is a function of the answers alone, the design being fixed, and has a value for any answers:
-what is not defined in a design (agreement of two annotators without a common item) is not among its values. An answer
-that is unsure is an answer like others here, since a model that takes it predicts it: it has its votes and its counts,
-and two who are unsure agree.
+The invariant: for a fixed design, a statistic is a function of the answers alone, and is defined for all answers.
+Numbers that are undefined for a design (agreement of two annotators without a common item) are left out. "Unsure"
+answers are treated like others here, since models that take them also predict them: they count as votes, and two of
+them agree.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from bayesanno.data.labelled import count_cells
 from bayesanno.data.patterns import match_answers
 from bayesanno.ground.errors import DataError
 
-MOST_PAIRS = 5_000  # of annotators that have rows: a crowd has millions, and replicates of each are held
+MOST_PAIRS = 5_000  # pairs of annotators with rows: a crowd has millions, and replicates of each are in memory
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One or several numbers that are computed from the answers to a design.
+    """One or several numbers computed from the answers to a design.
 
     Attributes
     ----------
     of : tuple of str
-        What each number is of; ("",) where there is only one, which is of all the data.
+        The label, annotator or pair of each number; ("",) for a single number about all data.
     measure : callable
-        From answers (annotation,), or successes (item,), to the numbers, (of,).
+        A function of answers (annotation,), or successes (item,), that returns the numbers, (of,).
     """
 
     of: tuple[str, ...]
@@ -45,17 +45,17 @@ class Statistic:
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """One table of answers: which of a design's answers are its own, and which statistics it has.
+    """One table of answers: its part of a design's answers, and its statistics.
 
     Attributes
     ----------
     data : AnnotationData or CountData
     own : slice
-        Where its answers are among all answers of the design.
+        The positions of its answers among all answers of the design.
     statistics : mapping of name to callable
-        From the data to the statistic; a DataError is raised where such data have none.
+        Functions from the data to a statistic; they raise a DataError if it is undefined for such data.
     dimension : str
-        Which of several dimensions it is; empty where there is one table.
+        The dimension; empty if there is only one table.
     """
 
     data: Any
@@ -66,7 +66,7 @@ class AnswerTable:
 
 @singledispatch
 def tables_of(data: Any) -> list[AnswerTable]:
-    """Return the tables of answers that data are made of."""
+    """Return the tables of answers in data."""
     raise NotImplementedError(f"{type(data).__name__} has no statistics: register it here")  # abstract
 
 
@@ -86,9 +86,9 @@ def _(data: Any) -> list[AnswerTable]:
 
 
 def measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far numbers are from those of all, together, of what was seen (1,) and of replicates (replicate,).
+    """Return the joint distance from the mean over all, of the observed numbers (1,) and of replicates (replicate,).
 
-    What was seen is among those by which means and standard deviations are known, so that all are treated alike.
+    Means and standard deviations include the observed numbers, so that all are treated alike.
     """
     every = np.vstack([observed, replicated])
     spread = every.std(axis=0)
@@ -102,17 +102,17 @@ def measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.n
 
 
 def _find_counted_labels(data: AnnotationData) -> list[int]:
-    """Return the labels whose counts say all: of two, one follows from the other, and the last is kept."""
+    """Return the labels with counts that are not redundant: of two labels, only the last."""
     return list(range(data.n_labels)) if data.n_labels > 2 else [1]
 
 
 def _count_votes(data: AnnotationData, label: np.ndarray) -> np.ndarray:
-    """Return how many annotations give an item a label, (item, label)."""
+    """Return the number of annotations by item and label, (item, label)."""
     return count_cells(data.item, label, (data.n_items, data.n_labels))
 
 
 def votes_per_item(data: AnnotationData) -> Statistic:
-    """Count the items that have 0, 1, 2, ... votes for a label: of each label, or of two labels the last."""
+    """Count the items with 0, 1, 2, ... votes for each label; of two labels, only the last."""
     labels, most = _find_counted_labels(data), int(np.bincount(data.item, minlength=1).max())
 
     def measure(label: np.ndarray) -> np.ndarray:
@@ -123,26 +123,26 @@ def votes_per_item(data: AnnotationData) -> Statistic:
 
 
 def unanimous(data: AnnotationData) -> Statistic:
-    """Take the share of the items with two annotations or more on which all agree."""
+    """Measure the share of items on which all agree, among those with two or more annotations."""
     several = shared_items(data.votes)
     return Statistic(("",), lambda label: 1 - disagreed_items(_count_votes(data, label)[several]).mean(keepdims=True))
 
 
 def label_counts(data: AnnotationData) -> Statistic:
-    """Count how often each annotator gives each label; of two labels the last."""
+    """Count how often each annotator gives each label; of two labels, only the last."""
     labels, shape = _find_counted_labels(data), (data.n_annotators, data.n_labels)
     of = tuple(f"{who}: {data.labels[code]}" for who in data.annotators for code in labels)
     return Statistic(of, lambda label: count_cells(data.annotator, label, shape)[:, labels].ravel())
 
 
 class Matched(NamedTuple):
-    """Pairs of annotators, and every two answers by them to the same item.
+    """Pairs of annotators, and all pairs of answers by them to the same item.
 
     Attributes
     ----------
     who : array of int, shape (pair, 2)
     n : array of int, shape (pair,)
-        How many two answers.
+        The number of pairs of answers.
     left, right : array of int, shape (match,)
         Positions among the annotations.
     pair : array of int, shape (match,)
@@ -155,12 +155,12 @@ class Matched(NamedTuple):
     pair: np.ndarray
 
     def count_same(self, label: np.ndarray) -> np.ndarray:
-        """Return how often the two say the same, (pair,)."""
+        """Return how often the two annotators give the same answer, (pair,)."""
         return np.bincount(self.pair, weights=label[self.left] == label[self.right], minlength=self.n.size)
 
 
 def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matched:
-    """Match the answers of the pairs that share most, to all items or to those that a mask (item,) keeps."""
+    """Match the answers of the pairs that share most, to all items or to those in a mask (item,)."""
     left, right = match_answers(data.item, data.annotator)
     if items is not None:
         kept = items[data.item[left]]
@@ -176,19 +176,19 @@ def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matche
 
 
 def _number_own(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each answer belongs to: all that its annotator gave to its item, which may be several.
+    """Return a number for each combination of annotator and item, which may have several answers.
 
     Returns
     -------
     own : array of int, shape (annotation,)
-        A number for each annotator's answers to an item.
+        The number of each answer's annotator and item.
     others : array of int, shape (annotation,)
         How many answers other annotators gave to its item.
 
     Raises
     ------
     DataError
-        If no two annotators answered the same item: the same one may have answered it twice.
+        If no two annotators answered the same item (two answers by one annotator do not count).
     """
     shared_items(data.votes)
     codes = data.item * data.n_annotators + data.annotator
@@ -200,7 +200,7 @@ def _number_own(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pair_agreement(data: AnnotationData) -> Statistic:
-    """Take how often two annotators agree on the items that both answered, of the pairs that share most answers."""
+    """Measure how often two annotators agree on the items that both answered, for the pairs that share most answers."""
     _number_own(data)
     matched = match_pairs(data)
     names = [" & ".join(data.annotators[code] for code in two) for two in matched.who]
@@ -208,7 +208,7 @@ def pair_agreement(data: AnnotationData) -> Statistic:
 
 
 def rest_agreement(data: AnnotationData) -> Statistic:
-    """Take how often others' answers to the same items agree with an annotator's, of each who shares an item."""
+    """Measure how often others' answers to the same items agree with each annotator's."""
     own, others = _number_own(data)
     matches = np.bincount(data.annotator, weights=others, minlength=data.n_annotators)
     some, shape = np.flatnonzero(matches), (int(own.max()) + 1, data.n_labels)
@@ -235,7 +235,7 @@ OF_ANNOTATIONS = {
 
 
 def histogram(data: CountData) -> Statistic:
-    """Count the items that have 0, 1, 2, ... successes, where all have the same number of trials."""
+    """Count the items with 0, 1, 2, ... successes; all must have the same number of trials."""
     from bayesanno.agreement.histograms import count_histogram
 
     n_bins = count_histogram(data).size
@@ -244,13 +244,13 @@ def histogram(data: CountData) -> Statistic:
 
 
 def positive_share(data: CountData) -> Statistic:
-    """Take the share of positive answers among all."""
+    """Measure the share of positive answers."""
     total = data.trials.sum()
     return Statistic(("",), lambda successes: np.array([successes.sum() / total]))
 
 
 def spread(data: CountData) -> Statistic:
-    """Take the standard deviation, over items, of the share of positive answers."""
+    """Measure the standard deviation, over items, of the share of positive answers."""
     some = data.trials > 0
     trials = data.trials[some]
     return Statistic(("",), lambda successes: np.array([(successes[some] / trials).std()]))

@@ -255,7 +255,7 @@ def test_alpha_without_each_is_alpha_of_the_others(crowd):
         (lambda data: ba.usage_table(data, base=1), "base is 1"),
         (lambda data: ba.usage_table(data, smoothing=-1), "smoothing is -1"),
         (lambda data: ba.group_annotators(data, groups=9), "groups is 9: it must be 1 to 3"),
-        (lambda _: ba.group_annotators(from_matrix([[0, 1], [1, 1]])), "annotators with annotations: 2; groups"),
+        (lambda _: ba.group_annotators(from_matrix([[0, 1], [1, 1]])), "annotators with annotations: 2; grouping"),
         (lambda data: ba.subset_table(data, least_items=0), "least_items is 0"),
         (lambda data: ba.subset_table(data, largest=4), "largest is 4: it must be 2 to 3"),
         (lambda data: ba.outlier_table(data, most=-1), "most is -1"),

@@ -276,7 +276,9 @@ def test_undefined_values_are_nan_with_a_reason():
 def test_unequal_numbers_of_answers_have_no_fleiss_kappa(crowd):
     found = ba.agreement_table(crowd[0], **ONCE).set_index("coefficient")
     assert np.isnan(found.loc["fleiss_kappa", "value"])
-    assert found.loc["fleiss_kappa", "reason"].startswith("items have 3 to 5 annotations, and it needs the same number")
+    assert found.loc["fleiss_kappa", "reason"].startswith(
+        "items have 3 to 5 annotations, and it requires equal numbers"
+    )
 
 
 def test_words_have_no_interval_alpha_and_an_order_only_if_declared():

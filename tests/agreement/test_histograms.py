@@ -333,7 +333,7 @@ WRONG = {
     "lengths": (lambda: fit_diligence(SRTE, [1], [0.2, 0.3]), r"equal length, not \(1,\) and \(2,\)"),
     "shapes": (
         lambda: chi_square_test(SRTE, MODEL_M[:5]),
-        r"the expected histogram has shape \(5,\), what was seen \(11,\)",
+        r"the expected histogram has shape \(5,\), the observed one \(11,\)",
     ),
     "expected": (lambda: chi_square_test([1, 1], [1, -1]), "the expected histogram has an entry that is negative"),
     "level": (lambda: chi_square_test(SRTE, MODEL_M, level=1), "level is 1: it must be above 0 and below 1"),

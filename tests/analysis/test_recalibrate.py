@@ -210,7 +210,7 @@ def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit, some):
 def test_what_makes_labels_anew_refuses(tiny_fit, refuses, make, what):
     with pytest.warns(PredictionWarning):
         done = ba.recalibrate(tiny_fit)
-    with refuses(FitError, f"was recalibrated, and {what} computes labels from the draws again"):
+    with refuses(FitError, f"was recalibrated, but {what} computes labels from the draws"):
         make(done)
 
 

@@ -122,20 +122,20 @@ def _small_fit():
 def test_what_is_known_of_the_fit_is_said(crowd):
     _, fit = crowd
     gold = dict(list(ba.data_of(fit).gold.items())[:50])
-    with pytest.raises(ba.FitError, match="this fit was recalibrated, and plan_answers computes"):
+    with pytest.raises(ba.FitError, match="this fit was recalibrated, but plan_answers computes"):
         plan_answers("one_coin", items=50, annotators=4, like=ba.recalibrate(fit, gold), **QUIET)
     clique = simulate_clique(np.random.default_rng(1), items=200, clique=6, copies=0.9)[0]
     with pytest.warns(ba.MisfitWarning):
         fit = ba.fit("model_b", clique, method="vb", **QUIET)
-    with pytest.warns(ba.MisfitWarning, match="more answers will help less than plan_answers says"):
+    with pytest.warns(ba.MisfitWarning, match="more answers will help less than plan_answers expects"):
         plan_answers("one_coin", items=20, annotators=4, like=fit, per_item=[2], simulations=1, **QUIET)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"per_item": [2, 2]}, r"per_item is \[2, 2\]: give numbers of answers of each item in rising order"),
-        ({"per_item": []}, "numbers of answers of each item in rising order"),
+        ({"per_item": [2, 2]}, r"per_item is \[2, 2\]: give increasing numbers of answers per item"),
+        ({"per_item": []}, "give increasing numbers of answers per item"),
         ({"per_item": [0, 1]}, "each of per_item is 0"),
         ({"per_item": [1, 9]}, "per_item is 9: each item can have 0 to 4 annotations"),
         ({"items": 0}, "items is 0: it must be a number, 1 or more"),
@@ -145,8 +145,8 @@ def test_what_is_known_of_the_fit_is_said(crowd):
         ({"target": 95}, "target is 95"),
         ({"measure": "kappa"}, "measure is 'kappa'"),
         ({"method": "magic"}, "there is no method 'magic'"),
-        ({"model": "easy_hard"}, "easy_hard has no true labels of items"),
-        ({"model": "binomial_mixture"}, "binomial_mixture has no true labels of items"),
+        ({"model": "easy_hard"}, "easy_hard has no true labels"),
+        ({"model": "binomial_mixture"}, "binomial_mixture has no true labels"),
         ({"like": "crowd"}, "a fit is needed, not str"),
     ],
 )
@@ -184,7 +184,7 @@ def test_new_items_have_the_columns_of_those_that_they_are_like():
 
 def test_a_class_prior_needs_the_columns_of_a_fit(crowd):
     model = ba.models.OneCoin(class_prior=ba.Columns("length"))
-    with pytest.raises(ba.DataError, match=r"class_prior=Columns\(.*\) needs columns of the items, and items that are"):
+    with pytest.raises(ba.DataError, match=r"class_prior=Columns\(.*\) needs columns of the items, which items simulated"):
         plan_answers(model, items=20, annotators=4, **QUIET)
     with pytest.raises(ba.DataError, match="Columns needs the column 'length' of the items, and they have no columns"):
         plan_answers(model, items=20, annotators=4, like=crowd[1], **QUIET)

@@ -196,5 +196,5 @@ def test_a_ranking_is_of_systems(fit, tiny_fit):
     )
     with pytest.raises(ba.FitError, match="this fit of one_coin compares no systems"):
         ba.suggest_annotations(ba.fit(model, data, check=False, **SHORT), 1, target="ranking")
-    with pytest.raises(ba.DataError, match="utility is of labels: leave it out with target='ranking'"):
+    with pytest.raises(ba.DataError, match="utility applies to labels: leave it out with target='ranking'"):
         ba.suggest_annotations(fit, 1, target="ranking", utility="accuracy")

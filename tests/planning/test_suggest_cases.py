@@ -152,5 +152,5 @@ def test_misfit_warns_unless_labels_are_adjusted_or_recalibrated():
         table = ba.label_table(honest)
         np.testing.assert_allclose(asked.states.probability.max(axis=1), table["probability"], atol=1e-4)
         assert np.abs(table["probability"] - ba.label_table(fit)["probability"]).max() > 0.01
-    with pytest.warns(ba.MisfitWarning, match="takes more answers to be worth too much"):
+    with pytest.warns(ba.MisfitWarning, match="overestimates the value of more answers"):
         make_askable(fit, "suggest_annotations", np.random.default_rng(1))

@@ -52,7 +52,7 @@ def test_a_design_takes_names_and_a_seed():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"per_item": 5}, r"per_item is 5: each item can have 0 to 4 annotations, as there are 4 annotators"),
+        ({"per_item": 5}, r"per_item is 5: each item can have 0 to 4 annotations, since there are 4 annotators"),
         ({"per_item": (3, 2)}, r"per_item is \(3, 2\)"),
         ({"per_item": 0}, "there is no annotation"),
         ({"per_item": -1}, "per_item is -1"),

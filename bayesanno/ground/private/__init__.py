@@ -1,5 +1,5 @@
-"""Undocumented parts of PyTensor, Numba, PyMC and nutpie that this package uses: a file for each of them.
+"""Undocumented parts of PyTensor, Numba, PyMC and nutpie that this package uses: one file for each library.
 
-Each name is imported from there and nowhere else, so that what the next release of a library moves is mended in one
-place. For each, `tests/ground/test_private.py` has a test of what is relied on, which says by name what has changed.
+Each name is imported only there, so that a change in a new release is fixed in one place. For each,
+`tests/ground/test_private.py` tests the behaviour that the package relies on, and names what has changed.
 """

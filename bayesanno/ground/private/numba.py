@@ -1,4 +1,4 @@
-"""Numba's private names: pointers in source text, and what fails when compiled code cannot be kept or found."""
+"""Numba's private names: pointers in source text, and errors of the cache of compiled code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer_to(_: Any, address: Any) -> Any:
-    """Take a whole number for the address of an array."""
+    """Interpret a whole number as the address of an array."""
 
     def generate(__: Any, builder: Any, ___: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
@@ -20,5 +20,5 @@ def pointer_to(_: Any, address: Any) -> Any:
 
 
 def is_of_cache(error: Exception) -> bool:
-    """Whether an error was raised while compiled code was read from disk, or written."""
+    """Whether an error was raised while compiled code was read from or written to disk."""
     return any(frame.filename == caching.__file__ for frame in traceback.extract_tb(error.__traceback__))

@@ -1,7 +1,7 @@
-"""nutpie's internals: the compiled model that it samples without Python, by two C functions.
+"""nutpie's internals: the compiled model that it samples without Python, through two C functions.
 
-nutpie has no such thing in what it documents; `nutpie.compiled_pyfunc.from_pyfunc`, which it does document, takes
-functions of Python, at a half to a third of the speed, and is what is left where this fails.
+nutpie does not document this. The documented `nutpie.compiled_pyfunc.from_pyfunc` takes Python functions, runs at a
+half to a third of the speed, and is the fallback.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import numpy as np
 def make_compiled_model(
     functions: Any, parts: Mapping[str, tuple[slice, tuple[int, ...]]], n_dim: int, start: Callable[[int], np.ndarray]
 ) -> Any:
-    """Return what `nutpie.sample` takes.
+    """Return a model for `nutpie.sample`.
 
     Parameters
     ----------
     functions : CFunctions
-        As nutpie calls them, and the arrays that must live as long as the model does.
+        The functions that nutpie calls, and the arrays that must live as long as the model.
     parts : mapping of name to slice and shape
-        Of what is kept, in its order.
+        The stored variables, in order.
     n_dim : int
-        How many numbers a point has.
+        The length of a point.
     start : callable
-        From a seed to a point.
+        A function from a seed to a point.
     """
     from nutpie.compile_pymc import CompiledPyMCModel
 

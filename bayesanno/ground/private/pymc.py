@@ -26,9 +26,9 @@ __all__ = [
 def draw_initial_point(
     graph: Any, start: Mapping[str, np.ndarray] | None = None
 ) -> Callable[[int], dict[str, np.ndarray]]:
-    """Return a function from a seed to values of a graph's free variables as they are sampled.
+    """Return a function from a seed to (transformed) values of a graph's free variables.
 
-    They are the given ones; without any they are drawn from the prior. Threads may call it at once.
+    Given values are used; others are drawn from the prior. Several threads may call it at the same time.
     """
     how = {"default_strategy": "prior"} if start is None else {"overrides": dict(start)}
     draw = make_initial_point_fn(model=graph, return_transformed=True, **how)

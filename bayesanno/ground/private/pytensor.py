@@ -1,4 +1,4 @@
-"""PyTensor's private names: how Numba and JAX compute an operation, for many draws as well, and what graphs have."""
+"""PyTensor's private names: how Numba and JAX compute an operation, also for many draws, and parts of graphs."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ __all__ = [
 
 
 class LoopOp(Op):  # type: ignore[misc]  # PyTensor is not typed
-    """An operation that Numba computes by a loop of its own, JAX by a formula, and NumPy by `perform`.
+    """An operation that Numba computes with its own loop, JAX with a formula, and NumPy with `perform`.
 
     Attributes
     ----------
     loop : callable
         A static method, a function of the inputs for Numba to compile.
     in_jax : callable
-        A static method, the same of JAX's arrays. NumPyro and BlackJAX need it, and differentiate it themselves.
+        A static method, the same function for JAX arrays. NumPyro and BlackJAX need and differentiate it.
     version : int
-        Part of the key under which compiled code is cached: raise it when the loop changes.
+        Part of the key under which compiled code is cached: increase it when the loop changes.
     """
 
     __props__ = ()
@@ -63,19 +63,19 @@ def _in_numba(op: LoopOp, *_: Any, **__: Any) -> tuple[Any, int]:
 
 
 class LengthOp(LoopOp):
-    """An operation whose output's length depends on numbers: JAX, which wants all lengths beforehand, has a constant.
+    """An operation with an output length that depends on values; in JAX, which needs fixed lengths, it is a constant.
 
     Attributes
     ----------
     constant_in_jax : array
-        What stands for the output there.
+        The output in JAX.
     """
 
     constant_in_jax: Any
 
 
 def register_with_jax() -> None:
-    """Register how JAX, which need not be installed, computes operations of this kind."""
+    """Register how JAX (which need not be installed) computes operations of this kind."""
     from pytensor.compile.mode import optdb
     from pytensor.graph.rewriting.basic import in2out, node_rewriter
     from pytensor.link.jax.dispatch import jax_funcify
@@ -87,28 +87,28 @@ def register_with_jax() -> None:
 
     jax_funcify.register(LoopOp)(lambda op, *_, **__: op.in_jax)
     if "fix_lengths" not in optdb:
-        optdb.register("fix_lengths", in2out(fix_lengths), "jax", position=0.01)  # before shapes are looked at
+        optdb.register("fix_lengths", in2out(fix_lengths), "jax", position=0.01)  # before shapes are inferred
 
 
 def compile_source(source: str, name: str, names: Mapping[str, Any], key: str | None = None) -> Callable[..., Any]:
-    """Return the function of this name that source text defines, in a file that Numba finds again under the key."""
+    """Return the function `name` defined by source text, in a file that Numba finds again under the key."""
     return cache.compile_numba_function_src(source, name, dict(names), cache_key=key)
 
 
 def find_cache_folder() -> Path:
-    """Return the folder in which compiled code is kept."""
+    """Return the folder with compiled code."""
     return cache.NUMBA_CACHE_PATH
 
 
 def inner_function(function: Any) -> Any:
-    """Return what Numba made of a compiled function, without the layer that is there for Python.
+    """Return Numba's function in a compiled function, without the layer for Python.
 
-    LLVM would optimise that layer and turn it into code once more.
+    LLVM would optimise that layer and compile it once more.
     """
     called = function.vm.jit_fn
     return called.py_func.__globals__.get("jitable_func", called)
 
 
 def name_function(function: Any) -> str | None:
-    """Return PyTensor's own name of a compiled function's graph, if it can name it."""
+    """Return PyTensor's own name for the graph of a compiled function, if it has one."""
     return cache.CACHED_SRC_FUNCTIONS.get(function.vm.jit_fn.py_func)
