@@ -184,7 +184,7 @@ def test_new_items_have_the_columns_of_those_that_they_are_like():
 
 def test_a_class_prior_needs_the_columns_of_a_fit(crowd):
     model = ba.models.OneCoin(class_prior=ba.Columns("length"))
-    with pytest.raises(ba.DataError, match=r"class_prior=Columns\(.*\) needs columns of the items, which items simulated"):
+    with pytest.raises(ba.DataError, match=r"class_prior=Columns\(.*\) needs columns of the items, which items"):
         plan_answers(model, items=20, annotators=4, **QUIET)
     with pytest.raises(ba.DataError, match="Columns needs the column 'length' of the items, and they have no columns"):
         plan_answers(model, items=20, annotators=4, like=crowd[1], **QUIET)
