@@ -9,6 +9,7 @@ import numpy as np
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
@@ -22,12 +23,13 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per annotator, in the data's order: `annotator`, `n_annotations`, and `competence_` with each of `mean`,
-        `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The last three require Markov chains; a point
-        estimate, such as EM's, has only the mean. If some labels are not classes ("unsure"), the column `unsure` gives
-        their share among the annotator's annotations. Models of grades add the same columns for `severity_`, which is
-        positive for severe annotators, and for `sd_`, both in grades. For data with several dimensions, one row per
-        dimension and annotator; `dimension` is the first column.
+        One row per annotator, in the data's order: `annotator`, `n_annotations`, where any true label is known `n_gold`
+        (answers to such items) and `gold_agreement` (the share of these that are right), and `competence_` with each of
+        `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The last three require Markov chains;
+        a point estimate, such as EM's, has only the mean. If some labels are not classes ("unsure"), the column
+        `unsure` gives their share among the annotator's annotations. Models of grades add the same columns for
+        `severity_`, which is positive for severe annotators, and for `sd_`, both in grades. For data with several
+        dimensions, one row per dimension and annotator; `dimension` is the first column.
 
     Raises
     ------
@@ -47,6 +49,8 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         data, table = part.data, _list_annotators(part)
+        if data.gold and hasattr(data, "gold_codes"):  # the totals of a cluster do not say who is right
+            table = table.assign(**agree_with_gold(data))
         if data.unsure:
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
         for called, name in variables.items():
@@ -56,6 +60,14 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         return table
 
     return concat_parts(parts_of(view, need_items=False), tabulate)
+
+
+def agree_with_gold(data: AnnotationData) -> dict[str, np.ndarray]:
+    """Return each annotator's number of answers to items whose true label is known, and the share that are right."""
+    gold = data.gold_codes[data.item]  # (annotation,), -1 where the truth is not known
+    right = (gold >= 0) & (data.label == np.array(data.class_codes)[gold])
+    n_gold, n_right = (np.bincount(data.annotator[which], minlength=data.n_annotators) for which in (gold >= 0, right))
+    return {"n_gold": n_gold, "gold_agreement": divide(n_right, n_gold)}
 
 
 def _list_annotators(part: FitPart) -> pd.DataFrame:

@@ -62,7 +62,7 @@ def agreement(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Measure how far annotators agree, and how they use the labels."""
+    """Measure how far annotators agree and how they use labels."""
     began = time.perf_counter()
     answers = annotations_from(*open_source(data, options.of_one_column))
     answers = replace(answers, controls={})  # which some exports have, and nothing here uses

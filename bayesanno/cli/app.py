@@ -150,10 +150,10 @@ def models() -> None:
 
     from bayesanno.modeling.registry import describe_models
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("name", no_wrap=True)
     table.add_column("model")
-    table.add_column("fields (--set)")
+    table.add_column("fields (--set)", no_wrap=True)
     for row in describe_models():
         name = f"{row['name']}\n({row['aliases']})" if row["aliases"] else row["name"]
         table.add_row(name, row["model"], row["fields"].replace(", ", "\n"))

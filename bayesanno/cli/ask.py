@@ -58,9 +58,10 @@ def ask_next(
     seed: opt.Seed = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Choose the answers, of an annotator to an item, that would help most, by the fit in DIR.
+    """Choose the answers that would help a fit most.
 
-    FILE.csv has a column label to fill in: `bayesanno fit MODEL DATA --add FILE.csv` fits the answers as well.
+    Each is an answer by an annotator to an item. FILE.csv has a column label to fill in: then
+    `bayesanno fit MODEL DATA --add FILE.csv` includes the answers.
     """
     check_out(out, overwrite=overwrite)
     if utility is not None and loss is not None:

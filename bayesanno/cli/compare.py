@@ -51,7 +51,10 @@ def compare(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
+    """Fit several models to DATA and compare them.
+
+    The files are loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv.
+    """
     begin, show = time.perf_counter(), sys.stderr.isatty()
     models = parse_models(model, data, options, formula, classifier)
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}

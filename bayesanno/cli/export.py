@@ -49,7 +49,9 @@ def export(
     dimension: opt.Dimension = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.")] = False,
 ) -> None:
-    """Give the labels of the fit in DIR back to the tool in which people annotate, each with its probability as score.
+    """Write the labels of a fit in the format of a tool.
+
+    The probability of each label is its score in the tool.
 
     \b
     bayesanno export run --to label-studio --tasks export.json --out labels.json

@@ -11,10 +11,13 @@ from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
 import bayesanno as ba
+from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects
 from bayesanno.analysis.ranking import has_pairs
 from bayesanno.analysis.recalibrate import about_recalibration
@@ -22,7 +25,9 @@ from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.labelled import ANYONE
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
@@ -46,6 +51,7 @@ if TYPE_CHECKING:
 
 MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
 RANKING = ["system", "n_answers", "strength_mean", "strength_sd", "rank_eti94_lb", "rank_eti94_ub", "p_best"]
+FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
 SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
 
@@ -203,7 +209,21 @@ def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLab
         "diagnostics": view.diagnostics,
         **({"recalibration": learnt.get("", learnt)} if learnt else {}),
         **scored,
+        **(_score_votes(view) if scored and labels is None else {}),
     }
+
+
+def _score_votes(view: FitView) -> dict[str, Any]:
+    """Return how often a majority vote is right, and which annotators agree most and least with the true labels."""
+    parts = {part.dimension: part.data for part in parts_of(view) if part.gold and not part.is_of_types}
+    vote = {name: float(np.nanmean(vote_right(data))) for name, data in parts.items()}
+    found: dict[str, Any] = {"vote_accuracy": vote.get("", vote)}
+    if "" in parts and parts[""].annotators != (ANYONE,):
+        data, (n, share) = parts[""], agree_with_gold(parts[""]).values()
+        among = np.flatnonzero(n >= min(FEW_GOLD, n.max()))
+        for name, at in (("most", among[share[among].argmax()]), ("least", among[share[among].argmin()])):
+            found[f"{name}_agreement_with_gold"] = {"annotator": data.annotators[at], "share": float(share[at])}
+    return found
 
 
 def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
@@ -239,7 +259,16 @@ def describe_accuracy(run: Mapping[str, Any]) -> Iterator[str]:
         line = f"accuracy against gold of {counted(n, 'item')}{where} {accuracy[0]:.4f}"
         if len(accuracy) > 1:  # which takes the entropies of all items in order
             line += f"; of the surest 90% {accuracy[1]:.4f}, of the surest 75% {accuracy[2]:.4f}"
+        if "vote_accuracy" in run:
+            vote = run["vote_accuracy"]
+            line += f"; majority vote {vote[dimension] if several else vote:.4f}"
         yield line
+    if "most_agreement_with_gold" in run:
+        most, least = (run[f"{which}_agreement_with_gold"] for which in ("most", "least"))
+        yield (
+            f"agreement with gold: {most['annotator']} most often, {most['share']:.4f}; {least['annotator']} least "
+            f"often, {least['share']:.4f}"
+        )
 
 
 def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:

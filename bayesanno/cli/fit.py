@@ -86,13 +86,13 @@ def fit(
     report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.
+    """Fit MODEL to DATA and write the results to a folder.
 
-    A model of items of unequal difficulty writes difficulty.csv as well, one of grades, or --grades, grades.csv (the
-    order of labels is that of --labels, or of numbers), --bio tags.csv, and --recalibrate recalibration.csv. With
-    --dask, labels are Parquet files in a folder, labels. A model of counts reads a table of successes and trials, or
-    counts a label of annotations (--positive). A model of several dimensions reads a long table with a label column for
-    each (--label A --label B).
+    The files are posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html. Models of difficulty
+    add difficulty.csv; models of grades, and --grades, add grades.csv (labels are ordered as in --labels, or as
+    numbers); --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are Parquet files in the
+    folder labels. A model of counts reads a table of successes and trials, or counts one label of annotations
+    (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
     """
     begin = time.perf_counter()
     chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)

@@ -46,10 +46,10 @@ def groups(
     seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.csv.")] = False,
 ) -> None:
-    """Compare groups of items, such as the outputs of several systems, by the fit in DIR.
+    """Compare groups of items, such as the outputs of systems.
 
-    The share of each label in each group and, where labels are in order, the mean grade; and their differences between
-    groups, with intervals.
+    The table has the share of each label in each group, the mean grade where labels are in order, and the differences
+    between groups, with intervals.
     """
     check_share("--prob", prob)
     check_out(out, overwrite=overwrite)

@@ -38,7 +38,10 @@ def modes(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and explain them."""
+    """Find the modes of MODEL given DATA, and explain them.
+
+    They are modes of the likelihood, or of the posterior.
+    """
     from bayesanno.cli.for_model import read_for
     from bayesanno.inference.modes.find import check_search, find_modes
     from bayesanno.modeling.registry import get_model

@@ -27,9 +27,9 @@ def noise(
     *,
     options: opt.DataOptions,
 ) -> None:
-    """Bound how many of the items that all annotators agree on may be agreed on by chance.
+    """Bound how many unanimous items are unanimous by chance.
 
-    From DATA, or from --items, --disagreements and --chance.
+    The numbers come from DATA, or from --items, --disagreements and --chance.
     """
     counts = {"--items": items, "--disagreements": disagreements}
     given = [option for option, value in counts.items() if value is not None]

@@ -74,9 +74,10 @@ def plan(
     seed: opt.Seed = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Say how good labels are expected to be after more answers, and how many reach --target, by the fit in DIR.
+    """Predict how good labels will be after more answers.
 
-    Before there are data: with how many answers per item, by simulated answers that MODEL fits.
+    With a fit in DIR, the table also shows how many answers reach --target. Before there are data, answers are
+    simulated and fitted with MODEL, for each number of answers per item.
     """
     for name, share in (("--target", target), ("--sure", sure)):
         if share is not None:

@@ -24,10 +24,10 @@ def recalibrate(
     report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Recalibrate the labels of the fit in DIR by the true labels of a few items; write the files of a fit to --out.
+    """Correct the label probabilities of a fit by true labels.
 
-    A temperature and a shift for each label are learnt from them (recalibration.csv), and all results for labels are
-    written again. Parameters and annotators stay as they are.
+    A temperature and a shift for each label are learnt from the true labels of a few items (recalibration.csv). All
+    results for labels are computed again and written to --out. Parameters and annotators stay as they are.
     """
     begin = time.perf_counter()
     check_coverage(coverage)

@@ -26,7 +26,7 @@ def report(
     seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,
 ) -> None:
-    """Write the report of the fit in DIR: one HTML page that needs no network."""
+    """Write the report of a fit as one HTML page."""
     path = folder / "report.html" if out is None else out
     check_out(out, overwrite=overwrite)
     if not path.absolute().parent.is_dir():

@@ -56,7 +56,10 @@ def sensitivity(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Describe the prior of MODEL, how much its fit to DATA depends on it, and what other priors change."""
+    """Study how the prior of MODEL affects its fit to DATA.
+
+    The files describe the prior, how much the fit depends on it, and what other priors change.
+    """
     began, show = time.perf_counter(), sys.stderr.isatty()
     chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
     values = parse_grid(grid or ())

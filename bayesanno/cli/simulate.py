@@ -30,7 +30,10 @@ def simulate(
     settings: opt.Settings = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Draw parameters from the prior of MODEL and simulate answers: a CSV (with gold), and the parameters as JSON."""
+    """Simulate answers from the prior of MODEL.
+
+    The answers are written as CSV with the true labels as gold, and the parameters as JSON.
+    """
     chosen = ba.get_model(model, opt.parse_settings(settings))
     beside = out.with_suffix(".json")
     if beside == out:

@@ -64,8 +64,13 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
 
 def _name_fields(document: Document, options: ReadOptions) -> ReadOptions:
     """Return options that name the fields of records of answers whose names alone could mean another thing."""
-    known = (name for name, each in load_all(EXPORTS).items() if each.looks_like(document, options))
-    if document.kind != "records" or options.format not in ("auto", "records") or next(known, "records") != "records":
+    exports = (name for name, each in load_all(EXPORTS).items() if each.looks_like(document, options))
+    if (
+        document.kind != "records"
+        or len(options.label) > 1
+        or options.format not in ("auto", "records")
+        or next(exports, "records") != "records"
+    ):
         return options
     rows = [record.given if isinstance(record.given, Mapping) else {} for record in document.records()]
     names = [name for name, value in document.first.items() if not isinstance(value, list | Mapping)]

@@ -195,6 +195,8 @@ def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None)
 def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Sequence[str]) -> None:
     by_annotator = np.minimum(is_open.sum(axis=0), budget.most)
     if n > by_annotator.sum():
+        if not is_open.any():
+            raise DataError("everyone has answered every item that can be asked about: try target='gold'")
         free = int((by_annotator > 0).sum())
         raise DataError(
             f"{n:,} answers are wanted, and {int(by_annotator.sum()):,} can be asked for, of {free} of "

@@ -1,6 +1,7 @@
 """The command line, end to end: what it writes, what it prints where, and what it leaves behind when interrupted."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.cli.app import name_options
 from bayesanno.io.write import write_annotations
+from bayesanno.modeling.registry import describe_models
 from tests.samples import COMMAND, LABELS
 
 FILES = ["posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json"]
@@ -47,16 +49,36 @@ def test_a_fit_writes_its_files_and_its_report_and_nothing_else(fitted):
     assert sorted(path.name for path in folder.parent.iterdir()) == ["answers.csv", "run"]
 
 
+def test_the_vote_and_the_annotators_are_held_against_gold(crowd, fitted):
+    folder, done = fitted
+    data, gold = crowd[0], crowd[0].gold
+    answers = pd.DataFrame({"annotator": [data.annotators[j] for j in data.annotator]}).assign(
+        right=[data.labels[k] == gold.get(data.items[i]) for i, k in zip(data.item, data.label, strict=True)],
+        known=[data.items[i] in gold for i in data.item],
+    )
+    by_annotator = answers[answers["known"]].groupby("annotator")["right"].agg(["size", "mean"])
+    table = read(folder / "annotators.csv").set_index("annotator").loc[by_annotator.index]
+    assert table["n_gold"].tolist() == by_annotator["size"].tolist()
+    np.testing.assert_allclose(table["gold_agreement"], by_annotator["mean"], rtol=SIX_DIGITS)
+    first, second, *_ = done.stdout.splitlines()
+    assert first.endswith(f"; majority vote {ba.majority_vote(data)['right'].mean():.4f}")
+    most, least = by_annotator["mean"].max(), by_annotator["mean"].min()
+    assert second.startswith("agreement with gold: ")
+    assert f" most often, {most:.4f}; " in second
+    assert second.endswith(f" least often, {least:.4f}")
+
+
 def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     folder, done = fitted
     out = done.stdout.splitlines()
     assert out[-6:] == [f"run/{name}" for name in [*FILES, "report.html"]]
     assert json.loads((folder / "run.json").read_text())["files"] == FILES
     assert out[0].startswith("accuracy against gold of 400 items 0.")
-    assert out[1].startswith("max R-hat 1.")
-    assert out[2].startswith("the answers are as predicted: votes per item, p 0.")
-    assert out[3].endswith("sampling; seed 1")
-    assert len(out) == 10
+    assert out[1].startswith("agreement with gold: ")
+    assert out[2].startswith("max R-hat 1.")
+    assert out[3].startswith("the answers are as predicted: votes per item, p 0.")
+    assert out[4].endswith("sampling; seed 1")
+    assert len(out) == 11
     first, *others = done.stderr.splitlines()
     n = len(read(folder.parent / "answers.csv"))
     assert first == f"mace: {n:,} annotations of 400 items by 30 annotators; labels maybe, no, yes"
@@ -155,6 +177,10 @@ def test_models_version_and_help(tmp_path):
     assert (listed.returncode, listed.stderr) == (0, "")
     for name in ("mace", "model_b", "strategy_prior=10", "competence_prior=0.5:0.5", "confusion_accuracy=0.6"):
         assert name in listed.stdout
+    assert "…" not in listed.stdout
+    assert max(map(len, listed.stdout.splitlines())) <= 80
+    fields = [field for model in describe_models() for field in model["fields"].split(", ")]
+    assert all(field in listed.stdout for field in fields)
     version = run("--version", cwd=tmp_path)
     assert (version.returncode, version.stdout, version.stderr) == (0, f"bayesanno {ba.__version__}\n", "")
     module = [sys.executable, "-m", "bayesanno", "--version"]
@@ -162,6 +188,9 @@ def test_models_version_and_help(tmp_path):
     general, of_fit = run("--help", cwd=tmp_path), run("fit", "--help", cwd=tmp_path)
     assert general.returncode == of_fit.returncode == 0
     assert all(command in general.stdout for command in ("models", "fit", "simulate"))
+    commands = general.stdout.partition("Commands:\n")[2].splitlines()
+    assert len(commands) == 14
+    assert all(re.fullmatch(r"  [a-z]+ +[A-Z][^.]+\.", line) for line in commands)  # whole sentences
     assert all(option in of_fit.stdout for option in ("--out", "--set", "--seed", "--gold-file", "--coverage"))
     assert run("fit", "mace", cwd=tmp_path).returncode == 2  # --out is missing
     assert not list(tmp_path.iterdir())

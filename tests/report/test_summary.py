@@ -109,7 +109,7 @@ def test_recalibrated_labels_are_said_to_be(clique_fit):
 def test_names_that_may_be_one_are_repeated():
     records = [(f"s{k}", who, ("yes", "Yes", "no")[k % 3]) for k in range(12) for who in ("ada", "bo", "cy")]
     _, problems, _ = said(ba.fit("one_coin", ba.AnnotationData.from_records(records), check=False, **QUICK))
-    assert "'Yes' and 'yes' are different labels; make the spelling identical, or use" in problems
+    assert "'Yes' and 'yes' are different labels; make the spelling identical, or use ignore_case=True" in problems
 
 
 def test_errors_are_counted_where_the_truth_is_known(clique_fit):
