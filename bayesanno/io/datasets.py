@@ -51,6 +51,7 @@ _WSD = "77b77c0f63803bcb62d3a15c199e301bacbd4dbe012278600bd34f1e5f8a8ed9"
 _NAMED = {
     "@crowd": NamedData("crowd.csv", 300, 25, 4, "simulated by bayesanno"),
     "@pairs": NamedData("pairs.csv", 300, 5, 3, "simulated by bayesanno", pairs=("model_a", "model_b")),
+    "@anesthesia": NamedData("anesthesia.csv", 45, 5, 4, "Dawid & Skene 1979, Table 1: fitness of patients"),
     "@table9": NamedData("table9.csv", 10_000, 3, 3, f"{_RZHETSKY}, Table 9 (simulated, model A)"),
     "@table14": NamedData("table14.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 14 (simulated, model B)"),
     "@table15": NamedData("table15.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 15 (simulated, model B)"),

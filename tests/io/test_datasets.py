@@ -101,7 +101,13 @@ def test_snow_data_from_a_folder_have_the_published_sizes(shared, monkeypatch, n
     assert len(data.gold) == data.n_items
 
 
-@pytest.mark.parametrize("name", ["@crowd", "@pairs", "@table9", "@table14", "@table15", *SNOW])
+def test_patients_have_the_answers_of_the_paper():
+    table = read_annotations("@anesthesia").to_frame().groupby(["item", "annotator"])["label"].apply("".join).unstack()
+    assert table.loc["patient 02"].tolist() == ["333", "4", "3", "3", "4"]  # Table 1 of Dawid and Skene (1979)
+    assert (table.map(len) == [3, 1, 1, 1, 1]).all(axis=None)
+
+
+@pytest.mark.parametrize("name", ["@crowd", "@pairs", "@anesthesia", "@table9", "@table14", "@table15", *SNOW])
 def test_the_list_gives_the_sizes_that_are_read(name, request, monkeypatch):
     if name in SNOW:
         monkeypatch.setenv("BAYESANNO_DATA", str(request.getfixturevalue("shared") / "data" / "raw"))
@@ -113,7 +119,7 @@ def test_the_list_gives_the_sizes_that_are_read(name, request, monkeypatch):
 def test_the_list_has_every_name_with_a_source():
     table = list_datasets()
     assert table.columns.tolist() == ["name", "items", "annotators", "labels", "source"]
-    assert table["name"].tolist() == ["@crowd", "@pairs", "@table9", "@table14", "@table15", *SNOW]
+    assert table["name"].tolist() == ["@crowd", "@pairs", "@anesthesia", "@table9", "@table14", "@table15", *SNOW]
     assert table["source"].str.len().min() > 10
 
 
