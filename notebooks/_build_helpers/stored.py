@@ -1,4 +1,4 @@
-"""The notebooks as they are stored: a gallery of them, and what their pages need beside what is stored."""
+"""The notebooks as they are stored: a gallery of them, and words for their pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from _build_helpers.models import write
 
 ABOUT = """# Notebooks
 
-Thirteen lessons of about ten minutes each. The first two come first; then read what you need. All are stored with their
+Fifteen lessons of nine to fifteen minutes. Start with the first two; then read what you need. All are stored with their
 outputs, and run on a laptop. To teach with them: [a plan of ten sessions](../teaching.md).
 """
 WIDTH = 480  # pixels of a thumbnail
@@ -87,20 +87,15 @@ def _first_sentences(text: str, most: int = 200) -> str:
 
 
 def dress(source: str) -> str:
-    """Add to a stored notebook what its page shows and it does not hold: words for pictures, the way to the answers."""
+    """Add alternative texts to the pictures of a stored notebook."""
     notebook = json.loads(source)
-    heading = title = ""
+    heading = ""
     for cell in notebook["cells"]:
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            for line in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE):
-                heading = line
-                title = title or line
+            heading = (re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE) or [heading])[-1]
         elif any("image/png" in output.get("data", {}) for output in cell["outputs"]):
             cell["metadata"].setdefault("mystnb", {}).setdefault("image", {})["alt"] = _words_for(text, heading)
-        if cell["cell_type"] == "markdown" and text.startswith("## Exercises"):
-            anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-            cell["source"] = f"{text}\n\n[Answers to these exercises](answers.md#{anchor})\n"
     return json.dumps(notebook)
 
 

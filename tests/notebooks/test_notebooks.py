@@ -33,7 +33,8 @@ class TestStored:
     def test_it_opens_with_a_question_and_ends_with_exercises(self, path):
         text = cells(read(path), "markdown")
         assert text[0].source.startswith(f"# {int(path.name[:2])}. ")
-        assert "**The question.**" in text[0].source
+        for part in ["The question", "Goals", "Reading time"]:
+            assert f"**{part}.**" in text[0].source
         assert text[-1].source.startswith("## Exercises")
         assert re.findall(r"^(\d)\. ", text[-1].source, flags=re.MULTILINE) == ["1", "2", "3"]
 
@@ -61,6 +62,17 @@ class TestStored:
         assert path.stat().st_size < MOST_BYTES
         words = sum(len(cell.source.split()) for cell in read(path).cells)
         assert words / WORDS_A_MINUTE < MINUTES
+        minutes = int(re.search(r"\*\*Reading time\.\*\* (\d+) minutes", read(path).cells[0].source)[1])
+        assert abs(minutes - words / WORDS_A_MINUTE) < 1
+        teaching = (FOLDER / "teaching.md").read_text(encoding="utf-8")
+        assert re.search(rf"\({re.escape(path.name)}\).* \| (\d+) \|\n", teaching)[1] == str(minutes)
+
+    def test_it_uses_the_public_api_alone(self, path):
+        code = "\n".join(cell.source for cell in cells(read(path), "code"))
+        assert set(re.findall(r"(?:from|import) bayesanno[\w.]*", code)) <= {
+            "import bayesanno",
+            "from bayesanno.models",
+        }
 
     def test_nothing_of_the_machine_is_stored(self, path):
         text = path.read_text(encoding="utf-8")
