@@ -1,4 +1,4 @@
-"""From fits to another fit: chains combined, classes relabelled. Labels and diagnostics are computed again."""
+"""From fits to another fit: chains combined, classes relabelled. Labels and diagnostics are recomputed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayesanno.modeling.capabilities import ITEM_TYPE, is_exchangeable, latents
 
 
 def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
-    """Combine the chains of several fits of one model to the same data, and diagnose them together.
+    """Combine the chains of several fits of one model to the same data, with common diagnostics.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
     Raises
     ------
     FitError
-        If there is no fit, or one has no chains (is not by NUTS, or a combination of modes) or was recalibrated, or
-        they differ in model, priors, data, method or number of draws.
+        If there are no fits; one has no chains (it is not by NUTS, or combines modes) or was recalibrated; or they
+        differ in model, priors, data, method or number of draws.
 
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of all chains shows that the posterior is not reliable yet.
+        If a diagnostic of all chains shows that the posterior is not yet reliable.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
 
 
 def _number_draws(part: xr.Dataset) -> xr.Dataset:
-    """Give chains and draws new numbers: thinned fits have others, and what differs is not put side by side."""
+    """Renumber chains and draws, since thinned fits have different numbers, which would prevent concatenation."""
     return part.assign_coords({dim: range(part.sizes[dim]) for dim in ("chain", "draw")})
 
 
@@ -118,23 +118,22 @@ def relabel(
     rule: Rule = "accuracy",
     reference: Mapping[str, Any] | xr.Dataset | None = None,
 ) -> xr.DataTree:
-    """Undo label switching in a fit: per draw, take the permutation of the classes that the rule prefers.
+    """Undo label switching in a fit: permute the classes of each draw as the rule prefers.
 
-    Every variable with a class dimension is permuted; the posterior of the labels, deterministics, log prior and
-    diagnostics are computed again. The share of draws changed is among the diagnostics.
+    Every variable with a class dimension is permuted. The posterior of the labels, deterministics, log prior and
+    diagnostics are recomputed. The diagnostics include the share of changed draws.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     rule : {"accuracy", "weighted", "stephens", "pivot"}
-        "accuracy" and "weighted" relabel each draw by itself: names under which annotators are right most often, eq. 56
-        or eq. 55 of Rzhetsky et al. (2008). "stephens" makes the items' class probabilities of all draws agree
-        (Stephens 2000); where they do not fit in 512 MiB, it uses items evenly spaced among the data. "pivot" brings
-        each draw close to a reference draw. See `bayesanno.inference.relabelling.align` and
-        `bayesanno.inference.relabelling.rules`.
+        "accuracy" and "weighted" relabel each draw separately, so that annotators are right most often, by eq. 56 or
+        eq. 55 of Rzhetsky et al. (2008). "stephens" makes the items' class probabilities agree over all draws (Stephens
+        2000); if they do not fit in 512 MiB, it uses evenly spaced items. "pivot" brings each draw close to a reference
+        draw. See `bayesanno.inference.relabelling.align` and `bayesanno.inference.relabelling.rules`.
     reference : mapping of name to array, or xarray.Dataset, optional
         The pivot: the matrices over true classes and responses (`confusion`) of one draw, which also names the classes.
-        By default the draw of greatest log density (`lp`), its classes named by "accuracy".
+        The default is the draw with the highest log density (`lp`), with its classes named by "accuracy".
 
     Returns
     -------
@@ -143,14 +142,14 @@ def relabel(
     Raises
     ------
     FitError
-        If the fit's prior distinguishes the classes, or it has controls: then a permuted draw has another density. Or
-        if its latents are types of items, which are ordered, nothing in the posterior is over true classes and
-        responses, or the rule is unknown or lacks what it needs. Or if it was recalibrated.
+        If the prior distinguishes the classes or there are controls, so that a permuted draw has another density; if
+        the latents are item types, which are ordered; if no variable has true classes and responses; if the rule is
+        unknown or lacks its inputs; or if the fit was recalibrated.
 
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic shows that the relabelled posterior is not reliable yet.
+        If a diagnostic shows that the relabelled posterior is not yet reliable.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a model and annotations to a fit: run a method, relabel where classes are exchangeable, compute the results."""
+"""From a model and annotations to a fit: run a method, relabel exchangeable classes, compute the results."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from bayesanno.inference.dask.annotations import DaskAnnotations
 
-SHARE_OF_GRADIENTS = 0.1  # of those that the method takes: what looking for modes may cost
-LEAST_GRADIENTS = 3_000  # on small data the search costs nothing
+SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the method's gradients
+LEAST_GRADIENTS = 3_000  # on small data the search costs almost nothing
 
 
 def fit(
@@ -64,105 +64,108 @@ def fit(
     Parameters
     ----------
     model : str or AnnotationModel
-        The name of a model, or an instance (with priors of your own).
+        The name of a model, or an instance (with your own priors).
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Annotations, or counts of positive answers. EM and VB also take annotations on a Dask cluster: what
-        `distribute_annotations` returns, or with a `client` a folder of Parquet files or a dask.dataframe.
+        Annotations, or counts of positive answers. EM and VB also take annotations on a Dask cluster: the result of
+        `distribute_annotations`, or, with a `client`, a folder of Parquet files or a dask.dataframe.
     method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
-        NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
-        with all correlations). EM finds the point that makes the data most probable, in a fraction of the time; its
-        tables have no intervals. VB, variational Bayes by conjugate updates, is as fast: it approximates the posterior
-        by independent distributions of the parameters and of the items' latents, each of the form of its prior; means
-        are often good, intervals too narrow. Some models have EM and VB; the error for another model lists them.
+        NUTS samples the posterior. ADVI fits a normal approximation on the unconstrained scale (independent, or with
+        all correlations). EM finds the point of maximum likelihood, in a fraction of the time; its tables have no
+        intervals. VB, variational Bayes with conjugate updates, is equally fast. It approximates the posterior by
+        independent distributions of the parameters and of the items' latents, each in the family of its prior. Means
+        are often good, but intervals are too narrow. Not all models have EM and VB; the error lists those that do.
     draws, tune, chains : int
-        Draws kept and tuning steps per chain, and number of chains. ADVI and VB draw `draws * chains` in one chain; VB
-        keeps fewer where these would take more than 320 MiB.
+        The number of draws kept and of tuning steps per chain, and of chains. ADVI and VB give `draws * chains` draws
+        in one chain; VB keeps fewer if they would take more than 320 MiB.
     target_accept : float
-        Target acceptance rate of NUTS, in (0, 1): higher, and its steps are shorter.
+        Target acceptance rate of NUTS, in (0, 1). A higher rate gives shorter steps.
     random_seed : int, optional
-        Makes the fit reproducible, bit for bit, on one machine. Without it one is drawn and stored.
+        Makes the fit reproducible, bit for bit, on one machine. By default a seed is drawn and stored.
     nuts_sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
         The implementation of NUTS; the last two are extras.
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
-        Where chains start, each with a jitter. "auto" searches for the posterior's modes, from the majority vote and
-        from random points, and starts chains in those that carry mass by Laplace's method: at least one in each, with
-        enough chains, the others in proportion. Where a climb does not reach the top of a mode, or parameters are too
-        many for masses, chains are divided evenly, among such ends too, the vote's first. The diagnostics list the
-        modes found. "vote" is near the majority vote, "prior" a draw from the prior, "em" near the best point that EM
-        finds for the posterior density; a mapping has values on the variables' own scale. For EM and VB it is the first
-        of the restarts: the vote, or the given point without jitter, or with "prior" a draw like the others.
+        The starting points of chains, each with jitter. "auto" searches for modes of the posterior, from the majority
+        vote and random points, and starts chains in the modes with mass by Laplace's method: at least one chain in
+        each, if there are enough, and the others in proportion. If a climb does not reach the top of a mode, or there
+        are too many parameters to estimate masses, chains are divided evenly, also over the points where climbs ended,
+        starting with the vote's. The diagnostics list the modes found. "vote" starts near the majority vote, "prior" at
+        draws from the prior, "em" near the best point that EM finds for the posterior density; a mapping has values on
+        the variables' own scale. For EM and VB it sets the first restart: the vote, the given point without jitter, or
+        with "prior" a draw like the others.
     relabel : bool
-        Undo label switching where prior and likelihood do not distinguish the classes; see
+        Whether to undo label switching if prior and likelihood do not distinguish the classes; see
         `bayesanno.inference.relabelling.align`.
     check : bool
-        Whether to compare the answers with those that the fit predicts, which takes about a second; the diagnostics
-        have the result as `misfit`. On a cluster, some of the items are compared.
+        Whether to compare the answers with those that the fit predicts, which takes about a second. The diagnostics
+        have the result as `misfit`. On a cluster, only some items are compared.
     adjust : bool
-        Whether to adjust the probabilities of labels for what the check finds; see `bayesanno.inference.adjust`. The
-        group `labels` then holds what all tables of labels read, and `latent` the model's own.
+        Whether to adjust the label probabilities for the problems found in the check; see `bayesanno.inference.adjust`.
+        The group `labels` then has the adjusted probabilities, which all tables use; `latent` keeps the model's own.
     method_options : mapping, optional
-        Further options of the method: `starts`, the random points from which initvals="auto" searches (20); of advi and
-        fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many starts (10); `steps`,
-        the most E-steps from each (5,000); `tolerance`, of the change of any probability in one step (1e-6). Of em
-        `objective`, "ml" or "map"; `smoothing` and `epsilon`: see `bayesanno.inference.settings.EMSettings`.
+        Further options of the method: `starts`, the random points from which initvals="auto" searches (20). For advi
+        and fullrank_advi, `steps`, the largest number of steps (50,000). For em and vb, `restarts`, the number of
+        starts (10); `steps`, the largest number of E-steps per start (5,000); `tolerance`, the change of any
+        probability in one step at convergence (1e-6). For em, `objective`, "ml" or "map"; `smoothing` and `epsilon`:
+        see `bayesanno.inference.settings.EMSettings`.
     progressbar : bool
         Whether to show progress.
     client : dask.distributed.Client, optional
-        Of the cluster that reads and holds annotations which are not in memory: the extra `bayesanno[dask]`.
+        The client of a cluster that reads and holds annotations; requires the extra `bayesanno[dask]`.
 
     Returns
     -------
     xarray.DataTree
-        Groups posterior, sample_stats, log_likelihood (per item), log_prior, observed_data, constant_data; latent:
-        `probability`, its log `log_probability` and `probability_mcse` (item, state), `entropy` (item) in nats; and of
-        NUTS convergence: bulk and tail ESS and R-hat of each parameter. Where labels were adjusted, `labels` has the
-        adjusted probabilities, and `adjustment` what they were adjusted by. The attributes hold the model and its
-        fields, the method, what it yields and its settings, the seed, versions, the data's hash, seconds and
-        diagnostics.
+        The groups posterior, sample_stats, log_likelihood (per item), log_prior, observed_data, constant_data; latent,
+        with `probability`, its log `log_probability` and `probability_mcse` (item, state), and `entropy` (item) in
+        nats; and for NUTS convergence, with bulk and tail ESS and R-hat of each parameter. If labels were adjusted,
+        `labels` has the adjusted probabilities, and `adjustment` the details. The attributes contain the model and its
+        fields, the method, the kind of its result and its settings, the seed, versions, the hash of the data, seconds
+        and diagnostics.
 
-        A fit by EM is one chain of one draw, without log_prior, convergence and `probability_mcse`; `lp` is the
-        objective, and the diagnostics have `em`: how many restarts agree, and how far the others ended from the best.
+        A fit by EM is one chain of one draw, without log_prior, convergence and `probability_mcse`. `lp` is the
+        objective, and the diagnostics have `em`: how many restarts agree, and how far from the best the others ended.
 
-        A fit by VB has draws of the approximation, with their `log_ratio` and the Pareto k of these ratios; `latent` is
-        the approximation's own, not an average over draws. Its diagnostics have `vb`, as those of EM, with the `elbo`.
+        A fit by VB has draws from the approximation, with their `log_ratio` and the Pareto k of these ratios. `latent`
+        comes from the approximation itself, not from the draws. The diagnostics have `vb`, like those of EM, with the
+        `elbo`.
 
         A fit on a Dask cluster holds no items: no latent, no log_likelihood and no observed_data. It has the
-        parameters, and in `e_step` the values that labels are computed from: `write_labels` writes them on the workers,
-        and `annotator_table` and `summary` work as usual. Its estimates are those in memory.
+        parameters, and in `e_step` the values from which labels are computed. `write_labels` writes the labels on the
+        workers, and `annotator_table` and `summary` work as usual. The estimates are the same as in memory.
 
-        All draws count equally, also where chains are in several modes: a warning then names `combine_modes`, which
-        weights modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics
-        again; `fit.isel(chain=...)` alone does not update `latent`, `convergence` and the diagnostics.
+        All draws have equal weight, even if chains are in several modes. A warning then names `combine_modes`, which
+        weights modes by their mass, `split_modes`, and `drop_chains`. These recompute labels, tables and diagnostics;
+        `fit.isel(chain=...)` alone does not update `latent`, `convergence` and the diagnostics.
 
     Raises
     ------
     ModelError
         If the model is unknown.
     ExtraError
-        If Dask is asked for and not installed.
+        If Dask is required and not installed.
     DataError
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
-        If a setting or a method option is unknown or out of its range, or an initial value is not of the model; or if
-        the sampler stops with an error of its own, or the Dask cluster cannot go on.
+        If a setting or a method option is unknown or out of range, an initial value does not suit the model, the
+        sampler fails, or the Dask cluster fails.
     SamplerError
         If the sampler is not installed.
 
     Warns
     -----
     IdentifiabilityWarning
-        If the design does not identify who is right, or the model cannot learn all of its parameters from such data.
+        If the design does not identify who is right, or the model cannot learn all its parameters from such data.
     ConvergenceWarning
-        If a diagnostic shows that the posterior is not reliable yet: why, and what to do.
+        If a diagnostic shows that the posterior is not yet reliable; the message gives the reason and a remedy.
     MisfitWarning
-        If the answers are not as the fit predicts them: errors on an item are correlated, pairs of annotators agree too
-        often, or items have other numbers of votes. If 20 or more true labels are known and contradict the labels.
+        If the fit does not predict the answers well: errors on an item are correlated, pairs of annotators agree too
+        often, or the distribution of votes differs. Also if 20 or more true labels are known and contradict the labels.
     CacheWarning
-        If compiled code cannot be kept on disk, or the versions of nutpie, PyTensor or Numba are not supported: the fit
-        is slower.
+        If compiled code cannot be stored on disk, or the versions of nutpie, PyTensor or Numba are not supported; the
+        fit is then slower.
     SizeWarning
-        If log_likelihood would take more than 2 GiB and is left out: `compute_log_likelihood` adds it. If VB keeps
-        fewer draws than were asked for.
+        If log_likelihood would take more than 2 GiB and is left out (`compute_log_likelihood` adds it), or VB keeps
+        fewer draws than requested.
 
     Examples
     --------
@@ -217,7 +220,7 @@ def _expect_large_tasks(data: Any) -> AbstractContextManager[None]:
 
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
-    """Return the data that are fitted: those in memory if the model takes them, or those on a Dask cluster."""
+    """Return the data to fit: those in memory if the model takes them, or those on a Dask cluster."""
     if client is not None or isinstance(data, AnnotationTotals) or is_remote(data):
         check_method_on_dask(method)
         from bayesanno.inference.dask.annotations import require_distributed
@@ -230,7 +233,7 @@ def _require_answers(model: AnnotationModel, data: Any, method: str, client: Cli
 
 
 def _require_memory(model: AnnotationModel, graph: pm.Model, settings: Any) -> None:
-    """Raise a FitError unless there is memory for the draws of all parameters, as far as their dimensions are known."""
+    """Raise a FitError if there is no memory for the draws of all parameters with known dimensions."""
     n_draws = getattr(settings, "draws", 1) * getattr(settings, "chains", 1)  # a method may yield a point
     sizes: dict[str, list[int]] = {}
     for variable in [*graph.free_RVs, *graph.deterministics]:

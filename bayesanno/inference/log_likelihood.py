@@ -1,4 +1,4 @@
-"""Leave-one-out cross-validation of a fit, per item, and the log-likelihoods that it is computed from."""
+"""Leave-one-out cross-validation of a fit, per item, and the log-likelihoods it requires."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from bayesanno.ground.lazy import azs, xr
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.modeling.posterior import compile_formula
 
-SAME = 1e-9  # nats: log-likelihoods that differ by less over all draws differ by rounding
+SAME = 1e-9  # nats: smaller differences over all draws are due to rounding
 
 
 def compute_log_likelihood(fit: xr.DataTree | FitView) -> xr.DataTree:
     """Return a fit with the group `log_likelihood`, log p(an item's annotations | parameters) per draw and item.
 
-    A fit has it unless it is larger than 2 GiB: then compute it here, with enough memory or from fewer draws.
+    Fits have this group unless it is larger than 2 GiB. In that case compute it here, with enough memory or from fewer
+    draws.
 
     Parameters
     ----------
@@ -30,12 +31,12 @@ def compute_log_likelihood(fit: xr.DataTree | FitView) -> xr.DataTree:
     Returns
     -------
     xarray.DataTree
-        The fit with the group; the fit itself if it had it.
+        The fit with the group, or the fit itself if it already has the group.
 
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno.
+        If the tree is not a fit by bayesanno.
 
     Examples
     --------
@@ -56,8 +57,8 @@ def compute_log_likelihood(fit: xr.DataTree | FitView) -> xr.DataTree:
 def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     """Return PSIS-LOO over the items of a fit (Vehtari, Gelman and Gabry 2017).
 
-    Some items have the same likelihood in every draw: those without answers, and in some models those with one. There
-    is nothing to leave out of the posterior for them, and no tail to smooth: `arviz.loo` stops at them, with "All tail
+    Some items have the same likelihood in every draw: those without answers, and in some models those with one. Leaving
+    them out does not change the posterior, and there is no tail to smooth. `arviz.loo` fails for them, with "All tail
     values are the same". Here their elpd is that log-likelihood, and their Pareto k is -inf.
 
     Parameters
@@ -67,12 +68,12 @@ def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     Returns
     -------
     arviz_stats.ELPDData
-        With `elpd`, `se` and `p`, and per item `elpd_i` and `pareto_k`: unreliable where that is above 0.7.
+        With `elpd`, `se` and `p`, and per item `elpd_i` and `pareto_k`; items above 0.7 are unreliable.
 
     Raises
     ------
     FitError
-        If the fit has no log-likelihoods, which were left out for their size, is one point, or has too few draws.
+        If the log-likelihoods were left out for their size, the fit is a point estimate, or it has too few draws.
     """
     view = view_of(fit)
     if view.yields == "point":

@@ -1,7 +1,7 @@
 """Chains in several modes of a posterior: dropped, split, or combined by the mass of each mode.
 
-The invariant: what follows from the draws (labels, deterministics, diagnostics) is that of the draws in the fit that is
-given back; `fit.isel(chain=...)` alone would leave it as it was.
+The invariant: labels, deterministics and diagnostics of the returned fit are computed from its own draws;
+`fit.isel(chain=...)` alone would not update them.
 
 References
 ----------
@@ -30,17 +30,17 @@ from bayesanno.inference.modes.chains import keep_chains, searched_of
 from bayesanno.inference.modes.masses import ModeMass, require_chains, weigh_modes
 
 Weights = Literal["mass", "stacking"]
-NO_SHARE = 1e-3  # of all draws: of a mode of less, none are taken
+NO_SHARE = 1e-3  # modes with a smaller share contribute no draws
 
 
 def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTree:
-    """Leave chains out of a fit; labels, deterministics, log prior and diagnostics are those of the chains that stay.
+    """Remove chains from a fit, and recompute labels, deterministics, log prior and diagnostics from the others.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     chains : sequence of int
-        By number, as warnings name them. Those that stay are numbered from 0.
+        The numbers of the chains to remove, as in warnings. The remaining chains are numbered from 0.
 
     Returns
     -------
@@ -49,12 +49,12 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
     Raises
     ------
     FitError
-        If the fit has no chains, one of these is not there, none would be left, or the fit was recalibrated.
+        If the fit has no chains, lacks one of these, would have none left, or was recalibrated.
 
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of the chains that stay shows that the posterior is not reliable yet.
+        If a diagnostic of the remaining chains shows that the posterior is not yet reliable.
 
     Examples
     --------
@@ -81,22 +81,23 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
 
 
 def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> list[xr.DataTree]:
-    """Make a fit of each mode that the chains of a fit are in, with its share of the posterior's mass.
+    """Split a fit by the modes of its chains, with each mode's share of the posterior mass.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     random_seed : int, optional
-        Of the points that bridge sampling draws.
+        For the points that bridge sampling draws.
 
     Returns
     -------
     list of xarray.DataTree
-        The mode of most mass first. Their attributes say `mass`, its share of the posterior's; `mass_error`, the
-        standard error of that; and `mass_by`: "bridge", bridge sampling from the draws that are in it, also of chains
-        that cross; "laplace", from the curvature at its top where bridge sampling fails, which is rough; or "unknown",
-        and then the shares are nan. `mass_reason` says why it is not by the bridge. A fit in one mode gives a list of
-        one. A mode that chains only visit has no fit, and its mass is missing from the sum of the shares.
+        One fit per mode, the one with the most mass first. The attributes have `mass`, the share of the posterior mass;
+        `mass_error`, its standard error; and `mass_by`, the estimator: "bridge", bridge sampling from the draws in the
+        mode, including those of chains that cross; "laplace", from the curvature at the top, which is rough, if bridge
+        sampling fails; or "unknown", with nan as shares. `mass_reason` explains why bridge sampling was not used. If
+        all chains are in one mode, the list has one fit. A mode that chains only visit has no fit, and its mass is
+        missing from the sum of the shares.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of a mode's chains shows that it is not reliable yet.
+        If a diagnostic of a mode's chains shows that they are not yet reliable.
 
     Examples
     --------
@@ -132,40 +133,40 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
 def combine_modes(
     fit: xr.DataTree | FitView, weights: Weights = "mass", *, random_seed: int | None = None
 ) -> xr.DataTree:
-    """Combine the draws of chains in several modes, each mode with its weight.
+    """Combine the draws of chains in several modes, with a weight for each mode.
 
-    From each mode draws are taken, evenly spaced, in proportion to the weights; none is taken twice. Tables and labels
-    of the result are those of the whole posterior. It has no chains, and no R-hat.
+    Draws are taken from each mode, evenly spaced and without repetition, in proportion to the weights. Tables and
+    labels of the result are those of the whole posterior. The result has no chains and no R-hat.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     weights : {"mass", "stacking"}
-        "mass": the posterior, each mode by its share of the mass (see `split_modes`). "stacking": the mixture of modes
-        that predicts left-out items best, by PSIS-LOO (Yao, Vehtari and Gelman 2022): not the posterior, but useful
-        where the masses are unknown or the model is wrong.
+        "mass" gives the posterior: each mode is weighted by its share of the mass (see `split_modes`). "stacking" gives
+        the mixture of modes that predicts left-out items best, by PSIS-LOO (Yao, Vehtari and Gelman 2022). This is not
+        the posterior, but useful if the masses are unknown or the model is wrong.
     random_seed : int, optional
-        Of the points that bridge sampling draws.
+        For the points that bridge sampling draws.
 
     Returns
     -------
     xarray.DataTree
-        The attribute `combination` (JSON, also among the diagnostics) says how the draws were resampled: `weights`;
-        for each of `modes` its `chains`, `weight`, the weight's standard `error` (None of stacking), `by` what it was
-        estimated, `n_draws` taken of `n_available`, and R-hat and ESS within the mode; `n_effective`, how many
-        independent draws the combination is worth; and `unsampled`, the mass of modes that no chain is in. The sample
-        statistics say which `mode`, `source_chain` and `source_draw` each draw is of.
+        The attribute `combination` (JSON, also among the diagnostics) describes the resampling: `weights`; for each of
+        `modes`, its `chains`, `weight`, the standard `error` of the weight (None for stacking), `by`, its estimator,
+        `n_draws` taken of `n_available`, and R-hat and ESS within the mode; `n_effective`, the equivalent number of
+        independent draws; and `unsampled`, the mass of modes without a chain. The sample statistics have the `mode`,
+        `source_chain` and `source_draw` of each draw.
 
     Raises
     ------
     FitError
-        If the fit has no chains or they are all in one mode, the weights cannot be estimated or there is no such rule,
-        a mode with mass has no draws; or the fit was recalibrated.
+        If the fit has no chains, they are all in one mode, the weights cannot be estimated, the kind of weights is
+        unknown, a mode with mass has no draws, or the fit was recalibrated.
 
     Warns
     -----
     ConvergenceWarning
-        If a mode that carries mass has no chain, so that its draws are missing; or a mode's own chains disagree.
+        If a mode with mass has no chain, so that its draws are missing, or the chains within a mode disagree.
 
     Examples
     --------

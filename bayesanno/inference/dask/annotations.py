@@ -1,11 +1,11 @@
 """Annotations on the workers of a Dask cluster, for EM and VB.
 
-Each item's annotations are brought together once, by Dask's shuffle, and laid out there. After that what travels is
-parameters, to the workers, and sums over blocks, from them; annotations do not. A worker that is lost takes parts with
-it, which Dask reads and lays out again.
+Each item's annotations are brought together once, by Dask's shuffle, and laid out there. After that, parameters go to
+the workers and sums over blocks come back; annotations stay. If a worker is lost, Dask reads and lays out its parts
+again.
 
-The invariant: every task has what it needs in its graph, so that no result is held nowhere else; sums are added in one
-order, so that the place of a block changes no digit.
+The invariant: every task has its inputs in its graph, so that lost results can be recomputed. Sums are added in a fixed
+order, so that results do not depend on where blocks are.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ from bayesanno.modeling.expectation import AddsUp, make_blocks, read_log_posteri
 if TYPE_CHECKING:
     from dask.distributed import Client, Future
 
-PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
-LEAST_ROWS = 10_000  # of a part that exists only so that every thread has one
-CLIMBS = 32  # that are followed at a time: they wait for workers, and take no time here
+PART_ROWS = 1_000_000  # annotations per part: some tens of megabytes
+LEAST_ROWS = 10_000  # least size of parts made only to occupy every thread
+CLIMBS = 32  # followed at a time: they wait for workers, and take no time here
 
 
 class DaskItems(AddsUp):
@@ -90,7 +90,7 @@ class DaskItems(AddsUp):
         """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""
         n = len(self.parts)
         with explain_errors():
-            # an argument of one task, and not scattered data: what only workers hold is lost with them
+            # an argument of a task, and not scattered data, which would be lost with its worker
             sent = self.client.submit(itself, arguments, pure=False)
             found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
         return found
@@ -98,7 +98,7 @@ class DaskItems(AddsUp):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DaskAnnotations(AnnotationTotals):
-    """Annotations on the workers of a cluster, held as long as this object exists; `distribute_annotations` makes them.
+    """Annotations on the workers of a cluster, as made by `distribute_annotations`; they last as long as this object.
 
     Attributes
     ----------
@@ -124,35 +124,35 @@ def distribute_annotations(
 ) -> DaskAnnotations:
     """Read annotations on the workers of a cluster, and bring those of each item together on one worker.
 
-    Cells, names and columns are as for `read_annotations`. Annotators are numbered by first appearance, files in the
-    order of their names (part 2 before part 10), labels sorted: as if the same table were read whole.
+    Cells, names and columns are as for `read_annotations`. Annotators are numbered by first appearance, files are in
+    the order of their names (part 2 before part 10), and labels are sorted, as if the table were read as a whole.
 
     Parameters
     ----------
     source : path or dask.dataframe
-        A folder of Parquet files that all workers can read, one such file, or a Dask DataFrame; a long table.
+        A long table: a folder of Parquet files that all workers can read, one such file, or a Dask DataFrame.
     client : dask.distributed.Client
-        Of the cluster that reads and holds them.
+        The client of the cluster that reads and holds the annotations.
     item, annotator, label, gold : str, optional
-        The columns' names, where they are not among the usual ones.
+        The names of the columns, unless they are among the usual ones.
     labels : sequence of str, optional
-        All possible labels, in order, which is declared by that. By default those found, sorted.
+        All possible labels; their order then counts as declared. By default the labels found, sorted.
 
     Returns
     -------
     DaskAnnotations
-        What `fit` and `write_labels` take. The annotations stay on the workers as long as this object exists.
+        Data for `fit` and `write_labels`. The annotations stay on the workers as long as this object exists.
 
     Raises
     ------
     ExtraError
         If Dask is not installed.
     DataFileError
-        If there is no such folder, or no Parquet file in it.
+        If the folder does not exist, or has no Parquet files.
     DataError
-        If files differ in their columns, a column is not found, or what rows say does not fit together.
+        If files differ in their columns, a column is not found, or rows are inconsistent.
     FitError
-        If `client` is none, or the cluster fails.
+        If `client` is not a client, or the cluster fails.
 
     Examples
     --------
@@ -238,12 +238,12 @@ def _(data: DaskAnnotations, view: FitView, random_seed: Sequence[int]) -> list[
 
 
 def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
-    """Return annotations on the workers of a cluster, read there if they are not yet.
+    """Return annotations on the workers of a cluster, after reading them there if necessary.
 
     Raises
     ------
     FitError
-        If there is no client, or nothing that one is needed for; else as for `distribute_annotations`.
+        If a client is missing, or given without need; otherwise as for `distribute_annotations`.
     """
     if isinstance(data, DaskAnnotations):
         if client is not None and client is not data.on_workers.client:
@@ -264,7 +264,7 @@ def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
 
 
 def _map_frames(client: Client, frame: Any, of_frame: Callable[..., Any], *arguments: Any) -> list[Future]:
-    """Return the futures of a function of each partition of a Dask DataFrame."""
+    """Return the futures of a function applied to each partition of a Dask DataFrame."""
     from dask import delayed
 
     sent = delayed(itself)(arguments)

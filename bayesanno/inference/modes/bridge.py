@@ -1,9 +1,9 @@
-"""Bridge sampling: the integral of a density around draws from it; and so the marginal likelihood of a fit of counts.
+"""Bridge sampling: the integral of a density from draws of it, and the marginal likelihood of a fit of counts.
 
-The invariant: it is nan, with the reason, where the draws do not suffice. The marginal likelihood is of the answers in
-their order, without binomial coefficients, under the fit's own proper priors. Only models whose types are distinguished
-by their order or by their priors are taken: where classes can be permuted, draws of one labelling would miss the
-others' share.
+The invariant: the result is nan, with the reason, if the draws do not suffice. The marginal likelihood is that of the
+answers in their order, without binomial coefficients, under the fit's own proper priors. It requires models with types
+that are distinguished by their order or their priors: if classes can be permuted, draws of one labelling would miss the
+mass of the others.
 
 References
 ----------
@@ -30,17 +30,17 @@ from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.graph.density import compile_model
 from bayesanno.inference.graph.draws import unconstrain
 
-MAX_ROUNDS = 1_000  # of the iteration; it takes tens
-TOLERANCE = 1e-10  # of the log, and so relative to the marginal likelihood
-MIN_PER_DIMENSION = 2  # draws that fit the proposal: with fewer, its covariance is too uncertain
-BLOCK = 50  # draws that shape the proposal, before as many that are bridged to
-FEWEST_DRAWS = 20  # of a chain in a region: of fewer it is not known how independent they are
-LIKE_LENGTHS = 0.9  # of the longest: chains of no less are cut to the shortest
+MAX_ROUNDS = 1_000  # of the iteration, which usually takes tens
+TOLERANCE = 1e-10  # of the log, so relative to the marginal likelihood
+MIN_PER_DIMENSION = 2  # draws for fitting the proposal: with fewer, its covariance is too uncertain
+BLOCK = 50  # draws for fitting the proposal, followed by as many for the bridge
+FEWEST_DRAWS = 20  # of a chain in a region: with fewer, their effective number is unknown
+LIKE_LENGTHS = 0.9  # chains of at least this share of the longest are cut to the shortest
 TAILS = 5  # degrees of freedom of the proposal: tails heavier than those of a posterior
 
 
 class LogIntegral(NamedTuple):
-    """Log of the integral of a density, its standard error, and why it is nan where it is."""
+    """Log of the integral of a density, its standard error, and the reason if it is nan."""
 
     value: float
     error: float
@@ -54,8 +54,8 @@ def _unknown(reason: str) -> LogIntegral:
 def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> LogIntegral:
     """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
 
-    The proposal is a multivariate t with 5 degrees of freedom, on the unconstrained scale. Blocks of 50 draws are used
-    in turn: one fits the proposal, the next enters the bridge.
+    The proposal is a multivariate t with 5 degrees of freedom, on the unconstrained scale. Blocks of 50 draws
+    alternate: one is used to fit the proposal, the next enters the bridge.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int
     Returns
     -------
     LogIntegral
-        `value` (of the answers in their order), `error` and `reason`: nan, with a reason, if the fit is not by NUTS,
-        its R-hat is unknown or above 1.01, the Pareto k of the ratios of posterior and proposal is above 0.7, or the
-        iteration does not settle in 1,000 rounds. The standard error is relative, that is of the log.
+        `value` (for the answers in their order), `error` and `reason`. The value is nan, with a reason, if the fit is
+        not by NUTS, its R-hat is unknown or above 1.01, the Pareto k of the ratios of posterior and proposal is above
+        0.7, or the iteration does not converge in 1,000 rounds. The standard error is that of the log.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def find_covariance(points: np.ndarray) -> np.ndarray:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If the draws do not spread in all dimensions, as too few of them cannot.
+        If the draws do not vary in all dimensions, for instance because there are too few.
     """
     n_samples, n = points.shape
     if n_samples < MIN_PER_DIMENSION * n:
@@ -116,26 +116,26 @@ def estimate_log_mass(
     rng: np.random.Generator,
     inside: np.ndarray | None = None,
 ) -> LogIntegral:
-    """Estimate the log of the integral of a density, from draws of it (Meng and Wong 1996).
+    """Estimate the log of the integral of a density from draws of it (Meng and Wong 1996).
 
-    The bridge is to a multivariate t with 5 degrees of freedom; of blocks of 50 draws one shapes it, and the next is
-    bridged to. Chains may leave the region and come back: what they do outside does not count.
+    The proposal is a multivariate t with 5 degrees of freedom. Blocks of 50 draws alternate: one is used to fit it, the
+    next enters the bridge. Chains may leave the region and come back; draws outside are ignored.
 
     Parameters
     ----------
     z : array, shape (chain, draw, dimension)
-        On the unconstrained scale.
+        Draws on the unconstrained scale.
     log_density : callable
-        From points (sample, dimension) to its log there, (sample,); -inf outside of a region, if it is of one.
+        The log density, (sample,), at points (sample, dimension); -inf outside a region, if there is one.
     rng : numpy.random.Generator
     inside : array of bool, shape (chain, draw), optional
-        Which draws are in that region: the others do not count. All by default.
+        Which draws are in the region; the others are ignored. All by default.
 
     Returns
     -------
     LogIntegral
-        nan, with a reason, if draws are at the edge of the parameters' range or too few for so many dimensions, the
-        Pareto k of the ratios of density and proposal is above 0.7, or the iteration does not settle in 1,000 rounds.
+        nan, with a reason, if draws are at the edge of the parameters' range or too few for the dimensions, the Pareto
+        k of the ratios of density and proposal is above 0.7, or the iteration does not converge in 1,000 rounds.
 
     Examples
     --------
@@ -178,10 +178,10 @@ def estimate_log_mass(
 
 
 def _bridge(proposed: np.ndarray, kept: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Return log of the normalising constant, and its error, from log ratios of densities.
+    """Return the log of the normalising constant and its error from log ratios of densities.
 
-    Of proposed points (sample,), and of each chain's draws (draw,). Both results are nan if the iteration does not
-    settle, as it cannot where a ratio is nan.
+    The ratios are those of proposed points (sample,) and of each chain's draws (draw,). Both results are nan if the
+    iteration does not converge, which includes nan ratios.
     """
     from scipy.special import logsumexp
 
@@ -214,7 +214,7 @@ def _bridge(proposed: np.ndarray, kept: Sequence[np.ndarray]) -> tuple[float, fl
 
 
 def _count_independent(chains: Sequence[np.ndarray]) -> float:
-    """Return how many independent values the mean over chains (draw,) is worth, be they of one length or not."""
+    """Return the effective number of values in the mean over chains (draw,) of equal or different lengths."""
     from arviz_stats.base import array_stats
 
     lengths = [len(one) for one in chains]

@@ -1,11 +1,11 @@
-"""The modes of a likelihood or a posterior density that many starts lead to: where, how high, and how often.
+"""Modes of a likelihood or a posterior density, found from many starts: position, height, and number of visits.
 
 A fit gives the posterior; modes are the alternative explanations of the data. Use them to reproduce a paper's table of
-maxima, to see whether chains miss an explanation, or for parameters whose best value is 0 or 1.
+maxima, to see whether chains miss an explanation, or for parameters with a best value of 0 or 1.
 
-The invariant: what is listed is a maximum by its slopes and curvature, or says that it is not; and no explanation is
-listed twice. Two ends are one mode if they are equally high and say the same of every item; of an end on a level,
-where the function is equal at many values, one point stands for all.
+The invariant: each listed point is a maximum by its slopes and curvature, or is marked as not being one, and no
+explanation is listed twice. Two ends are one mode if they are equally high and agree on every item. On a plateau, one
+point stands for all.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
 
-SAME_VALUE = 1e-6  # nats between ends that may be one
-SAME_ITEMS = 1e-4  # by how much they may differ in any item's log likelihood, and in any probability of a state
-NEARLY = 10.0  # these times as much before the last digits are computed
+SAME_VALUE = 1e-6  # largest difference, in nats, between ends of the same mode
+SAME_ITEMS = 1e-4  # largest difference in any item's log likelihood, and in any probability of a state
+NEARLY = 10.0  # these tolerances are wider by this factor before polishing
 MOST_ROUNDS = 5  # of searching for better points near each mode
-LEAST = 1e-4  # how near to the boundary a start comes
-NOBODY_KNOWS = 0.02  # the competence of everybody, where the answers have another explanation than the truth
+LEAST = 1e-4  # least distance of a start from the boundary
+NOBODY_KNOWS = 0.02  # the competence of all annotators in a start that explains answers without the truth
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """An end, and what it says of the items.
+    """An end of a climb, and its predictions for the items.
 
     Attributes
     ----------
     end : End
     items : array, shape (pattern,)
-        Log likelihood of each kind of item.
+        The log likelihood of each pattern of answers.
     states : array, shape (pattern, state)
-        The probabilities of its states; of several latents, side by side.
+        The probabilities of its states; those of several latents are concatenated.
     """
 
     end: End
@@ -70,9 +70,9 @@ def find_modes(
 ) -> pd.DataFrame:
     """Find the modes of a model's likelihood, or of its posterior density, from many starts.
 
-    L-BFGS climbs from each start, and Newton's method brings its end to the last digits, with parameters on the
-    boundary where they belong. The first start is where chains start, often the majority vote; the second is the same
-    with nobody competent, where annotators have a competence of their own; the others are uniform points.
+    L-BFGS climbs from each start, and Newton's method refines the end to full precision, with parameters on the
+    boundary where appropriate. The first start is that of chains, often the majority vote. The second is the same with
+    incompetent annotators, if they have a competence. All others are uniform points.
 
     Parameters
     ----------
@@ -80,26 +80,26 @@ def find_modes(
         A model, or its name.
     data : AnnotationData, CountData or MultiAnnotationData
     objective : {"ml", "map"}, default "ml"
-        The likelihood, or the posterior density of the parameters on their own scale: no Jacobian, so that modes are
-        not those of a sampler's unconstrained scale.
+        The likelihood, or the posterior density of the parameters on their own scale (without a Jacobian, so modes
+        differ from those on a sampler's unconstrained scale).
     starts : int, default 200
-        How many points to start from. More find rarer modes; none proves that there are no others.
+        The number of starting points. More of them find rarer modes, but no number proves that there are no others.
     random_seed : int, optional
-        Makes the result reproducible. Without it one is drawn and given in the attributes.
+        Makes the result reproducible. By default a seed is drawn and stored in the attributes.
     progressbar : bool, default True
         Whether to show progress.
 
     Returns
     -------
     pandas.DataFrame
-        One row per mode, the highest first, numbered from 1 (`mode`): `objective`, its log in nats; `visits`, how many
-        starts led there; `boundary`, which parameters are on the boundary; `maximum`, whether slopes and curvature say
-        that it is one; `flat`, in how many inner directions the objective is constant, so that the values are one
-        choice of many; `same_as`, the first mode that gives every item the same likelihood, as do those in which
-        classes have swapped names; then a column per parameter. The attributes (`attrs`) hold `model`, `objective`,
-        `starts`, `random_seed`, `n_modes`, `n_distinct` (those not the same as another), `unbounded` (directions in
-        which the objective grows without bound, "competence[ada] -> 0", and how many starts went there) and `lost`
-        (starts that failed).
+        One row per mode, the highest first, numbered from 1 (`mode`): `objective`, its log in nats; `visits`, the
+        number of starts that led there; `boundary`, the parameters on the boundary; `maximum`, whether slopes and
+        curvature confirm a maximum; `flat`, the number of interior directions in which the objective is constant, so
+        that the values are one choice of many; `same_as`, the first mode that gives every item the same likelihood, as
+        modes with swapped classes do; then one column per parameter. The attributes (`attrs`) have `model`,
+        `objective`, `starts`, `random_seed`, `n_modes`, `n_distinct` (modes that are not the same as another),
+        `unbounded` (directions in which the objective grows without bound, "competence[ada] -> 0", and their number of
+        starts) and `lost` (failed starts).
 
     Raises
     ------
@@ -108,8 +108,7 @@ def find_modes(
     DataError
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
-        If there is no such objective, the number of starts is below 1, or the model has a parameter that can be any
-        number.
+        If the objective is unknown, the number of starts is below 1, or the model has an unbounded parameter.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def find_modes(
 
 
 def check_search(objective: Any, starts: Any, random_seed: int | None) -> None:
-    """Raise a FitError unless modes can be looked for so."""
+    """Raise a FitError if a setting of the search is invalid."""
     check_target(objective)
     if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
         raise FitError(f"starts is {starts!r}: it must be a whole number, 1 or more")
@@ -153,7 +152,7 @@ def _find(model: AnnotationModel, data: Data, target: Target, n_starts: int, see
     groups = _merge(reader.explain(found), tolerance=NEARLY)
     ends = [polish(objective, one.end) for one in track(groups, "to the last digits", show=show)]
     unbounded: Counter[str] = Counter()
-    tried: set[bytes] = set()  # points that no way up was found from
+    tried: set[bytes] = set()  # points from which no better one was found
     modes: list[Explanation] = []
     for _ in range(MOST_ROUNDS):
         for end in ends:
@@ -183,13 +182,13 @@ def _find(model: AnnotationModel, data: Data, target: Target, n_starts: int, see
 def choose_points(
     objective: Objective, first: Sequence[np.ndarray], n_starts: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Return points to look for modes from: some given ones, then uniform ones; none is nearer to 0 than LEAST."""
+    """Return starting points: the given ones, then uniform ones, none nearer to 0 than LEAST."""
     points = [*first, *(objective.draw(rng) for _ in range(n_starts - len(first)))]
     return [objective.move_inside(point, LEAST) for point in points[:n_starts]]
 
 
 class _Reader:
-    """What points on an objective say: of the items, and as parameters under their names."""
+    """Reads points of an objective: their predictions for items, and their named parameters."""
 
     def __init__(self, model: AnnotationModel, data: Data, target: Target) -> None:
         import pytensor
@@ -201,16 +200,16 @@ class _Reader:
             self._formula: Formula = compile_formula(model, data, self.read([self.objective.middle]))
 
     def read_start(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Return the point at some parameters' values, in the middle of all others."""
+        """Return the point with given values of some parameters and middle values of all others."""
         return self._parameters.coordinates_of(self._parameters.values_at(self.objective.middle) | dict(values))
 
     def read(self, points: Sequence[np.ndarray]) -> xr.Dataset:
-        """Return the parameters at points, deterministics among them, one chain for each point."""
+        """Return parameters and deterministics at points, one chain per point."""
         values = [self._parameters.values_at(point) for point in points]
         return add_deterministics(self._graph, as_chains(self._graph, values))
 
     def explain(self, ends: Sequence[End]) -> list[Explanation]:
-        """Say what each end makes of the items."""
+        """Return the predictions of each end for the items."""
         if not ends:
             return []
         draws = self.read([self.objective.move_inside(end.point) for end in ends])
@@ -222,7 +221,7 @@ class _Reader:
 
 
 def _merge(ends: Sequence[Explanation], *, tolerance: float = 1.0) -> list[Explanation]:
-    """Return one of each, the highest, with the visits of all that are the same."""
+    """Return distinct explanations, the highest of each, with the visits of equal ones added up."""
     kept: list[Explanation] = []
     for one in sorted(ends, key=lambda one: -one.end.value):
         for place, other in enumerate(kept):
@@ -239,7 +238,7 @@ def _are_one(one: Explanation, other: Explanation, tolerance: float) -> bool:
         return False
     if np.abs(one.states - other.states).max() <= tolerance * SAME_ITEMS:
         return True
-    # On a level along which the states of items change, ends differ by more than the names of the states.
+    # On a plateau along which the states of items change, ends differ by more than the names of the states.
     return bool(len(one.end.flat) and len(other.end.flat)) and not _are_swapped(one, other)
 
 
@@ -257,7 +256,7 @@ def _are_swapped(one: Explanation, other: Explanation) -> bool:
 
 
 def _put_in_order(modes: Sequence[Explanation], reader: _Reader, competence: str | None) -> list[Explanation]:
-    """Return the highest first; of equally high ones the one in which annotators are most competent."""
+    """Return the highest first; among equally high ones, the one with the most competent annotators."""
     level = np.zeros(len(modes))
     if competence is not None and modes:
         level = reader.read([one.end.point for one in modes])[competence].values.reshape(len(modes), -1).mean(1)
