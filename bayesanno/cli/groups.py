@@ -25,7 +25,11 @@ GROUP = "group"
 def groups(
     folder: opt.FitFolder,
     by: Annotated[
-        str, opt.value("FILE|COL", "The group of every item: a file (item,group), or a column of the items of the fit.")
+        str,
+        opt.value(
+            "FILE|COL",
+            "The group of every item: a file (item,group), or a column of the items; the table of answers will do.",
+        ),
     ],
     item: Annotated[str | None, opt.value("COL", "The item column of FILE.")] = None,
     group: Annotated[
@@ -56,7 +60,7 @@ def groups(
     fit = ba.load(folder)
     data = FitView(fit).data
     is_column = by in getattr(data, "item_columns", {}) and not Path(by).exists()
-    table = by if is_column else read_groups(Path(by), item=item, group=group)
+    table = by if is_column else read_groups(by, item=item, group=group)
     check_dimension(fit, dimension)
     if not isinstance(table, str):
         code_items(table, data.items, where=f"--by {by}")
@@ -75,8 +79,8 @@ def groups(
     write_if_asked(found, out)
 
 
-def read_groups(path: Path, *, item: str | None = None, group: str | None = None) -> pd.DataFrame:
-    """Read the group of each item: columns item and group. A row without one is left out.
+def read_groups(path: str | Path, *, item: str | None = None, group: str | None = None) -> pd.DataFrame:
+    """Read the group of each item: columns item and group. A row without one is left out, and an item may have several.
 
     Raises
     ------
@@ -89,8 +93,8 @@ def read_groups(path: Path, *, item: str | None = None, group: str | None = None
     for row, name in enumerate(names):
         if name and not items[row]:
             raise DataError(f"{table.where(row)}: group {name!r} has no item: fill it in, or leave it out")
-    kept = [(one, name) for one, name in zip(items, names, strict=True) if name]
-    return pd.DataFrame(kept, columns=["item", GROUP], dtype="str")
+    kept = dict.fromkeys((one, name) for one, name in zip(items, names, strict=True) if name)
+    return pd.DataFrame(list(kept), columns=["item", GROUP], dtype="str")
 
 
 def _find_group(table: TextTable, option: str | None, item: str | None) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import ModelError
-from bayesanno.io.datasets import pairs_of
+from bayesanno.io.datasets import options_of
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import ClassPrior, Term
 from bayesanno.modeling.columns import Classifier, Columns
@@ -52,7 +52,7 @@ def choose_model(
     if asked and not can:
         able = [each for each, found in list_model_classes().items() if FIELD in found.default_fields()]
         raise ModelError(f"{name} has no class prior, which {asked[0]} needs: models that have are {', '.join(able)}")
-    pairs = options.pairs or pairs_of(source)
+    pairs = options.pairs or options_of(source).get("pairs", ())
     if FIELD in fields:
         if asked and (asked != ["--pairs"] or fields[FIELD] != "learnt"):
             raise ModelError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from bayesanno.io.sources import Source, open_source
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
 
+_SAME = 0.9  # of second answers: where more have the same label as the first, rows may be there twice by mistake
 log = logging.getLogger(__name__)  # says which columns were read, for a terminal to show
 
 
@@ -298,18 +298,20 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
 
 
 def _warn_of_doubles(answers: NamedAnswers) -> None:
-    """Warn of annotators who answer an item again, as each answer counts; not of data that come with the package."""
-    if "named_data" in Path(answers.table.name).parts:
-        return
+    """Warn of annotators who give an item the same label again; of those who change their minds the data say enough."""
     cell = answers.item * len(answers.annotators) + answers.annotator  # (annotation,)
-    kept = np.unique(cell, return_index=True)[1]
-    again = np.setdiff1d(np.arange(cell.size), kept)
-    if again.size and answers.annotators != (ANYONE,):
-        same = cell.size - len({*zip(cell.tolist(), answers.label, strict=True)})
+    n_again = cell.size - np.unique(cell).size
+    if not n_again or answers.annotators == (ANYONE,):
+        return
+    seen, same = set[tuple[int, str]](), list[int]()
+    for row, said in zip(answers.row.tolist(), zip(cell.tolist(), answers.label, strict=True), strict=True):
+        if said in seen:
+            same.append(row)
+        seen.add(said)
+    if len(same) > _SAME * n_again:
+        others = f" and {counted(len(same) - 1, 'other')} repeat" if len(same) > 1 else " repeats"
         warn(
-            f"{answers.table.name}: {counted(again.size, 'answer')} by an annotator who has answered the item before, "
-            f"{same:,} of them with the same label, count as further answers (the first: "
-            f"{answers.table.unit} {answers.table.lines[int(answers.row[again[0]])]}); delete rows that are there by "
-            "mistake",
+            f"{answers.table.where(same[0])}: this answer{others} an earlier one by the same annotator; "
+            "duplicate rows count twice, so delete those that are there by mistake",
             NamesWarning,
         )

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.lazy import pd
@@ -30,7 +32,7 @@ _SECONDS = (5, 30)  # to connect, and between two pieces of the answer
 class NamedData:
     """A data set with a name: its file, its size, and where it is from; `sha256` only where it is fetched.
 
-    `pairs` are those of the options of reading it, where it has comparisons.
+    `options` are those of reading it, unless others are given.
     """
 
     file: str
@@ -39,7 +41,7 @@ class NamedData:
     labels: int
     source: str
     sha256: str | None = None
-    pairs: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 _RZHETSKY = "Rzhetsky, Shatkay & Wilbur 2009, supplement"
@@ -50,7 +52,11 @@ _WSD = "77b77c0f63803bcb62d3a15c199e301bacbd4dbe012278600bd34f1e5f8a8ed9"
 
 _NAMED = {
     "@crowd": NamedData("crowd.csv", 300, 25, 4, "simulated by bayesanno"),
-    "@pairs": NamedData("pairs.csv", 300, 5, 3, "simulated by bayesanno", pairs=("model_a", "model_b")),
+    "@pairs": NamedData("pairs.csv", 300, 5, 3, "simulated by bayesanno", options={"pairs": ("model_a", "model_b")}),
+    "@tickets": NamedData(
+        "tickets.csv", 60, 5, 3, "simulated by bayesanno", options={"item": "ticket", "label": ("topic",)}
+    ),
+    "@judges": NamedData("judges.csv", 240, 6, 2, "simulated by bayesanno"),
     "@anesthesia": NamedData("anesthesia.csv", 45, 5, 4, "Dawid & Skene 1979, Table 1: fitness of patients"),
     "@table9": NamedData("table9.csv", 10_000, 3, 3, f"{_RZHETSKY}, Table 9 (simulated, model A)"),
     "@table14": NamedData("table14.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 14 (simulated, model B)"),
@@ -75,16 +81,16 @@ def list_datasets() -> pd.DataFrame:
     return pd.DataFrame(table).astype(dict.fromkeys(("items", "annotators", "labels"), "Int64"))
 
 
-def pairs_of(source: object) -> tuple[str, ...]:
-    """Return the columns of systems that a named data set has; none of any other source.
+def options_of(source: object) -> Mapping[str, Any]:
+    """Return the options by which a named data set is read; none of any other source.
 
     Examples
     --------
-    >>> from bayesanno.io.datasets import pairs_of
-    >>> pairs_of("@pairs"), pairs_of("@crowd")
-    (('model_a', 'model_b'), ())
+    >>> from bayesanno.io.datasets import options_of
+    >>> options_of("@pairs"), options_of("@crowd")
+    ({'pairs': ('model_a', 'model_b')}, {})
     """
-    return _NAMED[source].pairs if isinstance(source, str) and source in _NAMED else ()
+    return _NAMED[source].options if isinstance(source, str) and source in _NAMED else {}
 
 
 def load_named(name: str) -> Path:

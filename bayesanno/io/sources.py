@@ -18,7 +18,7 @@ from typing import Any
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, name_error
-from bayesanno.io.datasets import load_named, pairs_of
+from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain
 from bayesanno.io.exports.records import FIELD, Value
@@ -51,7 +51,8 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
         As for `open_table`; if the source is an export that cannot be read, or is none that is known.
     """
     document = open_document(source, options)
-    options = replace(options, pairs=options.pairs or pairs_of(source), items=_open_items(options))
+    named = {name: value for name, value in options_of(source).items() if not options.gives(name)}
+    options = replace(options, **named, items=_open_items(options))
     if options.pairs:
         return _open_comparisons(document, options), options
     options = _name_fields(document, options)
@@ -179,7 +180,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
         _refuse_large(path)
         raw = read_bytes(path)
     options = options or ReadOptions()
-    name = str(path)
+    name = str(source if source != STANDARD_INPUT else path)
     if raw.startswith(GZIP_MAGIC):
         raw = unpack_gzip(raw, name)
     if raw.startswith(ZIP_MAGIC):

@@ -15,8 +15,10 @@ from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.io import datasets
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.datasets import list_datasets, load_named
+from tests.io.simulated import make_judges, make_tickets
 
 PATTERNS_OF_TWO = ("111", "112", "121", "122", "211", "212", "221", "222")
+SHIPPED = ["@crowd", "@pairs", "@tickets", "@judges", "@anesthesia", "@table9", "@table14", "@table15"]
 SNOW = {"@rte": (800, 164, 2, 8000), "@temporal": (462, 76, 2, 4620), "@wsd": (177, 34, 3, 1770)}
 
 
@@ -107,7 +109,7 @@ def test_patients_have_the_answers_of_the_paper():
     assert (table.map(len) == [3, 1, 1, 1, 1]).all(axis=None)
 
 
-@pytest.mark.parametrize("name", ["@crowd", "@pairs", "@anesthesia", "@table9", "@table14", "@table15", *SNOW])
+@pytest.mark.parametrize("name", [*SHIPPED, *SNOW])
 def test_the_list_gives_the_sizes_that_are_read(name, request, monkeypatch):
     if name in SNOW:
         monkeypatch.setenv("BAYESANNO_DATA", str(request.getfixturevalue("shared") / "data" / "raw"))
@@ -116,10 +118,23 @@ def test_the_list_gives_the_sizes_that_are_read(name, request, monkeypatch):
     assert listed[["items", "annotators", "labels"]].tolist() == [data.n_items, data.n_annotators, data.n_labels]
 
 
+@pytest.mark.parametrize(("name", "make"), [("@tickets", make_tickets), ("@judges", make_judges)])
+def test_the_file_that_ships_is_what_its_script_makes(name, make):
+    assert load_named(name).read_text() == make().to_csv(index=False, lineterminator="\n")
+
+
+def test_options_of_a_named_data_set_give_way_to_others():
+    tickets = read_annotations("@tickets")
+    assert (tickets.items[0], tickets.labels) == ("T000", ("billing", "bug", "feature"))
+    assert read_annotations("@tickets", item="question").items[0].endswith("(T000)")
+    judges = read_annotations("@judges")
+    assert (judges.labels, len(judges.gold)) == (("fail", "pass"), 60)
+
+
 def test_the_list_has_every_name_with_a_source():
     table = list_datasets()
     assert table.columns.tolist() == ["name", "items", "annotators", "labels", "source"]
-    assert table["name"].tolist() == ["@crowd", "@pairs", "@anesthesia", "@table9", "@table14", "@table15", *SNOW]
+    assert table["name"].tolist() == [*SHIPPED, *SNOW]
     assert table["source"].str.len().min() > 10
 
 
