@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.wording import listed, name_elements
 
 HDI_PROB = 0.94  # also part of the column names
+CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
 UNKNOWN_OF_A_POINT = ("sd", "hdi94_lb", "hdi94_ub")
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
@@ -83,8 +84,8 @@ def require_draws(view: FitView, what: str) -> None:
         )
 
 
-def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB) -> dict[str, np.ndarray]:
-    """Return the mean, standard deviation and highest-density interval, by column name.
+def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB, kind: CiKind = "hdi") -> dict[str, np.ndarray]:
+    """Return the mean, standard deviation and interval, by column name and in this order.
 
     For a single draw (a point estimate) the last three are nan.
 
@@ -94,17 +95,20 @@ def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB) -> dict[str, np.
         Dims (chain, draw, ...); the returned values have the remaining dims.
     prob : float
         The probability of the interval; the column names contain it as a percentage.
+    kind : {"hdi", "eti"}
+        Of the highest density, or with equal tails.
     """
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
         return {"mean": point} | {name: np.full(point.shape, np.nan) for name in UNKNOWN_OF_A_POINT}
 
-    interval, percent = azs.hdi(draws.rename("of").to_dataset(), prob=prob)["of"], f"{100 * prob:.6g}"
+    find = azs.hdi if kind == "hdi" else azs.eti
+    interval, percent = find(draws.rename("of").to_dataset(), prob=prob)["of"], f"{100 * prob:.6g}"
     return {
         "mean": draws.mean(("chain", "draw")).values,
         "sd": draws.std(("chain", "draw"), ddof=1).values,
-        f"hdi{percent}_lb": interval.sel(ci_bound="lower").values,
-        f"hdi{percent}_ub": interval.sel(ci_bound="upper").values,
+        f"{kind}{percent}_lb": interval.sel(ci_bound="lower").values,
+        f"{kind}{percent}_ub": interval.sel(ci_bound="upper").values,
     }
 
 

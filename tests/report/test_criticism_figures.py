@@ -5,7 +5,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
+from bayesanno.report.plots.criticism import PAGE, plot_calibration, plot_predictive_check
 from bayesanno.report.plots.style import write_png
 
 
@@ -17,7 +17,10 @@ def check(tiny_fit):
 def test_a_panel_for_each_statistic(check, tmp_path):
     figure = plot_predictive_check(check)
     single, several = figure.axes
-    assert [axes.get_xlabel() for axes in figure.axes] == ["unanimous", "votes_per_item"]
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        "share of items on which all agree",
+        "items with so many votes for a label",
+    ]
     table = check.table
     assert single.lines[0].get_xdata()[0] == table["observed"][0]
     assert sum(bar.get_height() for bar in single.patches) == 50
@@ -26,7 +29,11 @@ def test_a_panel_for_each_statistic(check, tmp_path):
     np.testing.assert_allclose([path.vertices[:, 0] for path in bars.get_paths()], rows[["low", "high"]])
     points = np.concatenate([one.get_offsets() for one in several.collections if one is not bars])
     assert sorted(points[:, 0]) == sorted(rows["observed"])
-    assert [tick.get_text() for tick in several.get_yticklabels()] == rows["of"].tolist()
+    named = [tick.get_text() for tick in several.get_yticklabels()]
+    assert named == rows["of"].tolist()[:: -(-len(rows) // len(named))]
+    assert all(one <= most for one, most in zip(figure.get_size_inches(), PAGE, strict=True))
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["predicted (bars: the middle 94%)", "observed", "observed, p below 0.05"]
     whole = table.query("of == ''")["p"].tolist()
     assert [axes.get_title(loc="left") for axes in figure.axes] == [f"p = {p:.3f}" for p in whole]
     write_png(figure, tmp_path / "check.png")

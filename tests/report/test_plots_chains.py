@@ -31,7 +31,11 @@ class TestChains:
         traces.savefig(tmp_path / "traces.png")
         figure = ba.plot_chain_ranks(mace_fit)
         assert [axes.get_title() for axes in figure.axes] == names
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == [f"chain {chain}" for chain in range(4)]
+        *chains, dots = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert chains == [f"chain {chain}" for chain in range(4)]
+        assert dots == "not uniform (p below 0.01)"
+        colours = [line.get_color() for line in figure.legends[0].get_lines()]
+        assert len(set(colours)) == 5
         assert figure.get_suptitle() == "Ranks of the chains, of the parameters that mix worst"
 
     def test_a_figure_is_a_picture_and_nothing_of_it_stays_in_pyplot(self, tiny_fit):

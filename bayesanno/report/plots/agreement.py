@@ -25,7 +25,7 @@ MEASURES = {
 }
 
 
-def plot_usage(data: AnnotationData) -> Figure:
+def plot_usage(data: AnnotationData, *, figsize: style.Size = None, title: bool = True) -> Figure:
     """Draw the share of each label among each annotator's answers, those farthest from the mean of all on top.
 
     Figures 3 and 10 of Bhardwaj et al. (2010), https://aclanthology.org/W10-1806.
@@ -33,6 +33,8 @@ def plot_usage(data: AnnotationData) -> Figure:
     Parameters
     ----------
     data : AnnotationData
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -55,11 +57,16 @@ def plot_usage(data: AnnotationData) -> Figure:
     axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")
     style.write_title(axes, "labels as annotators use them, the most unlike on top")
     style.write_legend(axes, title="label", loc="upper left", bbox_to_anchor=(1.01, 1))
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
 def plot_divergence(
-    source: AnnotationData | xr.DataTree | FitView, *, measure: str = "kld", base: float = math.e
+    source: AnnotationData | xr.DataTree | FitView,
+    *,
+    measure: str = "kld",
+    base: float = math.e,
+    figsize: style.Size = None,
+    title: bool = True,
 ) -> Figure:
     """Draw how much each annotator's use of the labels differs from the others', with intervals if they are known.
 
@@ -72,6 +79,8 @@ def plot_divergence(
     measure : {"kld", "leverage", "jsd_mean"}
     base : float
         The base of the logarithm: e for nats, 2 for bits.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -116,10 +125,17 @@ def plot_divergence(
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
     how = "" if from_data else ", posterior mean and 94% interval"
     style.write_title(axes, f"how unlike the others each annotator uses labels{how}")
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
-def plot_distances(data: AnnotationData, *, groups: int | None = None, base: float = math.e) -> Figure:
+def plot_distances(
+    data: AnnotationData,
+    *,
+    groups: int | None = None,
+    base: float = math.e,
+    figsize: style.Size = None,
+    title: bool = True,
+) -> Figure:
     """Draw the Jensen-Shannon divergence of every two annotators, similar ones side by side, and their groups.
 
     Parameters
@@ -129,6 +145,8 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
         As in `bayesanno.group_annotators`.
     base : float
         The base of the logarithm: e for nats, 2 for bits.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -158,16 +176,18 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     style.name_square(axes, table["annotator"].tolist(), table["group"].to_numpy())
     axes.set(xlabel="annotator", ylabel="annotator")
     style.write_title(axes, "who uses labels alike: the darker, the more unlike")
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
-def plot_subsets(table: pd.DataFrame) -> Figure:
+def plot_subsets(table: pd.DataFrame, *, figsize: style.Size = None, title: bool = True) -> Figure:
     """Draw alpha of subsets of annotators against their size, the best of each size joined.
 
     Parameters
     ----------
     table : DataFrame
         As `bayesanno.subset_table` gives it.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -201,7 +221,7 @@ def plot_subsets(table: pd.DataFrame) -> Figure:
     searched = " (by a search)" if (known["search"] == "beam").any() else ""
     style.write_title(axes, f"agreement of subsets of the annotators{searched}")
     axes.legend(fontsize=8)
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
 def _unit(base: float) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno.analysis.annotators import annotator_table, low_competence_table
+from bayesanno.analysis.annotators import annotator_table, competence_name, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.parameters import HDI_PROB, CiKind, describe_draws
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
@@ -27,7 +27,15 @@ SHORTEST = 0.05  # an interval that ends below it is not drawn as a line: it wou
 MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
 
 
-def plot_annotators(fit: xr.DataTree | FitView, *, dimension: str | None = None) -> Figure:
+def plot_annotators(
+    fit: xr.DataTree | FitView,
+    *,
+    dimension: str | None = None,
+    ci_prob: float = HDI_PROB,
+    ci_kind: CiKind = "hdi",
+    figsize: style.Size = None,
+    title: bool = True,
+) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
 
     A point is larger where an annotator gave more answers, and hollow where competence is more probably below one half
@@ -38,6 +46,10 @@ def plot_annotators(fit: xr.DataTree | FitView, *, dimension: str | None = None)
     fit : xarray.DataTree or FitView
     dimension : str, optional
         Which dimension, where several were annotated together.
+    ci_prob, ci_kind
+        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -58,7 +70,8 @@ def plot_annotators(fit: xr.DataTree | FitView, *, dimension: str | None = None)
     """
     view = view_for_table(fit)
     part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
-    return draw_annotators(view, tabulate_low(view), dimension)
+    figure = draw_annotators(view, tabulate_low(view), dimension, ci_prob=ci_prob, ci_kind=ci_kind)
+    return style.finish(figure, figsize, title=title)
 
 
 def tabulate_low(view: FitView) -> pd.DataFrame:
@@ -71,25 +84,34 @@ def tabulate_low(view: FitView) -> pd.DataFrame:
     return table.assign(low=low)
 
 
-def draw_annotators(view: FitView, table: pd.DataFrame, dimension: str | None) -> Figure:
+def draw_annotators(
+    view: FitView,
+    table: pd.DataFrame,
+    dimension: str | None,
+    *,
+    ci_prob: float = HDI_PROB,
+    ci_kind: CiKind = "hdi",
+) -> Figure:
     """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
-    is_point = view.yields == "point"
-    table = style.keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
+    is_point, interval = view.yields == "point", style.name_interval(ci_prob, ci_kind)
+    draws = part_of(view, dimension, need_items=False).select(view.posterior[competence_name(view)])
+    *_, low, high = describe_draws(draws, ci_prob, ci_kind).values()
+    table = style.keep_dimension(table, dimension).assign(low_end=low, high_end=high)
+    table = table.sort_values("competence_mean", kind="stable")
     figure, axes = style.new_figure(7, max(2.4, style.height_for(len(table))))
     if not view.model.has_severity:
         axes.axvline(LOW, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
     if not is_point:
         width = max(0.5, min(2.0, 120 / len(table)))
-        low, high = table["competence_hdi94_lb"], table["competence_hdi94_ub"]
-        axes.hlines(place, low, high, color=style.PALE, linewidth=width)
+        axes.hlines(place, table["low_end"], table["high_end"], color=style.PALE, linewidth=width)
     _draw_sizes(axes, table, place)
     style.name_rows(axes, table["annotator"].tolist())
     name = view.model.competence
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4))
     axes.set_xlabel(f"{name} (a share of answers, 0 to 1)")
     axes.set_ylabel("annotator")
-    what = "one point, without intervals" if is_point else "posterior mean and 94% interval"
+    what = "one point, without intervals" if is_point else f"posterior mean and {interval}"
     style.write_title(axes, f"{name} of {len(table):,} annotators: {what}", dimension)
     return figure
 
@@ -114,7 +136,14 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
 
 
 def plot_confusion(
-    fit: xr.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView,
+    annotators: Sequence[str] | None = None,
+    *,
+    dimension: str | None = None,
+    ci_prob: float = HDI_PROB,
+    ci_kind: CiKind = "hdi",
+    figsize: style.Size = None,
+    title: bool = True,
 ) -> Figure:
     """Draw the confusion matrices of annotators: how often each gives each label to items of each class.
 
@@ -126,6 +155,10 @@ def plot_confusion(
         The annotators; by default the 12 with the most answers.
     dimension : str, optional
         Which dimension, where several were annotated together.
+    ci_prob, ci_kind
+        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -158,7 +191,9 @@ def plot_confusion(
     else:
         codes = find_codes("annotator", list(annotators), everybody, "with most answers")
     chosen = [everybody[code] for code in codes]
-    found = describe_draws(find_confusion(view, codes))  # of each (annotator, true_class, response)
+    interval = style.name_interval(ci_prob, ci_kind)
+    described = describe_draws(find_confusion(view, codes), ci_prob, ci_kind).values()
+    found = dict(zip(("mean", "sd", "low", "high"), described, strict=False))  # of (annotator, true_class, response)
 
     columns = min(MATRIX_COLUMNS, len(chosen))
     side = min(3.2, max(1.9, 0.5 * data.n_labels if data.n_labels <= MOST_PRINTED else 0.16 * data.n_labels))
@@ -181,14 +216,14 @@ def plot_confusion(
     whose = f"{len(chosen)} annotators" if len(chosen) > 1 else style.cut_name(chosen[0])
     if annotators is None and len(chosen) < len(everybody):
         whose = f"the {len(chosen)} of {len(everybody):,} annotators with most answers"
-    what = "one point, without intervals" if view.yields == "point" else "posterior mean and 94% interval"
-    figure.suptitle(f"Confusion of {whose}: {what}", fontsize=10, parse_math=False)
-    return figure
+    what = "one point, without intervals" if view.yields == "point" else f"posterior mean and {interval}"
+    figure.suptitle(f"Confusion of {whose}: {what}", fontsize=10, parse_math=False).set_gid(style.TITLE)
+    return style.finish(figure, figsize, title=title)
 
 
 def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) -> None:
     """Print or draw the interval of the probability in each cell of a matrix."""
-    mean, low, high = found["mean"], found["hdi94_lb"], found["hdi94_ub"]
+    mean, low, high = found["mean"], found["low"], found["high"]
     known = np.isfinite(low)
     if printed:
         texts = np.array([f"{value:.2f}" for value in mean.flat], dtype=object).reshape(mean.shape)

@@ -13,7 +13,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
-from bayesanno.report.plots.style import ShownFigure, cut_name, shades
+from bayesanno.report.plots.style import COLOURS, TITLE, ShownFigure, Size, cut_name, finish, shades
 
 if TYPE_CHECKING:
     from arviz_plots import PlotCollection
@@ -24,7 +24,13 @@ SLASH = "\u2215"  # in names of variables, for "/", which a tree does not allow 
 WIDTH, ROW = 7.5, 1.4  # inches, of the figure and of a row
 
 
-def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
+def plot_traces(
+    fit: xr.DataTree | FitView,
+    var_names: str | Sequence[str] | None = None,
+    *,
+    figsize: Size = None,
+    title: bool = True,
+) -> Figure:
     """Draw the draws of every chain, one after the other, and the densities, of the parameters that mix worst.
 
     Chains that mix look alike, and none of their paths drifts or sticks.
@@ -37,6 +43,8 @@ def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | Non
         Variables, such as "prevalence", or single parameters as `summary` names them, such as "competence[ana]"; all
         variables by default. If that is more than 8 parameters, those 8 with the largest R-hat and the smallest
         effective sample size.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -57,24 +65,30 @@ def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | Non
     import arviz_plots
 
     chosen = _choose(fit, var_names)
-    title = "Chains of the parameters that mix worst" if var_names is None else "Chains"
+    what = "Chains of the parameters that mix worst" if var_names is None else "Chains"
     widths = {"trace": {"width": 0.6}, "dist": {"width": 1.2}}
-    figure = _draw(arviz_plots.plot_trace_dist, chosen, title, compact=False, visuals=widths)
+    figure = _draw(arviz_plots.plot_trace_dist, chosen, what, compact=False, visuals=widths)
     for axes in figure.axes:
         if axes.get_ylabel():
             axes.set_ylabel("value", fontsize=8)  # the label of the density names the parameter
         elif axes.get_xlabel():
             axes.set_ylabel("density", fontsize=8)
-    return figure
+    return finish(figure, figsize, title=title)
 
 
-def plot_chain_ranks(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
+def plot_chain_ranks(
+    fit: xr.DataTree | FitView,
+    var_names: str | Sequence[str] | None = None,
+    *,
+    figsize: Size = None,
+    title: bool = True,
+) -> Figure:
     """Draw the distribution of the ranks of each chain's draws among all draws, of the parameters that mix worst.
 
     The ranks of chains that mix are uniform, and their lines stay near 0: a line shows how far the distribution of a
     chain's ranks is from the uniform one (T. Säilynoja, P.-C. Bürkner and A. Vehtari 2022, Statistics and
     Computing 32:32, doi:10.1007/s11222-022-10090-6). A panel has the p of ArviZ's test that all chains are uniform, and
-    marks where they are not if it is small.
+    black dots where they are not if it is below 0.01.
 
     Parameters
     ----------
@@ -82,6 +96,8 @@ def plot_chain_ranks(fit: xr.DataTree | FitView, var_names: str | Sequence[str] 
         A fit with two chains or more, such as one by NUTS.
     var_names : str or sequence of str, optional
         As in `plot_traces`.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -104,14 +120,16 @@ def plot_chain_ranks(fit: xr.DataTree | FitView, var_names: str | Sequence[str] 
     chosen = _choose(fit, var_names)
     if chosen["posterior"].sizes["chain"] == 1:
         raise FitError("this fit has one chain, and ranks compare chains: fit with several (chains=4)")
-    title = "Ranks of the chains, of the parameters that mix worst" if var_names is None else "Ranks of the chains"
+    what = "Ranks of the chains, of the parameters that mix worst" if var_names is None else "Ranks of the chains"
     visuals = {"ecdf_lines": {"width": 1.0}, "remove_axis": False}
-    figure = _draw(arviz_plots.plot_rank, chosen, title, columns=2, col_wrap=2, visuals=visuals)
+    figure = _draw(
+        arviz_plots.plot_rank, chosen, what, columns=2, mark="not uniform (p below 0.01)", col_wrap=2, visuals=visuals
+    )
     for axes in figure.axes:
         axes.set_xlabel("rank (a share of all draws)", fontsize=8)
         axes.set_ylabel("off uniform", fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return finish(figure, figsize, title=title)
 
 
 def _choose(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None) -> xr.DataTree:
@@ -145,9 +163,17 @@ def _find_worst(posterior: xr.Dataset, convergence: xr.Dataset, elements: Elemen
 
 
 def _draw(
-    plot: Callable[..., PlotCollection], chosen: xr.DataTree, title: str, *, columns: int = 1, **options: Any
+    plot: Callable[..., PlotCollection],
+    chosen: xr.DataTree,
+    title: str,
+    *,
+    columns: int = 1,
+    mark: str = "",
+    **options: Any,
 ) -> Figure:
     """Let ArviZ draw chains, with a title and a legend, and names as they are: no formulas, cut if they are long.
+
+    The legend explains black dots by `mark`.
 
     ArviZ makes the figure by pyplot, which would show it once more and keep it: it is taken from there.
     """
@@ -157,7 +183,8 @@ def _draw(
 
     draws = chosen["posterior"].to_dataset()
     size = (WIDTH, max(2.8, ROW * -(-len(draws) // columns) + 0.8))
-    colours = shades(max(draws.sizes["chain"] + 1, 3))  # ArviZ asks for three; the last one is too pale
+    n = max(draws.sizes["chain"], 3)  # ArviZ asks for three
+    colours = list(COLOURS[:n]) if n <= len(COLOURS) else shades(n + 1)  # the last shade is too pale
     made = {"figsize": size, "figsize_units": "inches", "FigureClass": ShownFigure}
     drawn = plot(chosen, backend="matplotlib", color=colours, figure_kwargs=made, **options)
     figure: Figure = drawn.viz["figure"].item()
@@ -167,8 +194,11 @@ def _draw(
         text.set_fontsize(min(text.get_fontsize(), 8))
         text.set_text(cut_name(text.get_text().replace(SLASH, "/"), MOST_LETTERS))
     figure.set_layout_engine("constrained")
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle(title, fontsize=10).set_gid(TITLE)
     labels = [f"chain {chain}" for chain in draws["chain"].values]
     handles = [Line2D([], [], color=colour) for colour, _ in zip(colours, labels, strict=False)]
+    if mark:
+        labels.append(mark)
+        handles.append(Line2D([], [], color="black", marker="o", linestyle="", markersize=4))
     figure.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=7, frameon=False)
     return figure

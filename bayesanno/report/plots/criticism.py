@@ -7,31 +7,48 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from bayesanno.analysis.parameters import HDI_PROB
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_made
+from bayesanno.ground.validate import check_made, check_share
 from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import name_fits
 
-LEAST_HEIGHT = 4.0  # inches
-PANELS = 3  # side by side
+PAGE = (7.6, 10.0)  # inches: no figure is larger
+PANEL = 3.2  # inches, the height of a panel where there is room
+NAMED = 7.0  # names an inch
+WORDS = {
+    "votes_per_item": "items with so many votes for a label",
+    "unanimous": "share of items on which all agree",
+    "label_counts": "answers of an annotator with a label",
+    "pair_agreement": "agreement of two annotators",
+    "rest_agreement": "agreement of an annotator with the others",
+    "histogram": "items with so many successes",
+    "positive_share": "share of positive answers",
+    "spread": "sd of the items' shares",
+}
 SMALL = 0.05  # a p-value below it is marked
 
 
-def plot_predictive_check(check: PredictiveCheck) -> Figure:
+def plot_predictive_check(check: PredictiveCheck, *, ci_prob: float = HDI_PROB, figsize: style.Size = None) -> Figure:
     """Draw observed over predicted statistics, a panel for each statistic.
 
     A statistic of one number is a histogram of the replicates with a line where the data are. One of several has a row
-    for each: a bar that holds the middle 94% of the replicates, and a point for the data, which is a cross where its p
+    for each: a bar that holds the middle of the replicates, and a point for the data, which is a cross where its p
     is below 0.05. More than 60 rows have no names and are in the order of what is predicted. The title has
-    the p of the statistic as a whole.
+    the p of the statistic as a whole. Names of rows are left out where there is no room for them.
 
     Parameters
     ----------
     check : PredictiveCheck
+    ci_prob : float, default 0.94
+        The share of the replicates that a bar holds, with equal tails.
+    figsize
+        As in `plot_labels`.
 
     Returns
     -------
@@ -48,13 +65,17 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
     >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> figure = ba.plot_predictive_check(ba.predictive_check(fit, "unanimous", random_seed=1))
     >>> figure.axes[0].get_xlabel()
-    'unanimous'
+    'share of items on which all agree'
     """
     check_made(check, "PredictiveCheck", "predictive_check")
     by = [name for name in ("dimension", "statistic") if name in check.table]
-    groups = list(check.table.groupby(by, sort=False))
-    most = max((len(rows) for _, rows in groups if len(rows) <= style.MOST_NAMES), default=0)
-    figure, axes = style.new_grid(len(groups), PANELS, (3.4, max(LEAST_HEIGHT, style.height_for(most))))
+    check_share("ci_prob", ci_prob)
+    ends = np.quantile(check.replicated, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
+    table = check.table.assign(low=ends[0], high=ends[1])
+    groups = list(table.groupby(by, sort=False))
+    columns = min(len(groups), 2 if len(groups) <= 6 else 3)
+    height = min(PANEL, (PAGE[1] - 1.2) / -(-len(groups) // columns) - 0.25)
+    figure, axes = style.new_grid(len(groups), columns, ((PAGE[0] - 1.6) / columns, height))
     for one, (names, rows) in zip(axes, groups, strict=True):
         p = rows.loc[rows["of"] == "", "p"].item()
         if len(rows) == 1:
@@ -63,26 +84,33 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
             one.axvline(rows["observed"].item(), color=style.ACCENT, linewidth=2)
             one.set_ylabel("replicates", fontsize=9)
         else:
-            _draw_rows(one, rows[rows["of"] != ""])
-        one.set_xlabel(", ".join(map(str, names)), fontsize=9, parse_math=False)
+            _draw_rows(one, rows[rows["of"] != ""], round(NAMED * height))
+        words = ": ".join(WORDS.get(name, name) for name in map(str, names))
+        one.set_xlabel(words, fontsize=8, parse_math=False)
         one.set_title(f"p = {p:.3f}", fontsize=9, loc="left", fontweight="bold" if p < SMALL else "normal")
-    return figure
+    keys = [
+        Line2D([], [], color=style.PALE, linewidth=4, label=f"predicted (bars: the middle {100 * ci_prob:.4g}%)"),
+        Line2D([], [], color=style.ACCENT, marker="o", markersize=4, label="observed"),
+        Line2D([], [], color=style.INK, marker="x", linestyle="", label=f"observed, p below {SMALL}"),
+    ]
+    figure.legend(handles=keys, loc="outside lower center", ncols=3, fontsize=7, frameon=False)
+    return style.finish(figure, figsize)
 
 
-def _draw_rows(axes: Axes, rows: pd.DataFrame) -> None:
+def _draw_rows(axes: Axes, rows: pd.DataFrame, n_names: int) -> None:
     if len(rows) > style.MOST_NAMES:
         rows = rows.sort_values("mean", ascending=False, kind="stable")
-    place = np.arange(len(rows))
-    axes.hlines(place, rows["low"], rows["high"], color=style.PALE, linewidth=max(0.5, min(4.0, 200 / len(rows))))
+    place, width = np.arange(len(rows)), min(4.0, 5 * n_names / len(rows))  # half the distance of rows, in points
+    axes.hlines(place, rows["low"], rows["high"], color=style.PALE, linewidth=width)
     small = (rows["p"] < SMALL).to_numpy()
     for marked, marker, colour in ((~small, "o", style.ACCENT), (small, "x", style.INK)):
-        seen, size = rows["observed"].to_numpy()[marked], max(3, 16 - len(rows) / 40)
+        seen, size = rows["observed"].to_numpy()[marked], max(3, 16 - len(rows) / 15)
         axes.scatter(seen, place[marked], s=size, marker=marker, color=colour, zorder=3)
     if len(rows) > style.MOST_NAMES:
         axes.set_yticks([])
-        axes.set_ylabel(f"{len(rows):,} of them, by what is predicted", fontsize=9)
+        axes.set_ylabel(f"{len(rows):,} values, by what is predicted", fontsize=9)
     else:
-        style.name_rows(axes, rows["of"].tolist())
+        style.name_rows(axes, rows["of"].tolist(), most=n_names)
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.invert_yaxis()
 
@@ -94,6 +122,8 @@ def plot_calibration(
     confidence: float = 0.95,
     cumulative: bool = False,
     order: Sequence[str] | None = None,
+    figsize: style.Size = None,
+    title: bool = True,
 ) -> Figure:
     """Draw the share of labels that are right over their probability, of one fit or of several.
 
@@ -107,6 +137,8 @@ def plot_calibration(
         Fits of data with gold.
     bins, confidence, cumulative, order
         As for `calibration_table`.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -148,4 +180,4 @@ def plot_calibration(
         style.write_title(axes, "labels: how sure, and how often right")
     if curves.keys() != {""}:
         style.write_legend(axes, loc="upper left")
-    return figure
+    return style.finish(figure, figsize, title=title)

@@ -28,6 +28,8 @@ def plot_dependence(
     dimension: str | None = None,
     least_items: int = 20,
     random_seed: int | None = None,
+    figsize: style.Size = None,
+    title: bool = True,
 ) -> Figure:
     """Draw the correlation of annotators' errors beyond what the model predicts, groups that err together side by side.
 
@@ -36,6 +38,8 @@ def plot_dependence(
     fit : xarray.DataTree or FitView
     groups, truth, dimension, least_items, random_seed
         As `bayesanno.dependence_table` takes them.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -70,7 +74,7 @@ def plot_dependence(
     part = part_of(view, dimension)
     codes, names = code_groups(groups, part)
     group_of = dict(zip(part.data.annotators, (names[code] for code in codes), strict=True))
-    return draw_dependence(table, group_of if groups is not None else {}, dimension)
+    return style.finish(draw_dependence(table, group_of if groups is not None else {}, dimension), figsize, title=title)
 
 
 def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: str | None) -> Figure:

@@ -29,7 +29,12 @@ MANY = 50  # items in one bin from which on their number is drawn on a logarithm
 
 
 def plot_labels(
-    fit: xr.DataTree | FitView, *, items: Sequence[str] | None = None, dimension: str | None = None
+    fit: xr.DataTree | FitView,
+    *,
+    items: Sequence[str] | None = None,
+    dimension: str | None = None,
+    figsize: style.Size = None,
+    title: bool = True,
 ) -> Figure:
     """Draw the probability of each label of the most uncertain items, the most uncertain on top.
 
@@ -40,6 +45,10 @@ def plot_labels(
         Which items, in this order from the top; by default the 30 whose labels are least sure (of most entropy).
     dimension : str, optional
         Which dimension, where several were annotated together.
+    figsize : tuple of float, optional
+        Width and height in inches.
+    title : bool, default True
+        Whether there is a title.
 
     Returns
     -------
@@ -84,7 +93,7 @@ def plot_labels(
     right = 1.04 + LETTER * max((len(style.cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
     keys = [*axes.containers, *axes.collections]  # the marks of gold come last
     style.write_legend(axes, handles=keys, title=what, loc="upper left", bbox_to_anchor=(right, 1), frameon=False)
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
 def _write_into_bars(axes: Axes) -> None:
@@ -116,7 +125,9 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     axes.text(1.01, 1.0, "gold", fontsize=8, transform=axes.transAxes, va="bottom")
 
 
-def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) -> Figure:
+def plot_entropy(
+    fit: xr.DataTree | FitView, *, dimension: str | None = None, figsize: style.Size = None, title: bool = True
+) -> Figure:
     """Draw the distribution of the items' uncertainty, and where the surest 75% and 90% of them end.
 
     Parameters
@@ -124,6 +135,8 @@ def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) ->
     fit : xarray.DataTree or FitView
     dimension : str, optional
         Which dimension, where several were annotated together.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -164,7 +177,7 @@ def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) ->
         axes.yaxis.get_major_locator().set_params(integer=True)
     style.write_title(axes, f"how uncertain the {what}s of {entropy.size:,} items are", dimension)
     figure.legend(loc="outside lower center", fontsize=7, frameon=False)
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
 def plot_coverage(
@@ -172,6 +185,8 @@ def plot_coverage(
     *,
     coverages: Sequence[float] | None = None,
     dimension: str | None = None,
+    figsize: style.Size = None,
+    title: bool = True,
 ) -> Figure:
     """Draw the accuracy of labels when only the surest items are kept, of one fit or of several, and of the vote.
 
@@ -183,6 +198,8 @@ def plot_coverage(
         Shares of items in (0, 1]; by default 0.05, 0.1, ..., 1.
     dimension : str, optional
         Which dimension, where several were annotated together.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -225,4 +242,4 @@ def plot_coverage(
     axes.grid(axis="y", color=style.PALE, alpha=0.3)
     style.write_title(axes, "accuracy of the surest items", dimension)
     style.write_legend(axes, loc="best")
-    return figure
+    return style.finish(figure, figsize, title=title)

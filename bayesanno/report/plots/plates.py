@@ -16,7 +16,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.process import ProcessGraph, describe_process
 from bayesanno.modeling.registry import get_model
-from bayesanno.report.plots.style import INK, PALE, new_figure
+from bayesanno.report.plots.style import INK, PALE, Size, finish, new_figure
 
 Point = tuple[float, float]
 WIDTH, HEIGHT = 1.5, 0.62  # of a node, in the units of the axes, which are inches
@@ -28,7 +28,7 @@ LONGEST = 18  # letters of a name on one line
 BELOW = 0.58  # how far an arrow that passes below a node is from its centre
 
 
-def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figure:
+def plot_plates(model: str | AnnotationModel, data: Data | None = None, *, figsize: Size = None) -> Figure:
     """Draw a model as a plate diagram, from its graph and its generative process.
 
     Parameters
@@ -36,6 +36,8 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figur
     model : str or AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData, optional
         Whose numbers of items and annotators are written on the plates; otherwise they are I and J.
+    figsize
+        As in `plot_labels`.
 
     Returns
     -------
@@ -86,7 +88,7 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figur
         xlim=(min(xs) - WIDTH / 2 - 2 * MARGIN, max(xs) + WIDTH / 2 + 2 * MARGIN),
         ylim=(min(ys) - HEIGHT / 2 - 2.4 * MARGIN, max(ys) + HEIGHT / 2 + 2.4 * MARGIN),
     )
-    return figure
+    return finish(figure, figsize)
 
 
 def _of_annotators(process: ProcessGraph) -> list[str]:

@@ -12,7 +12,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
-from bayesanno.report.plots.style import ACCENT, PALE, cut_name, new_grid
+from bayesanno.report.plots.style import ACCENT, PALE, TITLE, Size, cut_name, finish, new_grid
 from bayesanno.simulation.replicate import draw_prior
 
 MOST_DRAWS, LEAST_DRAWS = 1_000, 100
@@ -23,7 +23,13 @@ COLUMNS = 4
 BINS = 30
 
 
-def plot_prior_posterior(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
+def plot_prior_posterior(
+    fit: xr.DataTree | FitView,
+    var_names: str | Sequence[str] | None = None,
+    *,
+    figsize: Size = None,
+    title: bool = True,
+) -> Figure:
     """Draw the posterior of parameters over their prior: what the data have changed.
 
     Parameters
@@ -33,6 +39,8 @@ def plot_prior_posterior(fit: xr.DataTree | FitView, var_names: str | Sequence[s
     var_names : str or sequence of str, optional
         Variables, such as "prevalence", or single parameters as `summary` names them, such as "competence[ana]". By
         default the variables without an annotator or item dimension, and the competence of annotators.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -71,8 +79,8 @@ def plot_prior_posterior(fit: xr.DataTree | FitView, var_names: str | Sequence[s
         axes.set_yticks([])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=7, frameon=False)
     figure.supxlabel("value of the parameter", fontsize=9)
-    figure.suptitle("What the data have changed: prior and posterior", fontsize=10)
-    return figure
+    figure.suptitle("What the data have changed: prior and posterior", fontsize=10).set_gid(TITLE)
+    return finish(figure, figsize, title=title)
 
 
 def _choose_variables(view: FitView) -> list[str]:

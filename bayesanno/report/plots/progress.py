@@ -12,13 +12,18 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made, check_share
 from bayesanno.ground.wording import listed
 from bayesanno.planning.progress import Measure
-from bayesanno.report.plots.style import INK, PALE, curve_styles, new_figure, write_legend, write_title
+from bayesanno.report.plots.style import INK, PALE, Size, curve_styles, finish, new_figure, write_legend, write_title
 
 WORDS = {"accuracy": "expected accuracy (share that is right)", "share_sure": "expected share of sure labels"}
 
 
 def plot_progress(
-    progress: pd.DataFrame | Mapping[str, pd.DataFrame], *, measure: Measure = "accuracy", target: float | None = None
+    progress: pd.DataFrame | Mapping[str, pd.DataFrame],
+    *,
+    measure: Measure = "accuracy",
+    target: float | None = None,
+    figsize: Size = None,
+    title: bool = True,
 ) -> Figure:
     """Draw how good labels are expected to be after more answers, for one way of asking for them or for several.
 
@@ -29,6 +34,8 @@ def plot_progress(
     measure : {"accuracy", "share_sure"}
     target : float, optional
         A line is drawn across the figure there.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -73,4 +80,4 @@ def plot_progress(
     axes.grid(axis="y", color=PALE, alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
         write_legend(axes, loc="best")
-    return figure
+    return finish(figure, figsize, title=title)

@@ -17,14 +17,16 @@ from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.ground.lazy import xr
-from bayesanno.report.plots.style import ACCENT, INK, LINES, PALE, new_figure, write_legend
+from bayesanno.report.plots.style import ACCENT, INK, LINES, PALE, Size, finish, new_figure, write_legend
 
 PANEL = 2.8  # inches
 MOST_SIMULATED = 40_000  # uniform samples that the band is made from
 IN_TAIL = 100  # uniform samples that should be outside the band
 
 
-def plot_ranks(ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1) -> Figure:
+def plot_ranks(
+    ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1, figsize: Size = None
+) -> Figure:
     """Draw the distribution of the ranks of true values, less the uniform one; a panel for each variable.
 
     A line is the empirical distribution function of one parameter's ranks less the uniform one. All lines of a
@@ -41,6 +43,8 @@ def plot_ranks(ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int 
         The confidence of the band, for all lines together.
     random_seed : int, optional, default 1
         The seed of the uniform samples that the band is made from.
+    figsize
+        As in `plot_labels`.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def plot_ranks(ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int 
         one.set_title(name if len(names) == 1 else f"{name} ({len(names)})", fontsize=9, loc="left", parse_math=False)
         one.set_xlabel("rank of the true value, of 1", fontsize=9)
     axes[0][0].set_ylabel("share of lower ranks, less a uniform one's", fontsize=9)
-    return figure
+    return finish(figure, figsize)
 
 
 def _make_band(n: int, confidence: float, random_seed: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -8,13 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bayesanno.analysis.parameters import HDI_PROB
 from bayesanno.criticism.power_scaling import THRESHOLD
 from bayesanno.criticism.prior import PriorDescription
 from bayesanno.criticism.sensitivity import Study
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import as_typed
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_made
+from bayesanno.ground.validate import check_made, check_share
 from bayesanno.report.plots import style
 
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
@@ -45,13 +46,17 @@ WORDS = {
 }
 
 
-def plot_prior(description: PriorDescription) -> Figure:
+def plot_prior(description: PriorDescription, *, ci_prob: float = HDI_PROB, figsize: style.Size = None) -> Figure:
     """Draw what priors imply before data: a panel for each quantity, with a row for each model.
 
     Parameters
     ----------
     description : PriorDescription
         As `bayesanno.describe_prior` gives it.
+    ci_prob : float, default 0.94
+        The share of the draws that a bar holds, with equal tails.
+    figsize
+        As in `plot_labels`.
 
     Returns
     -------
@@ -73,6 +78,7 @@ def plot_prior(description: PriorDescription) -> Figure:
     'accuracy of an annotator'
     """
     check_made(description, "PriorDescription", "describe_prior")
+    check_share("ci_prob", ci_prob)
     table = description.table
     by = [name for name in ("dimension", "quantity") if name in table]
     panels = list(table.groupby(by, sort=False))
@@ -84,15 +90,15 @@ def plot_prior(description: PriorDescription) -> Figure:
         *dimension, quantity = map(str, groups)
         words = [*filter(None, dimension), WORDS.get(quantity, quantity)]
         one.set_title(": ".join(words), fontsize=9, loc="left", parse_math=False)
-        _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
+        _draw_quantity(one, part, [description.drawn[row] for row in part.index], models, ci_prob)
         if number % columns:
             one.set_yticks([])
         else:
             style.name_rows(one, models, longest=LONGEST)
-    return figure
+    return style.finish(figure, figsize)
 
 
-def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str]) -> None:
+def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str], ci_prob: float) -> None:
     of = list(dict.fromkeys(rows["of"]))  # the classes, types or labels, if there are several
     low, high = min(one.min() for one in drawn), max(one.max() for one in drawn)
     ends = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
@@ -109,7 +115,8 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         )
         keys.setdefault(row["of"], stairs)
         below = place + 0.1 + 0.2 * of.index(row["of"]) / len(of)
-        axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
+        ends = np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+        axes.hlines(below, *ends, color=[colour], linewidth=1.5)
         axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
     margin = 0.02 * (ends[1] - ends[0])
     lines = -(-len(of) // 3) if 1 < len(of) <= MOST_NAMED else 0  # of a legend, for which there is room at the bottom
@@ -120,7 +127,9 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         style.write_legend(axes, handles=keys.values(), frameon=False, **options)
 
 
-def plot_power_scaling(table: pd.DataFrame, *, most: int = style.MOST_NAMES) -> Figure:
+def plot_power_scaling(
+    table: pd.DataFrame, *, most: int = style.MOST_NAMES, figsize: style.Size = None, title: bool = True
+) -> Figure:
     """Draw how much parameters depend on the prior and on the likelihood, those that depend most on the prior on top.
 
     Parameters
@@ -129,6 +138,8 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = style.MOST_NAMES) -> 
         As `bayesanno.power_scaling_table` gives it, or some of its rows.
     most : int, default 60
         Rows that are drawn; the title says of how many.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -172,10 +183,12 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = style.MOST_NAMES) -> 
     what = f": the {len(shown)} of {len(table):,} that rest most on the prior" if len(shown) < len(table) else ""
     style.write_title(left, f"what depends on the prior, and on the answers{what}")
     figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
-def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
+def plot_label_power_scaling(
+    table: pd.DataFrame, *, most: int = 40, figsize: style.Size = None, title: bool = True
+) -> Figure:
     """Draw the items whose labels depend on the prior; those that change first are on top.
 
     Parameters
@@ -184,6 +197,8 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
         As `bayesanno.label_power_scaling` gives it, or some of its rows.
     most : int, default 40
         Items that are drawn; the title says of how many.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -231,7 +246,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
     what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
     style.write_title(left, f"labels that depend on the prior: {what}{soon} would change within one doubling")
     figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
-    return figure
+    return style.finish(figure, figsize, title=title)
 
 
 def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure, Axes, Axes]:
@@ -254,13 +269,15 @@ def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure
     return shown, figure, left, right
 
 
-def plot_priors(study: Study) -> Figure:
+def plot_priors(study: Study, *, figsize: style.Size = None, title: bool = True) -> Figure:
     """Draw what each prior of a study changes, against the model's own.
 
     Parameters
     ----------
     study : Study
         As `bayesanno.sensitivity` gives it.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -299,4 +316,4 @@ def plot_priors(study: Study) -> Figure:
     style.name_rows(axes[0][0], names, longest=LONGEST_PRIOR)
     axes[0][0].set_ylabel("prior", fontsize=9)
     style.write_title(axes[0][0], "what another prior changes")
-    return figure
+    return style.finish(figure, figsize, title=title)

@@ -11,8 +11,12 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
+from bayesanno.ground.validate import check_share
 
 INK, ACCENT, PALE = "#1a1a1a", "#0072b2", "#9a9a9a"  # the accent: Okabe and Ito's blue
 SEQUENCE = "cividis"  # a colour map of rising lightness, for colour-blind readers too
@@ -24,6 +28,12 @@ MOST_NAMES = 60  # rows that are all named
 MOST_PARTS = 20  # of a bar: shades of more look alike
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
+
+
+type Size = tuple[float, float] | None
+# Okabe and Ito's colours, of which neighbours differ for all readers; of chains.
+COLOURS = (ACCENT, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", INK)
+TITLE = "title"  # marks what `finish` may remove
 
 
 class ShownFigure(Figure):
@@ -39,7 +49,8 @@ def new_figure(
     width: float = 7.0, height: float = 4.0, columns: int = 1, *, rows: int = 1, **options: Any
 ) -> tuple[Figure, Any]:
     """Return a figure of a size in inches, and its axes: one, or an array of several side by side, or in rows."""
-    figure = ShownFigure(figsize=(width, height), layout="constrained")
+    apart = ConstrainedLayoutEngine(w_pad=0.09)  # so that numbers at the ends of two axes do not meet
+    figure = ShownFigure(figsize=(width, height), layout=apart)
     axes = figure.subplots(rows, columns, **options)
     for one in np.ravel(axes):
         one.spines[["top", "right"]].set_visible(False)
@@ -100,9 +111,9 @@ def height_for(rows: int) -> float:
     return float(min(1.4 + ROW * rows, MOST_HEIGHT))
 
 
-def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y", longest: int = 20) -> None:
+def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y", longest: int = 20, most: int = MOST_NAMES) -> None:
     """Name rows (or columns), every one where there is room, else evenly spaced ones; long names are cut."""
-    step = -(-len(names) // MOST_NAMES)
+    step = -(-len(names) // most)
     at = range(0, len(names), step)
     short = [cut_name(name, longest) for name in names]
     labels = [short[place] for place in at]
@@ -148,7 +159,25 @@ def curve_styles(n: int) -> list[dict[str, Any]]:
 def write_title(axes: Axes, text: str, dimension: str | None = None) -> None:
     """Write a title above the left edge, after the name of the dimension if it is about one of several."""
     title = f"{cut_name(dimension)}: {text}" if dimension else text[0].upper() + text[1:]
-    axes.set_title(title, fontsize=10, loc="left", parse_math=False)
+    axes.set_title(title, fontsize=10, loc="left", parse_math=False).set_gid(TITLE)
+
+
+def finish(figure: Figure, figsize: Size, *, title: bool = True) -> Figure:
+    """Give a figure its size in inches, if any is asked for, and remove its title, if none is."""
+    if figsize is not None:
+        figure.set_size_inches(*figsize)
+    for text in [] if title else figure.findobj(Text):
+        if text.get_gid() == TITLE:
+            text.set_text("")
+    return figure
+
+
+def name_interval(ci_prob: float, ci_kind: str = "hdi") -> str:
+    """Return a name such as "94% interval"; of equal tails, it says so."""
+    check_share("ci_prob", ci_prob)
+    if ci_kind not in ("hdi", "eti"):
+        raise DataError(f"ci_kind is {ci_kind!r}: it must be 'hdi' or 'eti'")
+    return f"{100 * ci_prob:.4g}% interval{'' if ci_kind == 'hdi' else ' of equal tails'}"
 
 
 def write_png(figure: Figure, path: Path) -> None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.parameters import HDI_PROB, CiKind, describe_draws
 from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -18,7 +18,20 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, cut_name, new_figure, shades, write_legend
+from bayesanno.report.plots.style import (
+    ACCENT,
+    LINES,
+    MARKERS,
+    PALE,
+    Size,
+    cut_name,
+    finish,
+    name_interval,
+    new_figure,
+    shades,
+    write_legend,
+    write_title,
+)
 from bayesanno.simulation.quantities import ModelDraws
 
 MOST_DRAWS = 500
@@ -26,7 +39,15 @@ MOST_TYPES = 5  # with a line each; of more, those that expect the fewest items 
 TOGETHER = "all together"
 
 
-def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figure:
+def plot_types(
+    fit: xr.DataTree | FitView,
+    *,
+    label: str | None = None,
+    ci_prob: float = HDI_PROB,
+    ci_kind: CiKind = "hdi",
+    figsize: Size = None,
+    title: bool = True,
+) -> Figure:
     """Draw the histogram of positive answers, and over it the predictions of each type of item.
 
     Figures 1 to 4 of Beigman Klebanov and Beigman (2010), https://aclanthology.org/N10-1067, with uncertainty.
@@ -37,6 +58,10 @@ def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figur
         A model of item types, such as `binomial_mixture`, `diligent_lazy` or `easy_hard`.
     label : str, optional
         Of annotations, the label whose answers are counted; by default the last of two, or the commonest of more.
+    ci_prob, ci_kind
+        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
+    figsize, title
+        As in `plot_labels`.
 
     Returns
     -------
@@ -76,23 +101,22 @@ def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figur
         drawn[TOGETHER], lines[TOGETHER] = expected.sum(axis=1), (ACCENT, "-", "")
     for name, values in drawn.items():
         colour, line, marker = lines[name]
-        found = describe_draws(xr.DataArray(values[None], dims=("chain", "draw", "bin")))
-        low, high = found["hdi94_lb"], found["hdi94_ub"]
+        of_bins = xr.DataArray(values[None], dims=("chain", "draw", "bin"))
+        mean, *_, low, high = describe_draws(of_bins, ci_prob, ci_kind).values()
         if np.isfinite(low).all():
             axes.fill_between(bins, low, high, color=[colour], alpha=0.25, linewidth=0, zorder=1.5)
         width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all coincides with the sum
         style = {"linestyle": line, "marker": marker, "color": colour, "linewidth": width, "zorder": above}
-        axes.plot(bins, found["mean"], markersize=3.5, label=name, **style)
+        axes.plot(bins, mean, markersize=3.5, label=name, **style)
     axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
     axes.set_xlabel(f"{counted} (of {seen.size - 1} answers to an item)", parse_math=False)
     axes.xaxis.get_major_locator().set_params(integer=True)
     which = f"{view.data.n_items:,} items"
     if seen.sum() < view.data.n_items:
         which = f"the {int(seen.sum()):,} of {which} with {seen.size - 1} answers"
-    title = f"What types predict of {which}: posterior mean and 94% interval"
-    axes.set_title(title, fontsize=10, loc="left", color=INK)
+    write_title(axes, f"what types predict of {which}: posterior mean and {name_interval(ci_prob, ci_kind)}")
     write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    return figure
+    return finish(figure, figsize, title=title)
 
 
 def _join_small(names: list[str], expected: np.ndarray) -> tuple[list[str], np.ndarray]:

@@ -1,0 +1,76 @@
+"""Figures as a paper needs them: of a size, without a title, with another interval; and legible."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError
+from bayesanno.report.plots import style
+
+PLOTS = sorted(name for name in dir(ba) if name.startswith("plot_"))
+UNTITLED = {"plot_plates", "plot_predictive_check", "plot_prior", "plot_ranks"}  # panels and plates name themselves
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_every_figure_has_a_size_and_may_do_without_its_title(name):
+    signature = inspect.signature(getattr(ba, name))
+    assert signature.return_annotation == "Figure"
+    assert signature.parameters["figsize"].default is None
+    assert ("title" in signature.parameters) == (name not in UNTITLED)
+
+
+def titles(figure):
+    figure.draw_without_rendering()
+    found = [figure.get_suptitle(), *(axes.get_title(loc="left") for axes in figure.axes)]
+    return [text for text in found if text]
+
+
+def test_sizes_and_titles_are_as_asked_for(tiny_fit):
+    for plot in (ba.plot_annotators, ba.plot_labels, ba.plot_traces, ba.plot_prior_posterior):
+        figure = plot(tiny_fit, figsize=(5, 4.5), title=False)
+        assert figure.get_size_inches().tolist() == [5, 4.5]
+        assert len(titles(figure)) == len(titles(plot(tiny_fit))) - 1
+    assert ba.plot_confusion(tiny_fit, title=False).get_suptitle() == ""
+    assert titles(ba.plot_usage(ba.read_annotations("@crowd"), title=False)) == []
+
+
+def ends(axes):
+    (bars,) = [one for one in axes.collections if one.get_paths() and hasattr(one, "get_segments")][:1]
+    return np.array([segment[:, 0] for segment in bars.get_segments()])
+
+
+def test_intervals_have_the_probability_and_the_kind_that_are_asked_for(tiny_fit):
+    draws = tiny_fit["posterior"]["accuracy"]
+    order = np.argsort(draws.mean(["chain", "draw"]).values, kind="stable")
+    figure = ba.plot_annotators(tiny_fit, ci_prob=0.5, ci_kind="eti")
+    tails = draws.quantile([0.25, 0.75], ["chain", "draw"]).values.T[order]
+    np.testing.assert_allclose(ends(figure.axes[0]), tails, rtol=1e-6)
+    assert figure.axes[0].get_title(loc="left").endswith("posterior mean and 50% interval of equal tails")
+    wide, narrow = (np.diff(ends(ba.plot_annotators(tiny_fit, ci_prob=p).axes[0])) for p in (0.94, 0.5))
+    assert (narrow < wide).all()
+    table = ba.annotator_table(tiny_fit)[["competence_hdi94_lb", "competence_hdi94_ub"]].to_numpy()[order]
+    np.testing.assert_allclose(ends(ba.plot_annotators(tiny_fit).axes[0]), table)
+    shown = ba.plot_confusion(tiny_fit, ["ada"], ci_prob=0.8).get_suptitle()
+    assert shown == "Confusion of ada: posterior mean and 80% interval"
+
+
+def test_what_is_no_interval_is_refused(tiny_fit, refuses):
+    with refuses(DataError, "ci_prob is 94"):
+        ba.plot_annotators(tiny_fit, ci_prob=94)
+    with refuses(DataError, "ci_kind is 'central'"):
+        ba.plot_confusion(tiny_fit, ci_kind="central")
+
+
+def test_numbers_of_panels_side_by_side_do_not_touch():
+    figure, panels = style.new_grid(2, 2, (2.1, 1.5))
+    for axes in panels:
+        axes.set(xlim=(0, 1), xticks=[0, 0.5, 1])
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for axes in panels for label in axes.get_xticklabels()]
+    gaps = [right.x0 - left.x1 for left, right in itertools.pairwise(boxes)]
+    assert min(gaps) > 0.06 * figure.dpi  # inches
