@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_choice
 
 Method = Literal["likelihood", "least_squares", "chi_square"]
 
@@ -66,8 +67,7 @@ def minimise_misfit(
     """
     from scipy.optimize import minimize
 
-    if method not in get_args(Method):
-        raise DataError(f"no method {method!r}: choose one of {', '.join(get_args(Method))}")
+    check_choice(f"no method {method!r}", method, get_args(Method), DataError)
     if method == "chi_square":  # far from its minimum it is huge, and searches may not converge
         starts = [*starts, minimise_misfit(predict, histogram, "likelihood", starts, bounds, n_weights=n_weights)]
     share = histogram / histogram.sum()  # (bin,)

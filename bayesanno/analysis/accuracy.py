@@ -14,6 +14,7 @@ from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.simulation.quantities import refuse_types
 
 SCORED = {"accuracy": 1.0, "accuracy_at_90": 0.9, "accuracy_at_75": 0.75}  # which coverages `score` reports
 
@@ -53,8 +54,7 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     parts = [part for part in parts_of(view) if part.gold]
     if not parts:
         raise FitError("no gold label is known: read the data with a gold column, or with gold_file=...")
-    if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} gives item types instead of labels")
+    refuse_types(view.model, view.data)
     return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 

@@ -18,6 +18,7 @@ from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.validate import check_choice
 from bayesanno.modeling.capabilities import HasKnownParameters
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
@@ -63,8 +64,7 @@ def behaviour_table(
     'viktor'
     """
     check_base(base)
-    if farthest_by not in get_args(Measure):
-        raise FitError(f"there is no measure {farthest_by!r}: choose one of {', '.join(get_args(Measure))}")
+    check_choice(f"there is no measure {farthest_by!r}", farthest_by, get_args(Measure))
     view, usage = _usage_of(fit)
     draws = usage.values.reshape(-1, *usage.shape[2:])  # (sample, annotator, response)
     found = measure_usage(draws, base)

@@ -13,10 +13,11 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, DataFileError, FitError, NamesWarning, warn
+from bayesanno.ground.errors import DataError, DataFileError, NamesWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.tools.tool import Labels, Tasks, Tool, ToolOptions, find_tool
+from bayesanno.simulation.quantities import refuse_types
 
 
 @dataclass(frozen=True)
@@ -148,8 +149,7 @@ def export_labels(
     records = tool.read_tasks(options)
     view = view_for_table(fit)
     part = part_of(view, dimension)
-    if part.is_of_types:
-        raise FitError(f"{view.model.name} gives item types instead of labels: there are no labels to export")
+    refuse_types(view.model, view.data, ": there are no labels to export")
     probability = np.array(part.posterior.values)
     known = part.data.known_codes if use_gold else np.full(len(probability), -1)
     is_known = known >= 0

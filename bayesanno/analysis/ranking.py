@@ -12,7 +12,7 @@ from bayesanno.analysis.parameters import DIAGNOSTICS, HDI_PROB, convergence_of,
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_share
+from bayesanno.ground.validate import check_choice, check_share
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.pairs import STRENGTH, SYSTEM, TIE, Pairs
 
@@ -113,8 +113,7 @@ def win_table(fit: xr.DataTree | FitView, *, ties: Ties = "half", prob: float = 
     >>> ba.win_table(fit).query("p_stronger < 0.9")  # doctest: +SKIP
     """
     check_share("prob", prob)
-    if ties not in get_args(Ties):
-        raise FitError(f"ties is {ties!r}: choose one of {', '.join(get_args(Ties))}")
+    check_choice(f"ties is {ties!r}", ties, get_args(Ties))
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
     strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.recalibrated import recalibrate_part, recalibrations_of, tabulate_recalibration
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import split_dimensions
 from bayesanno.fits.parts import (
     LOG_PROBABILITY,
     FitPart,
@@ -36,10 +37,11 @@ from bayesanno.ground.wording import counted, listed
 from bayesanno.inference.adjust import adjusted_parts, adjustments_of
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.posterior import recover
+from bayesanno.simulation.quantities import refuse_types
 
 FEW = 20  # known labels: with fewer, the temperature is uncertain
+NOT_BY_GOLD = ": true labels cannot recalibrate it"  # of a model of item types
 ALMOST_NO_GAIN = 0.02  # nats per item that labels add to their frequencies
 
 
@@ -199,10 +201,8 @@ def parts_to_recalibrate(view: FitView) -> list[FitPart]:
     """
     if is_on_dask(view.tree):
         raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
-    parts = list(adjusted_parts(view).values())
-    if any(part.is_of_types for part in parts):
-        refuse_types(view.model)
-    return parts
+    refuse_types(view.model, view.data, NOT_BY_GOLD)
+    return list(adjusted_parts(view).values())
 
 
 def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart]:
@@ -252,16 +252,9 @@ def read_gold(tables: Mapping[str, Any], gold: Any) -> dict[str, dict[str, str]]
 
 def check_gold(model: AnnotationModel, data: Any, gold: Any) -> Any:
     """Read the gold for `recalibrate` before the model is fitted, so that its errors are raised early."""
-    kinds = latents(model, data)
-    if any(latent.dim == ITEM_TYPE for latent in kinds):
-        refuse_types(model)
-    found = read_gold({latent.name: latent.data_of(data) for latent in kinds}, gold)
+    refuse_types(model, data, NOT_BY_GOLD)
+    found = read_gold(split_dimensions(data), gold)
     return found.get("", found)
-
-
-def refuse_types(model: AnnotationModel) -> NoReturn:
-    """Raise a FitError for a model of item types."""
-    raise FitError(f"{model.name} gives item types instead of labels: true labels cannot recalibrate it")
 
 
 def _read_one(data: AnnotationData, gold: Any) -> dict[str, str]:

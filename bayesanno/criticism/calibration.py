@@ -27,6 +27,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
 from bayesanno.ground.wording import listed
+from bayesanno.simulation.quantities import refuse_types
 
 BINS = 10
 SCORES = ("accuracy", "log_score", "brier", "calibration_error")
@@ -312,8 +313,7 @@ def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted
 
 def _scored_parts(view: FitView) -> list[FitPart]:
     parts = parts_of(view)
-    if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} gives item types instead of labels")
+    refuse_types(view.model, view.data)
     scored = [part for part in parts if part.gold and _predict(part).right.size]
     if not scored:
         but = " of an item that is not a control" if any(part.gold for part in parts) else ""

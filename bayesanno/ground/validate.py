@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from operator import index
 from typing import Any
 
@@ -43,6 +43,12 @@ def check_at_least(what: str, value: float, least: int, error: type[Exception] =
     """Raise an error if a value is below `least`."""
     if not value >= least:
         raise error(f"{what} is {value}: it must be at least {least}")
+
+
+def check_choice(what: str, value: Any, among: Iterable[str], error: type[Exception] = FitError) -> None:
+    """Raise an error unless a value is one of some; `what` says which it is."""
+    if value not in among:
+        raise error(f"{what}: choose one of {', '.join(among)}")
 
 
 def check_count(what: str, value: Any) -> None:

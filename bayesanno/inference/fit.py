@@ -7,12 +7,12 @@ import math
 import os
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.lazy import pm, xr
+from bayesanno.ground.lazy import import_when_called, pm, xr
 from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from dask.distributed import Client
 
     from bayesanno.inference.dask.annotations import DaskAnnotations
+
+allow_large_tasks = import_when_called("bayesanno.inference.dask.cluster:allow_large_tasks")
 
 SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the method's gradients
 LEAST_GRADIENTS = 3_000  # on small data the search costs almost nothing
@@ -187,36 +189,16 @@ def fit(
     answers = _require_answers(model, data, method, client)
     warn_of_design(answers, caveats(model, answers))
     seed = known_seed(random_seed)
+    how: dict[str, Any] = {"initvals": initvals, "relabel": relabel, "random_seed": seed, "progressbar": progressbar}
     if chosen.needs_graph:
-
-        def fit_graph() -> Results:
-            return _fit_graph(
-                model, answers, chosen, settings, initvals, seed, relabel=relabel, progressbar=progressbar
-            )
-
         with exact_arithmetic(), one_blas_thread(), keep_keyboard_interrupt():
-            results = retry_without_cache(fit_graph)
+            results = retry_without_cache(lambda: _fit_graph(model, answers, chosen, settings, **how))
     else:
-        with _expect_large_tasks(answers):
-            results = chosen.run(
-                model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
-            )
-    made_by = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
-    how: dict[str, Any] = {} if adjust else {"adjust": 0}
-    return finish(
-        model,
-        answers,
-        replace(results, attrs=made_by | how | dict(results.attrs)),
-        check=check,
-    )
-
-
-def _expect_large_tasks(data: Any) -> AbstractContextManager[None]:
-    if not isinstance(data, AnnotationTotals):
-        return nullcontext()
-    from bayesanno.inference.dask.cluster import allow_large_tasks
-
-    return allow_large_tasks()
+        with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
+            results = chosen.run(model, answers, settings, **how)
+    made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
+    made_by |= {} if adjust else {"adjust": 0}
+    return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check)
 
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
@@ -251,10 +233,10 @@ def _fit_graph(
     data: Data,
     method: Method,
     settings: Any,
-    initvals: Begin | Mapping[str, Any],
-    seed: int,
     *,
+    initvals: Begin | Mapping[str, Any],
     relabel: bool,
+    random_seed: int,
     progressbar: bool,
 ) -> Results:
     """Fit a graph: prepare, sample, relabel, compute."""
@@ -272,12 +254,12 @@ def _fit_graph(
         initvals,
         n_starts=settings.starts,
         most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients)),
-        random_seed=seed,
+        random_seed=random_seed,
         progressbar=progressbar,
     )
     seconds_compile = time.perf_counter() - begin
 
-    drawn = method.run(graph, starts, settings, random_seed=seed, progressbar=progressbar)
+    drawn = method.run(graph, starts, settings, random_seed=random_seed, progressbar=progressbar)
 
     posterior, stats = drawn.posterior, drawn.sample_stats
     if exchangeable:
@@ -289,7 +271,7 @@ def _fit_graph(
     with status("computing labels and diagnostics", show=progressbar):
         attrs = {
             "yields": method.yields,
-            "random_seed": seed,
+            "random_seed": random_seed,
             "seconds_compile": seconds_compile + drawn.seconds_compile,
             "seconds_sample": drawn.seconds_sample,
         }

@@ -21,7 +21,7 @@ import numpy as np
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, xr
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.validate import check_choice, check_seed
 from bayesanno.ground.wording import enumerated
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
@@ -175,8 +175,7 @@ def combine_modes(
     >>> ba.label_table(whole)  # doctest: +SKIP
     """
     check_seed(random_seed)
-    if weights not in get_args(Weights):
-        raise FitError(f"there are no weights {weights!r}: choose one of {', '.join(get_args(Weights))}")
+    check_choice(f"there are no weights {weights!r}", weights, get_args(Weights))
     view = view_of(fit)
     require_as_fitted(view, "combine_modes")
     modes, unsampled = weigh_modes(view, random_seed, by_mass=weights == "mass")

@@ -222,6 +222,6 @@ def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset)
     Parameters are those of `answers_by_node`; shapes (annotator, true_class, node) and (node,).
     """
     each_draw, log_weight = answers_by_node(model, data, draws)
-    names_class = data.class_codes[:, None] == np.arange(data.n_labels)  # (true_class, response)
-    wrong = [np.exp(log_answer).sum(axis=1, where=~names_class.T[:, :, None]) for log_answer in each_draw]
+    is_wrong = ~data.names_class.T[:, :, None]  # (response, true_class, 1)
+    wrong = [np.exp(log_answer).sum(axis=1, where=is_wrong) for log_answer in each_draw]
     return np.mean(wrong, axis=0), np.exp(log_weight)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_seed, check_share
+from bayesanno.ground.validate import check_choice, check_seed, check_share
 from bayesanno.simulation.designs import make_design
 
 Strategy = Literal["random", "first"]
@@ -70,8 +70,7 @@ def simulate_pool(
     for name, number in (("good", good), ("adverse", adverse)):
         if number < 0:
             raise DataError(f"{name} is {number}: it must be a number of annotators, 0 or more")
-    if strategy not in get_args(Strategy):
-        raise DataError(f"there is no strategy {strategy!r}: choose one of {', '.join(get_args(Strategy))}")
+    check_choice(f"there is no strategy {strategy!r}", strategy, get_args(Strategy), DataError)
     check_share("accuracy", accuracy)
     layout_seed, answers_seed = np.random.SeedSequence(random_seed).generate_state(2)
     names = [f"{kind}{number}" for kind, n in (("good", good), ("adverse", adverse)) for number in range(1, n + 1)]

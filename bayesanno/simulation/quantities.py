@@ -22,6 +22,7 @@ import numpy as np
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import join_dimensions
 from bayesanno.ground.draw import draw_codes
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
@@ -58,6 +59,12 @@ class ModelDraws(NamedTuple):
 def says_labels(model: AnnotationModel, data: Any) -> bool:
     """Return whether the item states of a model are labels rather than types."""
     return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
+
+
+def refuse_types(model: AnnotationModel, data: Any, then: str = "") -> None:
+    """Raise a FitError if the states of a model's items are types; `then` says what follows."""
+    if not says_labels(model, data):
+        raise FitError(f"{model.name} gives item types instead of labels{then}")
 
 
 def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence[int] | None = None) -> xr.Dataset:

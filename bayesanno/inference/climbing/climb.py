@@ -138,13 +138,13 @@ class Problem(ABC):
         would near that end by plain steps only, which are shorter and shorter.
         """
 
-    @abstractmethod
     def e_step_shares(self, point: Point) -> Shares:
-        """Return the shares that an E-step takes."""
+        """Return the shares that an E-step takes: by default the point itself."""
+        return point
 
-    @abstractmethod
     def mean_shares(self, point: Point) -> Shares:
-        """Return the parameters, or their means: the probabilities that a step moves."""
+        """Return the parameters, or their means, the probabilities that a step moves: by default the point itself."""
+        return point
 
     def begin(self, shares: Shares) -> Ascent:
         """Return where a climb begins that starts from parameters, and what led there."""

@@ -73,14 +73,6 @@ class EM(Problem):
         """Return shares again, none below 0."""
         return {name: to_shares(np.where(values > 0, values, REST * last[name])) for name, values in point.items()}
 
-    def e_step_shares(self, point: Point) -> Shares:
-        """Return the point itself."""
-        return point
-
-    def mean_shares(self, point: Point) -> Shares:
-        """Return the point itself."""
-        return point
-
     def begin(self, shares: Shares) -> Ascent:
         """Climb with the posterior leaning first, if it is to, by plain steps."""
         epsilon, settings = self.settings.epsilon, self.settings
@@ -101,10 +93,8 @@ def fit_by_em(
     data: Labelled,
     settings: EMSettings,
     *,
-    initvals: Any,
-    relabel: bool,
     random_seed: int,
-    progressbar: bool,
+    **how: Any,
 ) -> Results:
     """Fit a model by EM; the arguments are those of `fit`.
 
@@ -112,9 +102,7 @@ def fit_by_em(
     and with "prior" the first as well.
     """
     begin = time.perf_counter()
-    problem, found = find_point(
-        model, data, settings, initvals=initvals, relabel=relabel, random_seed=random_seed, progressbar=progressbar
-    )
+    problem, found = find_point(model, data, settings, random_seed=random_seed, **how)
     seconds = time.perf_counter() - begin
     values = problem.as_values(found.best.point)
     return make_fit(

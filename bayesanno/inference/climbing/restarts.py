@@ -17,7 +17,6 @@ from bayesanno.inference.climbing.climb import Ascent, Point, Problem, away_from
 from bayesanno.inference.relabelling.align import align_classes
 from bayesanno.modeling.expectation import (
     Items,
-    Shares,
     count_differing,
     count_votes,
     read_items,
@@ -142,19 +141,15 @@ def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray
 
 def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent, np.ndarray]:
     """Return an end with its classes under the names by which annotators are right most often, and what they were."""
-    permutation = align_classes(as_draw(problem, data, problem.mean_shares(end.point)))[1].values[0, 0]
+    values = problem.as_values(problem.mean_shares(end.point))
+    draw = as_draws(problem.dims, data, {name: value[None] for name, value in values.items()})
+    permutation = align_classes(draw)[1].values[0, 0]
     dims = problem.dims
     point: Point = {
         name: values.take(permutation, axis=dims[name].index("true_class")) if "true_class" in dims[name] else values
         for name, values in end.point.items()
     }
     return replace(end, point=point), permutation
-
-
-def as_draw(problem: Problem, data: Labelled, shares: Shares) -> xr.Dataset:
-    """Return parameters as the one draw of one chain."""
-    values = {name: value[None] for name, value in problem.as_values(shares).items()}
-    return as_draws(problem.dims, data, values)
 
 
 def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:

@@ -22,6 +22,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
+from bayesanno.ground.validate import check_choice
 
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]
 MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
@@ -107,8 +108,7 @@ def find_class_weights(posterior: xr.Dataset) -> xr.DataArray | None:
 
 def check_rule(rule: str, among: Sequence[str] = get_args(Rule)) -> None:
     """Raise a FitError unless a rule is one of these."""
-    if rule not in among:
-        raise FitError(f"there is no relabelling rule {rule!r}: choose one of {', '.join(among)}")
+    check_choice(f"there is no relabelling rule {rule!r}", rule, among)
 
 
 def align_classes(

@@ -78,6 +78,16 @@ def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]
             yield Answer(record.place, item, "", "", labels, GOLD)
 
 
+def read_rows(
+    document: Document, options: ReadOptions, item: str, annotator: str, status: str = ""
+) -> Iterator[tuple[Value, str, str]]:
+    """Yield the rows of a table, with their items and annotators in these columns, without rejected ones."""
+    for row in document.records():
+        if not (options.drop_rejected and row.get(status).as_text().casefold() == "rejected"):
+            named = row.fill_in(options.item or item, "item")
+            yield row, named, row.fill_in(options.annotator or annotator, "annotator")
+
+
 def name_as_asked(question: str, prefix: str, options: ReadOptions) -> str:
     """Return a question as the options name it: with the prefix of its column or without."""
     return next((each for each in options.label if each.removeprefix(prefix) == question), question)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, Export, mention_item, name_as_asked
+from bayesanno.io.exports.answers import Answer, Export, mention_item, name_as_asked, read_rows
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.records import Value, is_rejected
+from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 
 _ITEM, _ANNOTATOR, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
@@ -33,11 +33,7 @@ def looks_like_mturk(document: Document, _: ReadOptions) -> bool:
 def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each assignment, an answer for each question."""
     boxes = _find_boxes(document)
-    for row in document.records():
-        if options.drop_rejected and is_rejected(row, _STATUS):
-            continue
-        item = row.fill_in(options.item or _ITEM, "item")
-        annotator = row.fill_in(options.annotator or _ANNOTATOR, "annotator")
+    for row, item, annotator in read_rows(document, options, _ITEM, _ANNOTATOR, _STATUS):
         yield Answer(row.place, item, annotator, "", None)
         yield from mention_item(row, item, options.gold)
         for question, value in _questions(row, boxes):

@@ -188,11 +188,6 @@ class Value(NamedTuple):
         return item
 
 
-def is_rejected(record: Value, status: str) -> bool:
-    """Return whether this field, if the record has it, says that the answer was rejected."""
-    return record.get(status).as_text().casefold() == "rejected"
-
-
 def _check_text(text: str, what: str, place: str) -> str:
     if not text.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in text):
         raise DataError(f"{place}: {what} {text[:40]!r} is no Unicode text: it has half of a pair of characters")

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.answers import CONTROL, Answer, Export, mention_item, name_as_asked
+from bayesanno.io.exports.answers import CONTROL, Answer, Export, mention_item, name_as_asked, read_rows
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.records import is_rejected
 from bayesanno.io.read_options import ReadOptions
 
 _OUTPUT, _GOLDEN, _INPUT = "OUTPUT:", "GOLDEN:", "INPUT:"
@@ -29,11 +28,7 @@ def looks_like_toloka(document: Document, _: ReadOptions) -> bool:
 def read_toloka(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each row, an answer for each output, and what is known of control tasks."""
     item_field = options.item or _find_item(document)
-    for row in document.records():
-        if options.drop_rejected and is_rejected(row, _STATUS):
-            continue
-        item = row.fill_in(item_field, "item")
-        annotator = row.fill_in(options.annotator or _ANNOTATOR, "annotator")
+    for row, item, annotator in read_rows(document, options, item_field, _ANNOTATOR, _STATUS):
         yield from mention_item(row, item, options.gold)
         for name, cell in row.fields():
             if name == options.gold or not name.startswith((_OUTPUT, _GOLDEN)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, Export, mention_item
+from bayesanno.io.exports.answers import Answer, Export, mention_item, read_rows
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
@@ -25,9 +25,7 @@ def looks_like_zooniverse(document: Document, _: ReadOptions) -> bool:
 
 def read_zooniverse(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each classification, one to each task."""
-    for row in document.records():
-        item = row.fill_in(options.item or _ITEM, "item")
-        annotator = row.fill_in(options.annotator or _ANNOTATOR, "annotator")
+    for row, item, annotator in read_rows(document, options, _ITEM, _ANNOTATOR):
         yield from mention_item(row, item, options.gold)
         for task in row.get(_ANSWERS).decode().elements():
             names = {task.get(name).as_text() for name in ("task", "task_label")}
