@@ -58,30 +58,19 @@ def _(data: AnnotationData) -> dict[str, xr.Dataset]:
 
 def _columns_group(data: AnnotationData) -> xr.Dataset:
     """Return a variable for each column of the items, named by number, since names may be arbitrary."""
-    each = enumerate(data.item_columns.items())
-    return xr.Dataset(
-        {
-            f"column_{at}": (
-                "item",
-                one.values,
-                {"name": name, "levels": json.dumps(one.levels), "mean": one.mean, "sd": one.sd},
-            )
-            for at, (name, one) in each
-        },
-        coords={"item": list(data.items)},
-    )
+    group = xr.Dataset(coords={"item": list(data.items)})
+    for at, (name, one) in enumerate(data.item_columns.items()):
+        about = {"name": name, "levels": json.dumps(one.levels), "mean": one.mean, "sd": one.sd}
+        group[f"column_{at}"] = ("item", one.values, about)
+    return group
 
 
 def _read_columns(fit: xr.DataTree) -> dict[str, ItemColumn]:
-    return {
-        one.attrs["name"]: ItemColumn(
-            freeze(one.values.copy()),
-            tuple(json.loads(one.attrs["levels"])),
-            float(one.attrs["mean"]),
-            float(one.attrs["sd"]),
-        )
-        for one in fit[ITEM_COLUMNS].to_dataset().data_vars.values()
-    }
+    columns = {}
+    for one in fit[ITEM_COLUMNS].to_dataset().data_vars.values():
+        levels, mean, sd = tuple(json.loads(one.attrs["levels"])), float(one.attrs["mean"]), float(one.attrs["sd"])
+        columns[one.attrs["name"]] = ItemColumn(freeze(one.values.copy()), levels, mean, sd)
+    return columns
 
 
 @data_groups.register(MultiAnnotationData)

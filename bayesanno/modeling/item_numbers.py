@@ -39,7 +39,7 @@ from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.data_kinds import KINDS
-from bayesanno.modeling.functions import BY_NUMPY, compile_draws, evaluate_draws
+from bayesanno.modeling.functions import BY_NUMPY, compile_draws, evaluate_draws, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
 STEP = 1.1  # between nodes, in standard deviations of the narrowest integrand
@@ -211,9 +211,9 @@ def _for_each(
     """Return the answers and the parameters of one draw, symbolic, and the values of these, (draw, ...)."""
     arrays = index_arrays(model, data, find_patterns(model, data))
     answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
-    values = {str(name): variable.transpose("chain", "draw", ...).values for name, variable in draws.items()}
-    drawn = {name: pt.TensorType("float64", (None,) * (each.ndim - 2))(name) for name, each in values.items()}
-    return answers, Parameters(drawn), {drawn[name]: each.reshape(-1, *each.shape[2:]) for name, each in values.items()}
+    values = stack_samples(draws)
+    drawn = {name: pt.TensorType("float64", (None,) * (each.ndim - 1))(name) for name, each in values.items()}
+    return answers, Parameters(drawn), {drawn[name]: each for name, each in values.items()}
 
 
 def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:

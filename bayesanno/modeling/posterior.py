@@ -20,7 +20,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.class_prior import with_log_class
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
-from bayesanno.modeling.functions import DrawsFunction, compile_draws
+from bayesanno.modeling.functions import DrawsFunction, compile_draws, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights, weighted_mean
 
@@ -257,7 +257,8 @@ class Formula:
         whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
         arrays = list(cut(self.arrays, whole).values())
         items = self.patterns.first[whole]
-        values = [self._of_items(name, draws, items) for name, draws in self.draws.items()]
+        axes = {name: self.item_axis.get(name) for name in self.draws}
+        values = [of if axes[name] is None else of.take(items, axes[name]) for name, of in self.draws.items()]
         for total, *rest in self.function(values, [*self.known.values(), *arrays]):
             logs = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
             yield Evaluated(total, logs, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
@@ -316,9 +317,6 @@ class Formula:
         coords = {"chain": self.posterior["chain"], "draw": self.posterior["draw"], dim: list(names)}
         return xr.DataArray(self._by_chain(each), dims=tuple(coords), coords=coords)
 
-    def _of_items(self, name: str, values: np.ndarray, items: np.ndarray) -> np.ndarray:
-        return np.take(values, items, axis=self.item_axis[name]) if name in self.item_axis else values
-
 
 def compile_formula(
     model: AnnotationModel,
@@ -341,10 +339,9 @@ def compile_formula(
     arrays = index_arrays(model, data, patterns)
     if known is None:
         known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
-    variables = sorted(posterior.data_vars.items())  # in whatever order: one formula
-    ordered = {str(name): variable.transpose("chain", "draw", ...) for name, variable in variables}
-    draws = {name: variable.values.reshape(-1, *variable.shape[2:]) for name, variable in ordered.items()}
-    item_axis = {name: variable.dims.index("item") - 1 for name, variable in ordered.items() if "item" in variable.dims}
+    draws = stack_samples(posterior[sorted(map(str, posterior.data_vars))])  # in whatever order: one formula
+    dims = {name: posterior[name].transpose("chain", "draw", ...).dims[1:] for name in draws}  # the first: of samples
+    item_axis = {name: of.index("item") for name, of in dims.items() if "item" in of}
 
     drawn = {name: pt.TensorType("float64", (None,) * (values.ndim - 1))(name) for name, values in draws.items()}
     beforehand = {

@@ -102,13 +102,9 @@ def draw_prior(
     graph = model.build(data)
     variables = [one for one in (*graph.free_RVs, *graph.deterministics) if names is None or one.name in names]
     drawn = pm.draw(variables, draws=n, random_seed=rng, mode=BY_NUMPY)  # there are few numbers to draw
-    dims = graph.named_vars_to_dims
-    return xr.Dataset(
-        {
-            variable.name: (
-                ("chain", "draw", *dims.get(variable.name, ())),
-                values.reshape(1, n, *values.shape[values.ndim - variable.ndim :]),  # PyMC gives one draw no axis
-            )
-            for variable, values in zip(variables, drawn, strict=True)
-        }
-    )
+    found = {}
+    for variable, values in zip(variables, drawn, strict=True):
+        shape = values.shape[values.ndim - variable.ndim :]  # PyMC gives one draw no axis
+        dims = ("chain", "draw", *graph.named_vars_to_dims.get(variable.name, ()))
+        found[variable.name] = (dims, values.reshape(1, n, *shape))
+    return xr.Dataset(found)
