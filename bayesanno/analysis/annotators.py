@@ -108,8 +108,7 @@ def compare_annotators(
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.compare_annotators(fit, ["ana", "bruno"]).loc["ana", "bruno"]  # doctest: +SKIP
     """
-    view = view_for_table(fit, from_draws=True)
-    require_draws(view, "comparing annotators")
+    view = require_draws(view_for_table(fit, from_draws=True), "comparing annotators")
     competence = view.posterior[competence_name(view)]
     competence = part_of(view, dimension, need_items=False).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from itertools import product
 
 import numpy as np
 
@@ -65,13 +65,9 @@ def _list_effects(view: FitView) -> list[str]:
 
 def _describe(view: FitView, name: str) -> pd.DataFrame:
     draws = view.posterior[name].transpose("chain", "draw", ...)
-    dims = draws.dims[2:]
-    shape = draws.shape[2:]
-    places = np.indices(shape).reshape(len(shape), math.prod(shape))  # (dim, row)
-    cells = {dim: draws[dim].values.astype(object)[places[at]] for at, dim in enumerate(dims)}
-    classes = cells.pop("true_class", np.full(max(1, int(np.prod(shape))), "", dtype=object))
-    levels = [" | ".join(each) for each in zip(*cells.values(), strict=True)] if cells else [""] * len(classes)
+    rows = list(product(*(draws[dim].values.tolist() for dim in draws.dims[2:])))  # levels, and the class at the end
     found = describe_draws(draws)
     found |= dict(zip(DIAGNOSTICS, convergence_of(view, name).values, strict=True))
-    table = pd.DataFrame({"effect": [name] * len(classes), "level": levels, "true_class": classes}, dtype="str")
+    names = {"level": [" | ".join(row[:-1]) for row in rows], "true_class": ["".join(row[-1:]) for row in rows]}
+    table = pd.DataFrame({"effect": [name] * len(rows), **names}, dtype="str")
     return table.assign(**{what: np.ravel(values) for what, values in found.items()})

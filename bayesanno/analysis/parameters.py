@@ -75,13 +75,14 @@ def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
     return table.assign(**dict.fromkeys([*UNKNOWN_OF_A_POINT, *DIAGNOSTICS], np.nan))
 
 
-def require_draws(view: FitView, what: str) -> None:
-    """Raise a FitError if a fit is a point estimate, since `what` requires draws."""
+def require_draws(view: FitView, what: str) -> FitView:
+    """Return a view of a fit, or raise a FitError if it is a point estimate, since `what` requires draws."""
     if view.yields == "point":
         raise FitError(
             f"this fit by {view.tree.attrs['method']} is one point, and has no uncertainty: {what} takes "
             "draws of the posterior; fit by nuts"
         )
+    return view
 
 
 def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB, kind: CiKind = "hdi") -> dict[str, np.ndarray]:

@@ -64,7 +64,7 @@ def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float 
     pairs = require_pairs(view)
     strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
     ranks = strength.copy(data=rankdata(-strength.values, axis=-1))
-    rows = {"strength": strength, "win_rate": _win_rates(view)}
+    rows = {"strength": strength, "win_rate": _win_rates(strength, view.posterior.get(TIE))}
     if elo:
         rows["elo"] = ELO * strength
     table = pd.DataFrame({"system": pd.Series(strength[SYSTEM].values, dtype="str")})
@@ -157,13 +157,12 @@ def _win(a: xr.DataArray, b: xr.DataArray, tie: xr.DataArray | None) -> xr.DataA
     return ((1 + even / 2) / (1 + xr.ufuncs.exp(b - a) + even)).transpose("chain", "draw", ...)
 
 
-def _win_rates(view: FitView) -> xr.DataArray:
+def _win_rates(strength: xr.DataArray, tie: xr.DataArray | None) -> xr.DataArray:
     """Return how often each system wins against the others on average, (chain, draw, system)."""
-    strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
     rates = []
     for system in strength[SYSTEM].values:
         own, others = strength.sel({SYSTEM: system}, drop=True), strength.drop_sel({SYSTEM: system})
-        rates.append(_win(own, others, view.posterior.get(TIE)).mean(SYSTEM))
+        rates.append(_win(own, others, tie).mean(SYSTEM))
     return xr.concat(rates, strength[SYSTEM]).transpose("chain", "draw", SYSTEM)
 
 

@@ -98,8 +98,7 @@ def power_scaling_table(
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.power_scaling_table(fit, ["competence"]).nlargest(3, "prior")  # doctest: +SKIP
     """
-    view = view_for_table(fit, from_draws=True)
-    require_draws(view, "power-scaling")
+    view = require_draws(view_for_table(fit, from_draws=True), "power-scaling")
     priors, chosen = _scaled_priors(view, prior_var_names), _take_variables(view, var_names)
     scaled = _log_densities(view, priors)
     scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
@@ -156,8 +155,7 @@ def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.label_power_scaling(fit).query("abs(doublings) < 1")  # doctest: +SKIP
     """
-    view = view_for_table(fit, from_draws=True)
-    require_draws(view, "power-scaling")
+    view = require_draws(view_for_table(fit, from_draws=True), "power-scaling")
     found = latents(view.model, view.data)
     if len(found) > 1 or found[0].dim != "true_class":
         raise FitError(f"power-scaling of labels needs a model with the label as its one latent, not {view.model.name}")

@@ -142,10 +142,12 @@ def view_of(fit: xr.DataTree | FitView) -> FitView:
     return FitView(fit)
 
 
-def require_as_fitted(view: FitView, what: str) -> None:
-    """Raise a FitError if a fit was recalibrated, since the function `what` computes labels from draws."""
+def require_as_fitted(fit: xr.DataTree | FitView, what: str) -> FitView:
+    """Return a view of a fit, or raise a FitError if it was recalibrated: the function `what` reads its draws."""
+    view = view_of(fit)
     if view.is_recalibrated:
         raise FitError(
             f"this fit was recalibrated, but {what} computes labels from the draws: give it the original fit, and "
             "recalibrate the result"
         )
+    return view

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayesanno.fits.storage import is_tree
-from bayesanno.fits.view import FitView, require_as_fitted, view_of
+from bayesanno.fits.view import FitView, require_as_fitted
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
@@ -50,12 +50,11 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
     """
     if is_tree(fits) or not isinstance(fits, Iterable):
         raise FitError(f"fits is of type {type(fits).__name__}: give a list of fits, as in [first, second]")
-    views = [view_of(fit) for fit in fits]
+    views = [require_as_fitted(fit, "concat_chains") for fit in fits]
     if not views:
         raise FitError("there is no fit to concatenate: give at least one")
     first, trees = views[0], [view.tree for view in views]
     for view in views:
-        require_as_fitted(view, "concat_chains")
         if view.yields != "mcmc":
             raise FitError(
                 f"a fit by {view.tree.attrs['method']} has no chains to concatenate (it yields: {view.yields}): give "
@@ -157,8 +156,7 @@ def relabel(
     >>> fits = [ba.load(f"run{seed}") for seed in (1, 2)]  # doctest: +SKIP
     >>> ba.relabel(ba.concat_chains(fits), rule="weighted")  # doctest: +SKIP
     """
-    view = view_of(fit)
-    require_as_fitted(view, "relabel")
+    view = require_as_fitted(fit, "relabel")
     model, data = view.model, view.data
     if any(latent.dim == ITEM_TYPE for latent in latents(model, data)):
         raise FitError(f"items are of types in {model.name}, and types keep their order: there is nothing to relabel")

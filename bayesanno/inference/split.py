@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno.fits.view import FitView, require_as_fitted, view_of
+from bayesanno.fits.view import FitView, require_as_fitted
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, xr
 from bayesanno.ground.validate import check_choice, check_seed
@@ -62,8 +62,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
     >>> ba.drop_chains(ba.load("crowd"), [2])["posterior"].sizes["chain"]  # doctest: +SKIP
     3
     """
-    view = view_of(fit)
-    require_as_fitted(view, "drop_chains")
+    view = require_as_fitted(fit, "drop_chains")
     require_chains(view, "chains")
     there = view.posterior["chain"].values.tolist()
     names = enumerated([str(chain) for chain in there])
@@ -116,8 +115,7 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     ...     print(f"{mode.attrs['mass']:.3f}", ba.label_table(mode)["probability"].mean())
     """
     check_seed(random_seed)
-    view = view_of(fit)
-    require_as_fitted(view, "split_modes")
+    view = require_as_fitted(fit, "split_modes")
     modes, _ = weigh_modes(view, random_seed)
     return [
         _take(
@@ -176,8 +174,7 @@ def combine_modes(
     """
     check_seed(random_seed)
     check_choice(f"there are no weights {weights!r}", weights, get_args(Weights))
-    view = view_of(fit)
-    require_as_fitted(view, "combine_modes")
+    view = require_as_fitted(fit, "combine_modes")
     modes, unsampled = weigh_modes(view, random_seed, by_mass=weights == "mass")
     if len(modes) == 1:
         lacking = (

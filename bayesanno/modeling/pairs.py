@@ -133,11 +133,8 @@ class Pairs(Term):
     @override
     def columns(self, data: Any) -> dict[str, np.ndarray]:
         place = {name: code for code, name in enumerate(self.systems(data))}
-        found = {}
-        for side, name in (("first", self.first), ("second", self.second)):
-            column = data.item_columns[name]
-            found[side] = np.array([place[level] for level in column.levels])[column.values]
-        return found
+        sides = {"first": data.item_columns[self.first], "second": data.item_columns[self.second]}
+        return {side: np.array([place[level] for level in one.levels])[one.values] for side, one in sides.items()}
 
     @override
     def coords(self, data: Any) -> dict[str, list[str]]:

@@ -20,7 +20,6 @@ import numpy as np
 from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import collect_warnings
 from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
-from bayesanno.data.described import require_kind
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
@@ -232,10 +231,8 @@ def _require_labels(model: AnnotationModel) -> None:
 
 def _require_like(like: xr.DataTree | FitView) -> FitView:
     """Return a view of a fit that can simulate new answers."""
-    view = view_of(like)
+    view = require_as_fitted(like, "plan_answers")
     _require_labels(view.model)
-    require_kind(view.data, AnnotationData, "plan_answers")
-    require_as_fitted(view, "plan_answers")
     if not view.model.collapse_items:
         raise FitError(f"items have their own parameters in {view.model.name}, so new items cannot be simulated")
     if explain_misfit(view.diagnostics):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -32,6 +33,7 @@ from bayesanno.modeling.functions import BY_NUMPY, compile_once, exact_arithmeti
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
 
 
+@dataclass(eq=False)
 class Density:
     """The log density of a graph, with its gradient, and the way from a point to the free variables.
 
@@ -57,18 +59,13 @@ class Density:
         How many gradients were computed so far.
     """
 
-    def __init__(
-        self,
-        logp: Callable[[np.ndarray], tuple[float, np.ndarray] | None],
-        kept: Callable[[np.ndarray], np.ndarray | None],
-        parts: Parts,
-        names: Sequence[str],
-        start: np.ndarray,
-        functions: CFunctions | None = None,
-    ) -> None:
-        self._logp, self._kept = logp, kept
-        self.parts, self.names, self.start, self.functions = parts, names, start, functions
-        self.n_calls = 0
+    logp: Callable[[np.ndarray], tuple[float, np.ndarray] | None]
+    kept: Callable[[np.ndarray], np.ndarray | None]
+    parts: Parts
+    names: Sequence[str]
+    start: np.ndarray
+    functions: CFunctions | None = None
+    n_calls: int = 0
 
     @property
     def n_dim(self) -> int:
@@ -78,7 +75,7 @@ class Density:
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """Return log p of a point (dimension,), -inf where it is none, and its gradient (dimension,)."""
         self.n_calls += 1
-        return self._logp(np.ascontiguousarray(point, dtype=float)) or (-np.inf, np.zeros(self.n_dim))
+        return self.logp(np.ascontiguousarray(point, dtype=float)) or (-np.inf, np.zeros(self.n_dim))
 
     def log_at(self, points: np.ndarray) -> np.ndarray:
         """Return log p of each point (point, dimension): shape (point,)."""
@@ -92,7 +89,7 @@ class Density:
         FitError
             If they cannot be computed there.
         """
-        kept = self._kept(np.ascontiguousarray(point, dtype=float))
+        kept = self.kept(np.ascontiguousarray(point, dtype=float))
         if kept is None:
             raise FitError(
                 "the model's parameters cannot be computed at a point that was sampled (a transform stops with "

@@ -123,7 +123,6 @@ def choose_starts(
     FitError
         If an initial value is not of the graph, or there is no density where chains are to start.
     """
-    check_initvals(initvals)
     given = initvals if isinstance(initvals, Mapping) else {}
     if isinstance(initvals, str) and initvals == "em":
         from bayesanno.inference.climbing.em import start_at_point
