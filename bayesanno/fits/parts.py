@@ -184,23 +184,16 @@ def with_posterior(part: FitPart, logs: np.ndarray) -> xr.Dataset:
     """Return a part's results for items, with these log posteriors of labels (item, label)."""
     probability, found = np.exp(logs), part.latent.drop_vars(PROBABILITY_MCSE, errors="ignore")
     probability /= probability.sum(axis=1, keepdims=True)
-    of_states, log_states = probability, logs
+    values = {PROBABILITY: probability, LOG_PROBABILITY: logs}
     if LABEL_PROBABILITY in found:
-        found = found.assign({LABEL_PROBABILITY: found[LABEL_PROBABILITY].copy(data=probability)})
         was_said = part.data.votes > 0  # (item, label)
-        unsaid = np.where(was_said, -np.inf, logs)
-        none_said = np.logaddexp.reduce(unsaid, axis=1, keepdims=True)
+        none_said = np.logaddexp.reduce(np.where(was_said, -np.inf, logs), axis=1, keepdims=True)
         log_states = np.concatenate([np.where(was_said, logs, -np.inf), none_said], axis=1)
-        of_states = np.exp(log_states)
+        values = {PROBABILITY: np.exp(log_states), LOG_PROBABILITY: log_states, LABEL_PROBABILITY: probability}
+    values[ENTROPY] = measure_entropy(values[PROBABILITY])
     if CORRECT in found:
-        found = found.assign({CORRECT: found[CORRECT].copy(data=probability[part.data.item, part.data.label])})
-    return found.assign(
-        {
-            PROBABILITY: found[PROBABILITY].copy(data=of_states),
-            LOG_PROBABILITY: found[LOG_PROBABILITY].copy(data=log_states),
-            ENTROPY: found[ENTROPY].copy(data=measure_entropy(of_states)),
-        }
-    )
+        values[CORRECT] = probability[part.data.item, part.data.label]
+    return found.assign({name: found[name].copy(data=of) for name, of in values.items()})
 
 
 def label_groups(parts: Sequence[FitPart]) -> dict[str, xr.Dataset]:

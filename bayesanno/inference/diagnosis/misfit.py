@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, take_columns
+from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.errors import ErrorMeasure, measure_errors
@@ -115,14 +115,11 @@ def _draw_items(data: Data, rng: np.random.Generator) -> Data:
     chosen = np.sort(rng.choice(data.n_items, n_items, replace=False))
     place = np.full(data.n_items, -1)
     place[chosen] = np.arange(n_items)
-    kept = place[data.item] >= 0
-    items = tuple(data.items[code] for code in chosen)
+    some, items = take_rows(data, place[data.item] >= 0), tuple(data.items[code] for code in chosen)
     return replace(
-        data,
+        some,
         items=items,
-        item=place[data.item[kept]],
-        annotator=data.annotator[kept],
-        label=data.label[kept],
+        item=place[some.item],
         gold={},
         controls={item: data.controls[item] for item in items if item in data.controls},
         item_columns=take_columns(data, chosen),
