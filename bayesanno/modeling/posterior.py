@@ -148,13 +148,9 @@ def recover(
         own = {what: of_what for (latent_name, what), of_what in dims.items() if latent_name == name}
         named = latent.data_of(data).coords() | model.coords(data) | {latent.dim: list(latent.states)}
         used = {dim for each in own.values() for dim in each} - {"annotation"}  # these have numbers, no names
-        averaged[name] = xr.Dataset(
-            {
-                what: (of_what, np.concatenate(parts[name, what])[patterns.back(of_what[0], name)])
-                for what, of_what in own.items()
-            },
-            coords={dim: names for dim, names in named.items() if dim in used},
-        )
+        joined = {what: np.concatenate(parts[name, what])[patterns.back(axes[0], name)] for what, axes in own.items()}
+        variables = {what: (axes, joined[what]) for what, axes in own.items()}
+        averaged[name] = xr.Dataset(variables, coords={dim: names for dim, names in named.items() if dim in used})
     if log_likelihood is not None:
         log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.of_item]
     return Recovered(

@@ -105,14 +105,9 @@ def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence
     sizes = [drawn.draws.sizes[dim] for dim in ("chain", "draw")]
     dims = {USAGE: ("annotator", "response"), ACCURACY: ("annotator",), PREVALENCE: ("true_class",)}
     names = {"annotator": [part.annotators[code] for code in chosen], "response": list(part.labels)}
-    return xr.Dataset(
-        {
-            name: (("chain", "draw", *dims[name]), np.array(each).reshape(*sizes, *each[0].shape))
-            for name, each in found.items()
-            if each
-        },
-        coords=names | {"true_class": list(part.classes)},
-    )
+    values = {name: np.array(each).reshape(*sizes, *each[0].shape) for name, each in found.items() if each}
+    variables = {name: (("chain", "draw", *dims[name]), of) for name, of in values.items()}
+    return xr.Dataset(variables, coords=names | {"true_class": list(part.classes)})
 
 
 def describe_pairs(drawn: ModelDraws, pairs: np.ndarray, *, dimension: str = "") -> np.ndarray:

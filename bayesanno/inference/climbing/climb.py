@@ -162,12 +162,11 @@ class Problem(ABC):
 
     def as_shares(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return parameters, each on its own scale, as shares: a probability is paired with its complement."""
-        return {
-            name: np.stack([values[name], 1 - values[name]], axis=-1)
-            if self.is_pair(name)
-            else np.asarray(values[name], dtype=float)
-            for name in self.prior
-        }
+        shares = {}
+        for name in self.prior:
+            of = np.asarray(values[name], dtype=float)
+            shares[name] = np.stack([of, 1 - of], axis=-1) if self.is_pair(name) else of
+        return shares
 
     def as_values(self, shares: Shares) -> dict[str, np.ndarray]:
         """Return parameters that are shares on their own scale."""

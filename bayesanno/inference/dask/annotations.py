@@ -227,14 +227,9 @@ def _(data: DaskAnnotations, view: FitView, random_seed: Sequence[int]) -> list[
     shares = {str(name): values.values for name, values in view.tree["e_step"].data_vars.items()}
     model = require_updates(view.model, view.tree.attrs["method"])
     logs = read_log_posterior(make_blocks(some), model.log_probabilities(shares, some.names_class))
-    latent = xr.Dataset(
-        {
-            name: (("item", "true_class"), values)
-            for name, values in ((PROBABILITY, np.exp(logs)), (LOG_PROBABILITY, logs))
-        },
-        coords={"item": list(items), "true_class": list(some.classes)},
-    )
-    return [FitPart(some, latent.assign({ENTROPY: ("item", measure_entropy(np.exp(logs)))}))]
+    dims, p = ("item", "true_class"), np.exp(logs)
+    values = {PROBABILITY: (dims, p), LOG_PROBABILITY: (dims, logs), ENTROPY: ("item", measure_entropy(p))}
+    return [FitPart(some, xr.Dataset(values, coords={"item": list(items), "true_class": list(some.classes)}))]
 
 
 def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:

@@ -155,10 +155,8 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
     replicated = np.array([statistic.measure(answers) for answers in replicates], dtype=float)
     far, of_replicates = measure_distance(observed, replicated)
     n_bins = len(statistic.of) if not of_labels else int(np.bincount(table.data.item).max()) + 1  # of each label
-    shares = [
-        np.cumsum(counts.reshape(-1, n_bins), axis=1).ravel() / table.data.n_items
-        for counts in (observed, replicated.mean(axis=0))
-    ]
+    counts = np.stack([observed, replicated.mean(axis=0)]).reshape(2, -1, n_bins)
+    shares = counts.cumsum(axis=2).reshape(2, -1) / table.data.n_items  # at most so many, observed and predicted
     at = int(np.abs(shares[0] - shares[1]).argmax())
     return {
         "spread": float(far[0] / max(of_replicates.mean(), 1e-9)),
