@@ -140,7 +140,7 @@ from .report.plots.types import plot_types as plot_types
 from .simulation.designs import make_count_design as make_count_design
 from .simulation.designs import make_design as make_design
 from .simulation.designs import make_loop_design as make_loop_design
-from .simulation.pools import simulate_pool as simulate_pool
+from .simulation.designs import simulate_pool as simulate_pool
 from .simulation.simulate import simulate as simulate
 
 __version__: str

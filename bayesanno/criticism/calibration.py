@@ -8,6 +8,8 @@ G. W. Brier (1950), Verification of forecasts expressed in terms of probability,
 C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), On calibration of modern neural networks, ICML, pages 1321-1330,
 arXiv:1706.04599 (the expected calibration error).
 A. C. Davison and D. V. Hinkley (1997), Bootstrap methods and their application, section 5.2 (the mirrored interval).
+E. L. Korn and B. I. Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+estimated from survey data, Survey Methodology 24(2), 193-201: exact intervals with an effective number.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ import numpy as np
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import grade_items
-from bayesanno.criticism.clusters import bound_share
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
@@ -273,6 +274,45 @@ def tabulate_reliability(
             low, high = bound_share(counts, totals, confidence)
         rows.append(row | {"low": low, "high": high})
     return pd.DataFrame(rows)
+
+
+def bound_share(counts: np.ndarray, totals: np.ndarray, confidence: float) -> tuple[float, float]:
+    """Return the ends of an interval for a share in clustered data (Korn and Graubard 1998).
+
+    Parameters
+    ----------
+    counts, totals : arrays (cluster,)
+        The number of successes and of units in each cluster. Clusters are independent.
+    confidence : float
+
+    Returns
+    -------
+    low, high : float
+        The Clopper-Pearson interval with the effective number of units: the number of independent units that would vary
+        as much as the clusters do, at most the actual number. If all units are successes, or none, each cluster counts
+        as one unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.criticism.calibration import bound_share
+    >>> alike = bound_share(np.array([0, 10] * 50), np.full(100, 10), 0.95)  # in a cluster all are, or none is
+    >>> [round(end, 2) for end in alike]
+    [0.4, 0.6]
+    """
+    from scipy.stats import beta
+
+    there = totals > 0
+    counts, totals = counts[there], totals[there]
+    n_clusters, n, share = totals.size, totals.sum(), counts.sum() / totals.sum()
+    effective = float(n_clusters)
+    if 0 < share < 1 and n_clusters > 1:
+        variance = ((counts - share * totals) ** 2).sum() * n_clusters / (n_clusters - 1) / n**2
+        effective = min(n, share * (1 - share) / variance) if variance else n
+    counted, tail = share * effective, (1 - confidence) / 2
+    low = beta.ppf(tail, counted, effective - counted + 1) if share else 0.0
+    high = beta.ppf(1 - tail, counted + 1, effective - counted) if share < 1 else 1.0
+    return float(low), float(high)
 
 
 def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:

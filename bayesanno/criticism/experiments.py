@@ -28,7 +28,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.simulation.pools import simulate_pool
+from bayesanno.simulation.designs import simulate_pool
 
 MACE_BY_EM: Fits = {"mace": {"model": "mace", "method": "em"}}
 COVERAGES = tuple(share / 20 for share in range(1, 21))

@@ -14,11 +14,11 @@ from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.calibration import (
     BINS,
     Predicted,
+    bound_share,
     score_probabilities,
     tabulate_reliability,
     tabulate_scores,
 )
-from bayesanno.criticism.clusters import bound_share
 from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.stats import binomtest
 
 import bayesanno as ba
-from bayesanno.criticism.clusters import bound_share
+from bayesanno.criticism.calibration import bound_share
 from bayesanno.ground.errors import DataError, FitError
 
 
