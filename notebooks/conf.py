@@ -78,8 +78,8 @@ def write_reference(folder: Path) -> None:
         room = getattr(bayesanno, name).__module__.removeprefix("bayesanno.")
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
     parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules."]
-    parts += ["What a fit holds: [what is in a fit](../schema.md).\n"]
-    parts += ["```{toctree}", ":hidden:", "", "../schema", "../cite", "```", ""]
+    parts += ["What a fit holds: [what is in a fit](../schema.md). Words: [the glossary](../glossary.md).\n"]
+    parts += ["```{toctree}", ":hidden:", "", "../schema", "../glossary", "../cite", "```", ""]
     for group, names in groups.items():
         parts += [f"## {group}", "", *_list_names("bayesanno", names)]
     for own in MODULES:
