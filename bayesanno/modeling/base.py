@@ -1,14 +1,14 @@
 """The base class of all models: a frozen value with a model's options and priors that can build its graph.
 
-Words, used alike in code, documents and messages:
+Terms in code, documents and messages:
 
-* a *model* is an `AnnotationModel`; the PyMC model that it builds is its *graph*; the models are the *zoo*;
-* an *annotation* is one row, item, annotator and *label*; an item's *answers* are its annotations as a formula sees
-  them; in parameters the label as given is the dimension `response`, the label as true is a class, `true_class`;
-* the *state* of an item is its discrete latent; a *view* is what else is read off per draw;
-* a *design* says who is asked about what; a *pattern* stands for items with equal answers; a *chunk* is a part of them;
-* a *known parameter* is one that is given to a model; a *control* is an item's known true label;
-* `check...` raises or returns nothing.
+* a *model* is an `AnnotationModel`; the PyMC model that it builds is its *graph*; the models form the *zoo*;
+* an *annotation* is one row of item, annotator and *label*; an item's *answers* are its annotations in a formula; in
+  parameters, the dimension of given labels is `response`, and that of true labels (classes) is `true_class`;
+* the *state* of an item is its discrete latent; a *view* is another quantity computed per draw;
+* a *design* lists who is asked about what; a *pattern* represents items with equal answers; a *chunk* is part of them;
+* a *known parameter* is given to a model; a *control* is an item's known true label;
+* `check...` raises an error or returns nothing.
 """
 
 from __future__ import annotations
@@ -37,45 +37,44 @@ from bayesanno.modeling.pairs import Pairs  # noqa: F401
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotationModel(Fields, ABC):
-    """A model of annotation: its options and priors as fields, its graph by `build`.
+    """A model of annotation: options and priors are fields, and `build` makes the graph.
 
     A model is one frozen, keyword-only dataclass. It declares its parameters (`priors`), and supplies its formula once
-    (`state_logp`), its generative process with the latents explicit (`generate`), and a place to start from (`start`).
-    Less common features are added by inheriting from `bayesanno.modeling.capabilities`.
+    (`state_logp`), its generative process with explicit latents (`generate`), and starting values (`start`). Less
+    common features are added by inheriting from `bayesanno.modeling.capabilities`.
 
     Attributes
     ----------
     name : str
-        The name that `fit` and `get_model` take.
+        The name for `fit` and `get_model`.
     state_dim : str
-        The dimension of an item's discrete latent, `"true_class"` where the states are the classes.
+        The dimension of an item's discrete latent; `"true_class"` if the states are the classes.
     competence : str or None
-        The variable over annotators that the annotator table reports, if there is one.
+        The variable over annotators in the annotator table, if there is one.
     data_class : type
-        The class of data that it takes.
+        The class of data that the model takes.
     two_labels : bool
-        Whether it takes only two labels; the last is the positive one.
+        Whether the model takes only two labels; the last is the positive one.
     takes_controls : bool
-        Whether it can use known true labels.
+        Whether the model can use known true labels.
     takes_other_labels : bool
-        Whether annotators may give labels that are no class, such as "unsure".
+        Whether annotators may give labels that are not classes, such as "unsure".
     has_hard_items : bool
-        Whether it has a view `hard` (item), the probability that the item is hard.
+        Whether the model has a view `hard` (item), the probability that the item is hard.
     has_difficulty : bool
         Whether items have a difficulty in log odds, 0 for the average item. Its views are `difficulty` (item), the
-        expected one; `difficulty_probability` (item, difficulty_bin), its posterior; and `expected_accuracy` (item),
+        posterior mean; `difficulty_probability` (item, difficulty_bin), the posterior; and `expected_accuracy` (item),
         how often an annotator of the data is right on the item.
     has_severity : bool
         Whether labels are grades that annotators perceive too low by `severity` (annotator), with noise of standard
         deviation `sd` (annotator), both in grades. Severity is positive for severe annotators.
     collapse_items : bool
-        Whether items with equal answers share one term of the likelihood. False where items have parameters of their
-        own.
+        Whether items with equal answers share one term of the likelihood. False if items have their own parameters.
 
     Raises
     ------
     ModelError
-        If a field has the wrong type or lies outside its range.
+        If a field has the wrong type or is out of range.
     """
 
     state_dim: ClassVar[str] = "true_class"
@@ -91,14 +90,14 @@ class AnnotationModel(Fields, ABC):
 
     @abstractmethod
     def priors(self, data: Any, prior: Priors) -> None:
-        """Declare the parameters: PyMC variables with dims. `prior.<field>` is that field as data of the graph.
+        """Declare the parameters as PyMC variables with dims. `prior.<field>` is that field as data of the graph.
 
-        Known parameters are in the graph already, under their names.
+        Known parameters are already in the graph, under their names.
         """
 
     def state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
         """Return log p(state, the item's answers | parameters), symbolic, of shape (item, state)."""
-        raise NotImplementedError  # abstract, but for models of SeveralLatents
+        raise NotImplementedError  # abstract, except for models with SeveralLatents
 
     @abstractmethod
     def generate(self, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
@@ -106,7 +105,7 @@ class AnnotationModel(Fields, ABC):
 
     @abstractmethod
     def start(self, data: Any) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote, where chains start (each with a jitter of its own)."""
+        """Return parameter values near the majority vote, from which chains start (each with its own jitter)."""
 
     def states(self, data: Any) -> tuple[str, ...]:
         """Return the names of the states; by default the classes."""
@@ -117,11 +116,11 @@ class AnnotationModel(Fields, ABC):
         return data.coords(**{self.state_dim: self.states(data)})
 
     def check(self, data: Any) -> None:
-        """Raise a DataError unless this model can be fitted to these data; `fit` asks before anything takes time."""
+        """Raise a DataError if the model cannot be fitted to these data; `fit` calls this before long computations."""
         require_data(self, data)
 
     def build(self, data: Any) -> pm.Model:
-        """Return the PyMC model of these annotations, its discrete latents summed out.
+        """Return the PyMC model of these annotations, with discrete latents summed out.
 
         Raises
         ------
@@ -139,7 +138,7 @@ class AnnotationModel(Fields, ABC):
         return graph
 
     def _declare(self, data: Any, arrays: Arrays) -> None:
-        """Declare all parameters, those of a class prior first: the prevalence is among them."""
+        """Declare all parameters, starting with those of a class prior, which include the prevalence."""
         prior, of_class = Priors(self), class_prior_of(self)
         if of_class is None:
             return self.priors(data, prior)
@@ -155,21 +154,21 @@ class AnnotationModel(Fields, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassModel(AnnotationModel):
-    """A model whose items have true classes: with one prevalence, or with a prior of their own.
+    """A model with true classes of items: with one common prevalence, or a class prior that depends on the item.
 
     Parameters
     ----------
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier, or a sum of these, default "learnt"
-        What the class of an item depends on before anybody answers: on nothing, or on what is known of the item.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
     """
 
     prevalence_prior: Positive = 3.0
     class_prior: Literal["learnt"] | ClassPrior = "learnt"
 
     def declare_prevalence(self, prior: Priors) -> pt.TensorVariable:
-        """Declare `prevalence` in the graph whose context this is, unless a class prior has."""
+        """Declare `prevalence` in the graph of the context, unless a class prior has declared it."""
         graph = pm.modelcontext(None)
         if PREVALENCE in graph.named_vars:
             return graph[PREVALENCE]
@@ -178,7 +177,7 @@ class ClassModel(AnnotationModel):
 
 
 def name_dims(graph: pm.Model) -> None:
-    """Give parameters that were declared without dims those of PyMC's and ArviZ's convention: `<name>_dim_0`, ..."""
+    """Name the dims of parameters declared without dims as PyMC and ArviZ do: `<name>_dim_0`, ..."""
     for variable in (*graph.free_RVs, *graph.deterministics):
         if variable.ndim and variable.name not in graph.named_vars_to_dims:
             lengths = variable.shape.eval(mode=BY_NUMPY).tolist()
@@ -188,7 +187,7 @@ def name_dims(graph: pm.Model) -> None:
 
 
 def require_data(model: AnnotationModel, data: Any) -> None:
-    """Raise a DataError unless the data are of the model's class, and have the labels and controls that it takes."""
+    """Raise a DataError if the data are of another class, or have labels or controls that the model does not take."""
     require_kind(data, model.data_class, model.name)
     for term in terms_of(model):
         term.check(data)

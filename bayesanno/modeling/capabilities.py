@@ -1,6 +1,6 @@
 """Features that only some models have, besides the four methods of all: a model inherits its capabilities.
 
-The library asks a model what it can do, never what it is called.
+The library checks the capabilities of a model, never its name.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from bayesanno.modeling.arguments import LOG_CLASS, Parameters
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import CLASS_ROW, Arrays, Patterns
 
-ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
+ITEM_TYPE = "item_type"  # the dimension of states that are item types instead of labels
 
 
 class Known(NamedTuple):
-    """A parameter that a model has before it is fitted: its value and its dimensions."""
+    """A parameter that is known before the fit: its value and its dimensions."""
 
     value: np.ndarray
     dims: tuple[str, ...]
 
 
 class Latent(NamedTuple):
-    """The discrete latent of an item that is summed out.
+    """The discrete latent of an item, which is summed out.
 
     Attributes
     ----------
     dim : str
         The dimension of its states.
     states : tuple of str
-        Their names.
+        The names of its states.
     name : str
-        Which of several latents it is; "" where an item has one.
+        The name of the latent among several; "" if there is only one.
     """
 
     dim: str
@@ -46,12 +46,12 @@ class Latent(NamedTuple):
     name: str = ""
 
     def data_of(self, data: Any) -> Any:
-        """Return the table of annotations, or the counts, that this latent is of."""
+        """Return the table of annotations, or the counts, to which this latent belongs."""
         return data.by_dimension[self.name] if self.name else data
 
 
 class View(NamedTuple):
-    """What else is read off, per draw: symbolic values, whose first dimension is "item" or of annotations."""
+    """A further quantity per draw: symbolic values with items or annotations as the first dimension."""
 
     dims: tuple[str, ...]
     values: pt.TensorVariable
@@ -59,9 +59,9 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class LatentPosterior:
-    """What can be read off per draw, by the name of the latent: its log posterior (item, state), and the views.
+    """The log posterior (item, state) and the views per draw, by the name of the latent.
 
-    Logs, since a probability near 1 is 1 as a double, and of many answers to an item the others are 0.
+    Logs are used since probabilities near 1 round to 1, and the others underflow for items with many answers.
     """
 
     log_probability: Mapping[str, pt.TensorVariable]
@@ -84,36 +84,36 @@ class HasKnownParameters(ABC):
 
 
 class HasIndexArrays(ABC):
-    """A model whose formula looks up arrays of its own, made from the data."""
+    """A model with a formula that looks up arrays made from the data."""
 
     @abstractmethod
     def index_arrays(self, data: Any, patterns: Patterns) -> Arrays:
-        """Return these arrays, each with what it has one entry of."""
+        """Return these arrays, each with its kind of entries."""
 
 
 class HasViews(ABC):
-    """A model from which more can be read off than its states."""
+    """A model with further quantities besides its states."""
 
     @abstractmethod
     def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
-        """Return what else can be read off, per draw, from the state posterior (item, state)."""
+        """Return further quantities per draw, from the state posterior (item, state)."""
 
 
-DIFFICULTY = "difficulty_bin"  # the dimension of the bins in which the posterior of a difficulty is read off
+DIFFICULTY = "difficulty_bin"  # the dimension of the bins of the posterior of a difficulty
 
 
 class ConstrainsStates(ABC):
-    """A model whose states are not simply the labels, so that it defines what a known true label means."""
+    """A model with states other than the labels, which defines the meaning of a known true label."""
 
     @abstractmethod
     def constrain(
         self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Any, p: Parameters
     ) -> pt.TensorVariable:
-        """Take known classes (item,), -1 where unknown, into log p(state, answers); shape (item, state)."""
+        """Add known classes (item,), -1 if unknown, to log p(state, answers); shape (item, state)."""
 
 
 class SeveralLatents(ABC):
-    """A model whose likelihood is not a plain sum over the states of one latent: it supplies the pair itself."""
+    """A model with a likelihood that is not a plain sum over the states of one latent; it supplies both functions."""
 
     @abstractmethod
     def latents(self, data: Any) -> tuple[Latent, ...]:
@@ -121,7 +121,7 @@ class SeveralLatents(ABC):
 
     @abstractmethod
     def item_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
-        """Return log p(the item's answers | parameters), the latents summed out; symbolic, of shape (item,)."""
+        """Return log p(the item's answers | parameters) with the latents summed out; symbolic, of shape (item,)."""
 
     @abstractmethod
     def latent_posterior(self, answers: Any, p: Parameters) -> LatentPosterior:
@@ -129,31 +129,31 @@ class SeveralLatents(ABC):
 
 
 class Relabels(ABC):
-    """A model whose classes can be permuted under some of its priors, so that chains may switch labels."""
+    """A model with classes that can be permuted under some of its priors, so that labels may switch."""
 
     @abstractmethod
     def is_exchangeable(self, data: Any) -> bool:
-        """Whether permuting the classes leaves prior and likelihood as they are."""
+        """Whether permuting the classes does not change prior and likelihood."""
 
 
 class HasSpreads(ABC):
-    """A model that learns the spreads of parameters, so that its density is highest where they are all equal."""
+    """A model that learns the spreads of parameters, so that its density is highest if they are all equal."""
 
     @abstractmethod
     def spreads(self) -> tuple[str, ...]:
-        """Return the spreads; none under options that have none to learn.
+        """Return the names of the spreads; none under options without spreads.
 
-        Where all are one, the density has its peak and no mass. While modes are looked for, all else is summed out by
-        Laplace's method. These parameters must be sampled on a log scale.
+        Where all parameters are equal, the density has its peak but no mass. So in the search for modes, all other
+        parameters are integrated out by Laplace's method. The spreads must be sampled on a log scale.
         """
 
 
 class HasPopulation(HasSpreads):
-    """A model whose annotators' confusion matrices are drawn from a population, which describes new annotators too.
+    """A model with confusion matrices drawn from a population of annotators, which also describes new annotators.
 
-    Its parameters `population` (true_class, response), `spread` (true_class) and `ability_spread` say what they are
-    drawn from, as `bayesanno.modeling.ops.variables` has it; `ability` (annotator), which is taken from all log odds of
-    an annotator's wrong responses, and `confusion` (annotator, true_class, response) are drawn.
+    The population has the parameters `population` (true_class, response), `spread` (true_class) and `ability_spread`
+    (see `bayesanno.modeling.ops.variables`). From it are drawn `ability` (annotator), which is subtracted from all log
+    odds of an annotator's wrong responses, and `confusion` (annotator, true_class, response).
     """
 
     def spreads(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class HasPopulation(HasSpreads):
     def draw_annotators(
         self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        """Draw n annotators never seen, for each draw (draw, ...) of the population: (draw, annotator, ...) by name."""
+        """Draw n new annotators for each draw (draw, ...) of the population: (draw, annotator, ...) by name."""
         from bayesanno.modeling.ops.variables import draw_rows
 
         centre = draws["population"][:, None].repeat(n, axis=1)  # (draw, annotator, true_class, response)
@@ -176,19 +176,19 @@ OF_GRADING = ("severity", "sd")  # the parameters of annotators in models of gra
 
 
 class HasCaveats(ABC):
-    """A model that cannot learn all of its parameters from some data, however long one samples."""
+    """A model that cannot learn all its parameters from some data, however long the chains are."""
 
     @abstractmethod
     def caveats(self, data: Any) -> list[str]:
-        """Return, in plain words, what it cannot learn from these data; empty if nothing stands in the way."""
+        """Return, in words, what cannot be learnt from these data; empty without problems."""
 
 
 class HasRemarks(ABC):
-    """A model whose posterior can show why chains do not mix."""
+    """A model with a posterior that can show why chains do not mix."""
 
     @abstractmethod
     def remarks(self, posterior: xr.Dataset) -> list[str]:
-        """Return, in plain words, what in a posterior keeps chains from mixing, and what to do; empty if nothing."""
+        """Return, in words, what keeps chains from mixing in a posterior, and a remedy; empty without problems."""
 
 
 def known_parameters(model: Any, data: Any) -> dict[str, Known]:
@@ -197,18 +197,18 @@ def known_parameters(model: Any, data: Any) -> dict[str, Known]:
 
 
 def caveats(model: Any, data: Any) -> list[str]:
-    """Return what a model cannot learn from these data."""
+    """Return, in words, what a model cannot learn from these data."""
     found = [caveat for term in terms_of(model) for caveat in term.caveats(data)]
     return found + (model.caveats(data) if isinstance(model, HasCaveats) else [])
 
 
 def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
-    """Return what in a posterior keeps a model's chains from mixing."""
+    """Return, in words, what keeps a model's chains from mixing in a posterior."""
     return model.remarks(posterior) if isinstance(model, HasRemarks) else []
 
 
 def is_exchangeable(model: Any, data: Any) -> bool:
-    """Whether permuting the classes leaves prior and likelihood of a model as they are."""
+    """Whether permuting the classes does not change the prior and likelihood of a model."""
     return isinstance(model, Relabels) and not terms_of(model) and model.is_exchangeable(data)
 
 
@@ -220,7 +220,7 @@ def latents(model: Any, data: Any) -> tuple[Latent, ...]:
 
 
 def item_logp(model: Any, answers: Any, p: Parameters) -> pt.TensorVariable:
-    """Return log p(the item's answers | parameters), the states summed out; symbolic, of shape (item,)."""
+    """Return log p(the item's answers | parameters) with the states summed out; symbolic, of shape (item,)."""
     from bayesanno.modeling.ops.sums import sum_out_states
 
     if isinstance(model, SeveralLatents):
@@ -241,9 +241,9 @@ def latent_posterior(model: Any, answers: Any, p: Parameters) -> LatentPosterior
 
 
 def subtract_total(logp: pt.TensorVariable, total: pt.TensorVariable) -> pt.TensorVariable:
-    """Return log p(state | answers) of log p(state, answers) (item, state) and its sum over states (item,).
+    """Return log p(state | answers) from log p(state, answers) (item, state) and its sum over states (item,).
 
-    Answers that are impossible leave no state: -inf for all.
+    Impossible answers give -inf for all states.
     """
     possible = total > -math.inf
     return pt.switch(possible[:, None], logp - pt.switch(possible, total, 0.0)[:, None], -math.inf)

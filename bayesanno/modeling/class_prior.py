@@ -1,16 +1,17 @@
-"""Priors of the class that depend on the item: the annotators' side of a model stays as it is.
+"""Class priors that depend on the item; the annotators' part of a model does not change.
 
-A model with a common prevalence says p(class k) = pi_k of every item. With a class prior it says instead
+In a model with a common prevalence, p(class k) = pi_k for every item. With a class prior,
 
     p(class k of item i)  =  softmax_k( sum over terms of eta_ik ),
 
-where each term is one reason why items differ: which two systems an item compares (`bayesanno.modeling.pairs`), columns
-of the items, or the probabilities of a classifier (`bayesanno.modeling.columns`). Unless a term has shares of its own
-where all effects are 0, `base_rate` (true_class) ~ Dirichlet(prevalence_prior) has them: without effects the model is
-then that with a common prevalence. `prevalence` (true_class) is a deterministic, the mean over the items of the data.
+where each term is one reason why items differ: the two systems that an item compares (`bayesanno.modeling.pairs`),
+columns of the items, or the probabilities of a classifier (`bayesanno.modeling.columns`). The shares of classes without
+effects are `base_rate` (true_class) ~ Dirichlet(prevalence_prior), unless a term determines them. So without effects
+this is the model with a common prevalence. `prevalence` (true_class) is a deterministic, the mean over the items of the
+data.
 
-The invariant: a formula of a model is written with `prevalence`, as if it were common. The one place where p(class) is
-put right is where its states are summed out, and where classes are drawn; see `LOG_CLASS`.
+The invariant: a model's formula is written with `prevalence`, as if it were common. p(class) is replaced only where
+states are summed out and where classes are drawn; see `LOG_CLASS`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from bayesanno.modeling.functions import stack_samples
 
 BASE_RATE, PREVALENCE = "base_rate", "prevalence"
 ROW_SHARE = Key("class_row_share")
-LEAST_SHARE = 1e-300  # of a class among the items: its log is a number
-OF_COLUMN = "class_column"  # the role of a term's arrays, whose names are the dimension of the key
+LEAST_SHARE = 1e-300  # of a class among the items: its log is finite
+OF_COLUMN = "class_column"  # the role of a term's arrays; their names are the dimension of the key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,55 +45,55 @@ class Term(Fields, ABC):
     Attributes
     ----------
     has_shares : bool
-        Whether it says what the shares of the classes are where all effects are 0.
+        Whether the term determines the shares of the classes if all effects are 0.
     """
 
     has_shares: ClassVar[bool] = False
 
     def __add__(self, other: Term | ClassPrior) -> ClassPrior:
-        """Return the class prior of both."""
+        """Return the class prior with both terms."""
         return ClassPrior((self,)) + other
 
     @classmethod
     def kinds(cls) -> dict[str, type[Term]]:
-        """Return all kinds of terms by the names of their classes."""
+        """Return all kinds of terms by class name."""
         return {kind.__name__: kind for kind in cls.__subclasses__()}
 
     @abstractmethod
     def check(self, data: Any) -> None:
-        """Raise a DataError unless the items have the columns that the term needs."""
+        """Raise a DataError if the items lack columns that the term needs."""
 
     def check_design(self, data: Any) -> None:
-        """Raise a DataError where these items, as a whole, cannot tell what the term has to learn."""
+        """Raise a DataError if the items as a whole do not identify the parameters of the term."""
 
     def caveats(self, data: Any) -> list[str]:  # noqa: ARG002
-        """Return, in plain words, what the term cannot learn from these data."""
+        """Return, in words, what the term cannot learn from these data."""
         return []
 
     @abstractmethod
     def columns(self, data: Any) -> dict[str, np.ndarray]:
-        """Return what the term reads of each item, by name: (item, ...)."""
+        """Return the values of items that the term uses, by name: (item, ...)."""
 
     def coords(self, data: Any) -> dict[str, list[str]]:  # noqa: ARG002
-        """Return the coordinates of its parameters, if they have names."""
+        """Return the coordinates of the parameters, if they have names."""
         return {}
 
     @abstractmethod
     def declare(self, data: Any, prior: Priors) -> None:
-        """Declare its parameters: PyMC variables with dims."""
+        """Declare the parameters as PyMC variables with dims."""
 
     @abstractmethod
     def log_weights(self, data: Any, p: Parameters, columns: Mapping[str, Any]) -> Any:
-        """Return eta of rows of `columns`, (row, true_class), by operators that PyTensor and NumPy share."""
+        """Return eta for rows of `columns`, (row, true_class), with operators that PyTensor and NumPy share."""
 
     @abstractmethod
     def start(self, data: Any) -> dict[str, np.ndarray]:
-        """Return where chains start: the parameters without effects."""
+        """Return starting values of chains: the parameters without effects."""
 
 
 @dataclass(frozen=True)
 class ClassPrior:
-    """Terms that add up on the scale of log odds.
+    """Terms that are added on the log-odds scale.
 
     Examples
     --------
@@ -104,26 +105,26 @@ class ClassPrior:
     terms: tuple[Term, ...]
 
     def __post_init__(self) -> None:
-        """Check that each kind of term is there once."""
+        """Check that each kind of term occurs only once."""
         kinds = [type(term).__name__ for term in self.terms]
         twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
         if twice:
             raise ModelError(f"class_prior: there are two {twice}: give one, with all that it has to know")
 
     def __add__(self, other: Term | ClassPrior) -> ClassPrior:
-        """Return the class prior of the terms of both."""
+        """Return the class prior with the terms of both."""
         return ClassPrior(self.terms + (other.terms if isinstance(other, ClassPrior) else (other,)))
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.terms))
 
     def to_fields(self) -> list[dict[str, Any]]:
-        """Return the terms as plain values that JSON can hold."""
+        """Return the terms as values for JSON."""
         return [{"term": type(term).__name__, **term.to_fields()} for term in self.terms]
 
     @classmethod
     def convert(cls, value: Any) -> Self:
-        """Return a class prior, of one, of a term, or of what `to_fields` returned."""
+        """Return a class prior from a class prior, a term, or the result of `to_fields`."""
         if isinstance(value, cls):
             return value
         if isinstance(value, Term):
@@ -136,21 +137,21 @@ class ClassPrior:
 
     @staticmethod
     def wanted() -> str:
-        """Return in words what can be a class prior."""
+        """Return the valid class priors in words."""
         return f"{', '.join(f'{kind}(...)' for kind in sorted(Term.kinds()))}, or a sum of these"
 
     @property
     def has_shares(self) -> bool:
-        """Whether a term says what the shares of the classes are where all effects are 0."""
+        """Whether a term determines the shares of the classes if all effects are 0."""
         return any(term.has_shares for term in self.terms)
 
     def start(self, data: Any) -> dict[str, np.ndarray]:
-        """Return where chains start."""
+        """Return starting values of chains."""
         shares = {} if self.has_shares else {BASE_RATE: np.full(data.n_classes, 1 / data.n_classes)}
         return {name: value for term in self.terms for name, value in term.start(data).items()} | shares
 
     def log_classes(self, data: Any, p: Parameters, columns: Mapping[str, Any]) -> Any:
-        """Return log p(class) of rows of columns: (row, true_class), of PyTensor or NumPy."""
+        """Return log p(class) for rows of columns: (row, true_class), in PyTensor or NumPy."""
         eta: Any = 0.0
         for term in self.terms:
             of = f"{term.name}:"
@@ -165,7 +166,7 @@ class ClassPrior:
         return eta - pt.logsumexp(eta, axis=1, keepdims=True)
 
     def declare(self, data: Any, concentration: pt.TensorVariable, arrays: Arrays) -> None:
-        """Declare all parameters, and the prevalence that follows from them, in the graph whose context this is."""
+        """Declare all parameters, and the resulting prevalence, in the graph of the context."""
         graph = pm.modelcontext(None)
         for term in self.terms:
             graph.add_coords(term.coords(data))
@@ -182,12 +183,12 @@ class ClassPrior:
 
 @dataclass(frozen=True)
 class Rows:
-    """The items that differ in what a class prior reads of them.
+    """Distinct items in terms of the values that a class prior uses.
 
     Attributes
     ----------
     arrays : Arrays
-        What is read of each row, and the share of the items that it stands for.
+        The values of each row, and the share of items that it represents.
     of_item : array of int, shape (item,)
     """
 
@@ -195,25 +196,25 @@ class Rows:
     of_item: np.ndarray
 
     def for_patterns(self, first: np.ndarray) -> Arrays:
-        """Return the arrays that formula and generative process look up, given the first item of each pattern."""
+        """Return the arrays for formula and generative process, given the first item of each pattern."""
         of_patterns = IndexArray(self.of_item[first], Per.PATTERN)
         return self.arrays | {CLASS_ROW: of_patterns, ROW_OF_ITEM: IndexArray(self.of_item)}
 
 
 def class_prior_of(model: Any) -> ClassPrior | None:
-    """Return a model's class prior, None where all items have one prevalence."""
+    """Return a model's class prior; None if all items share one prevalence."""
     found = getattr(model, "class_prior", None)
     return found if isinstance(found, ClassPrior) else None
 
 
 def terms_of(model: Any) -> tuple[Term, ...]:
-    """Return the terms of a model's class prior, none where all items have one prevalence."""
+    """Return the terms of a model's class prior; none if all items share one prevalence."""
     prior = class_prior_of(model)
     return () if prior is None else prior.terms
 
 
 def find_rows(prior: ClassPrior, data: Any) -> Rows:
-    """Find the items that differ in what a class prior reads of them."""
+    """Find the distinct items in terms of the values that a class prior uses."""
     columns = {
         f"{term.name}:{name}": values for term in prior.terms for name, values in term.columns(data).items()
     }  # two terms may read one column, each in its own way
@@ -226,7 +227,7 @@ def find_rows(prior: ClassPrior, data: Any) -> Rows:
 
 
 def start_of(model: Any, data: Any) -> dict[str, Any]:
-    """Return where chains start: parameter values near the majority vote, those of a class prior without effects."""
+    """Return starting values of chains: near the majority vote, and without effects in a class prior."""
     values, prior = dict(model.start(data)), class_prior_of(model)
     if prior is not None:
         values = {name: value for name, value in values.items() if name != PREVALENCE} | prior.start(data)
@@ -234,12 +235,12 @@ def start_of(model: Any, data: Any) -> dict[str, Any]:
 
 
 def columns_of(given: Mapping[Key, Any]) -> dict[str, Any]:
-    """Return what is read of the rows, by name, of all arrays of a graph."""
+    """Return the values of the rows, by name, from all arrays of a graph."""
     return {key.dimension: values for key, values in given.items() if key.role == OF_COLUMN}
 
 
 def with_log_class(model: Any, data: Any, values: Mapping[str, Any], given: Mapping[Key, Any]) -> dict[str, Any]:
-    """Return parameters by name and, of a model with a class prior, log p(class) of the rows that are given."""
+    """Return parameters by name and, with a class prior, log p(class) of the given rows."""
     prior = class_prior_of(model)
     if prior is None:
         return dict(values)
@@ -247,12 +248,12 @@ def with_log_class(model: Any, data: Any, values: Mapping[str, Any], given: Mapp
 
 
 def without_items(model: Any) -> Any:
-    """Return the model in which items have the prevalence that draws hold: for items whose columns are not known."""
+    """Return the model in which all items have the prevalence in the draws, for items without columns."""
     return model if class_prior_of(model) is None else replace(model, class_prior="learnt")
 
 
 def log_classes_of_items(model: Any, data: Any, draws: xr.Dataset) -> Iterator[np.ndarray] | None:
-    """Return log p(class) of every item by each draw, (item, true_class); None where all have one prevalence."""
+    """Return log p(class) of every item, (item, true_class), draw by draw; None if all share one prevalence."""
     prior = class_prior_of(model)
     if prior is None:
         return None
@@ -270,7 +271,7 @@ def column_of(data: Any, name: str, who: str) -> ItemColumn:
     Raises
     ------
     DataError
-        If there is none of that name, or an item has no value in it.
+        If there is no such column, or an item has no value in it.
     """
     columns = data.item_columns
     if name not in columns:

@@ -1,16 +1,16 @@
-"""Columns of items in the prior of their class: a regression on names and numbers, and the word of a classifier.
+"""Item columns in the class prior: a regression on names and numbers, and the probabilities of a classifier.
 
     eta_ik  =  log base_rate_k + sum over effects of x_i b[level of i, k]
 
-Symbols, and priors, of each term of a formula, whose name its variable has.
-    length              (true_class)                        of a number, standardised: ~ ZeroSumNormal(1)
-    system              (system_level, true_class)          of names: adds up to 0 over levels, ~ ZeroSumNormal(1)
-    system:length       (system_level, true_class)          of a product, in the same way
+Symbols, and priors, for the terms of a formula; variables are named like their terms.
+    length              (true_class)                        a number, standardised: ~ ZeroSumNormal(1)
+    system              (system_level, true_class)          names: adds up to 0 over levels, ~ ZeroSumNormal(1)
+    system:length       (system_level, true_class)          a product, in the same way
     1|language          (language_level, true_class)        partially pooled: its sd times ~ ZeroSumNormal(1)
     1|language_sd       ()                                  ~ HalfNormal(1)
-    slope               ()                                  of a classifier's log probabilities: ~ Normal(1, 1)
-All add up to 0 over classes. Of two classes, an effect of one standard deviation takes one from .5 to .80.
-A slope of 1 says that the classifier is calibrated beside what annotators say, 0 that it is ignored.
+    slope               ()                                  a classifier's log probabilities: ~ Normal(1, 1)
+Effects add up to 0 over classes. With two classes, an effect of one standard deviation changes .5 to .80.
+With a slope of 1 the classifier is calibrated, given the answers of annotators; with 0 it is ignored.
 
 References.
     V. C. Raykar, S. Yu, L. H. Zhao, G. H. Valadez, C. Florin, L. Bogoni and L. Moy (2010), Learning from crowds,
@@ -34,13 +34,13 @@ from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
 
 MOST_LEVELS = 1000  # of an effect: more take too long, and hardly one has enough items
-LEAST_PROBABILITY = 1e-6  # of a classifier: its log is a number
+LEAST_PROBABILITY = 1e-6  # of a classifier: its log is finite
 INTERCEPT, SLOPE = "1", "slope"
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A term of a formula: its name, the columns that it multiplies, and what groups its items, if it is pooled."""
+    """A term of a formula: its name, the columns that it multiplies, and its grouping column, if it is pooled."""
 
     name: str
     columns: tuple[str, ...]
@@ -57,11 +57,11 @@ class Effect:
         return f"{self.name}_offset"
 
     def factors(self, data: Any) -> tuple[str, ...]:
-        """Return those of its columns that are names."""
+        """Return the columns that are categorical."""
         return tuple(name for name in (*self.columns, *self.group) if data.item_columns[name].levels)
 
     def dims(self, data: Any) -> tuple[str, ...]:
-        """Return the dimensions of its variable."""
+        """Return the dimensions of the variable."""
         return (*(f"{name}_level" for name in self.factors(data)), "true_class")
 
 
@@ -72,7 +72,7 @@ def read_formula(formula: str) -> tuple[Effect, ...]:
     Raises
     ------
     ModelError
-        If it is no formula of columns.
+        If the text is not a formula of columns.
 
     Examples
     --------
@@ -125,10 +125,10 @@ class Columns(Term):
     Parameters
     ----------
     formula : str
-        In the notation of R and Bambi, without a left side: `"system + length"`, `"system*length"`, `"(1 | language)"`
-        for levels that are partially pooled. Numbers are standardised, effects of names add up to 0.
+        A formula in the notation of R and Bambi, without a left side: `"system + length"`, `"system*length"`, or
+        `"(1 | language)"` for partially pooled levels. Numbers are standardised; effects of names add up to 0.
     coefficient_prior : float, default 1
-        Standard deviation of effects on the scale of log odds.
+        Standard deviation of effects on the log-odds scale.
     group_sd_prior : float, default 1
         Scale of the half-normal prior of the standard deviation between pooled levels.
 
@@ -236,14 +236,14 @@ class Columns(Term):
 
 @dataclass(frozen=True, kw_only=True)
 class Classifier(Term):
-    """What a classifier says of the items: its probability of each class.
+    """The class probabilities of items from a classifier.
 
     Parameters
     ----------
     columns_of : str, default "p"
-        The columns are `p[yes]`, `p[no]`, ..., with the names of the classes, as in tables of labels.
+        The prefix of the columns: `p[yes]`, `p[no]`, ..., with the names of the classes, as in tables of labels.
     slope_prior : tuple of two floats, default (1, 1)
-        Mean and standard deviation of the weight of its log probabilities.
+        Mean and standard deviation of the normal prior of the weight of its log probabilities.
 
     Examples
     --------

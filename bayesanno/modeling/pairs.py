@@ -1,19 +1,19 @@
-"""Items that compare two systems: who wins depends on the strengths of the two.
+"""Items that compare two systems: the true winner depends on their strengths.
 
-Davidson's model (1970) of the true outcome of a comparison of a and b, with s their strengths,
+Davidson's model (1970) of the true outcome of a comparison of a and b, with strengths s, is
 
     p(a) : p(b) : p(tie)  =  exp(s_a) : exp(s_b) : exp(tie + (s_a + s_b) / 2)
 
-which is that of Bradley and Terry (1952) where ties are no class: the log odds of a against b are s_a - s_b.
+If ties are not a class, this is the model of Bradley and Terry (1952): the log odds of a against b are s_a - s_b.
 
 Symbols, and priors.
-    s     strength   (system)   ~ ZeroSumNormal(1): strengths add up to 0; of two systems drawn at random, the better
-                     one wins .73 of what is no tie on average (94% of pairs: .51 to .96)
-    tie              ()         ~ Normal(-1, 1), where a tie is a class: of equal systems .16 are ties (94%: .03 to .55)
+    s     strength   (system)   ~ ZeroSumNormal(1): strengths add up to 0; of two random systems, the better one wins
+                     .73 of comparisons without ties on average (94% of pairs: .51 to .96)
+    tie              ()         ~ Normal(-1, 1), if a tie is a class: for equal systems .16 are ties (94%: .03 to .55)
 
-The truth does not depend on which side a system is on. An annotator may: that is a habit, which `confusion`
-(`model_b`), `strategy` (`mace`) and `habit` (`item_difficulty`, `shared_errors`) have. A tie that is an answer but no
-truth is declared as `unsure`.
+The truth does not depend on the side of a system. An annotator's answers may: such habits are modelled by `confusion`
+(`model_b`), `strategy` (`mace`) and `habit` (`item_difficulty`, `shared_errors`). If ties are possible answers but
+never true, declare them as `unsure`.
 
 References.
     R. R. Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired comparison experiments,
@@ -43,15 +43,15 @@ SYSTEM = "system"  # the dimension of strengths
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs(Term):
-    """Which two systems an item compares.
+    """The two systems that an item compares.
 
     Parameters
     ----------
     first, second : str, default "first" and "second"
-        The columns of the items with the names of the two systems. They are the names of two of the labels as well:
-        which side is better. A third label, if there is one, is a tie.
+        The columns of the items with the names of the two systems. Two of the labels have the same names, for the
+        better side. A third label, if there is one, is a tie.
     strength_prior : float, default 1
-        Standard deviation of strengths, before their mean is taken off.
+        Standard deviation of strengths, before their mean is subtracted.
     tie_prior : tuple of two floats, default (-1, 1)
         Mean and standard deviation of the log odds of a tie against either side, between equal systems.
 

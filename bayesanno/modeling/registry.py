@@ -1,8 +1,8 @@
 """The zoo: models found through the entry-point group `bayesanno.models`, which other packages can join.
 
-The library imports models only here. A model may have an alias: `dawid_skene` is `model_b`. A model that is defined
-elsewhere, as in a notebook, is not in the list of models, but is found by its name where its class is defined or
-imported, so that its fits can be read.
+The library imports models only here. A model may have an alias: `dawid_skene` is `model_b`. A model defined elsewhere,
+such as in a notebook, is not in the list of models. It is found by its name if its class is defined or imported, so
+that its fits can be read.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def model_class(name: str) -> type[AnnotationModel]:
-    """Return the class of a model: of the zoo, or else one that is defined or imported in this process.
+    """Return the class of a model in the zoo, or of one defined or imported in this process.
 
     Raises
     ------
     ModelError
-        If there is no such model (the nearest is suggested), or it is not an AnnotationModel.
+        If the model is unknown (the nearest name is suggested), or is not an AnnotationModel.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def model_class(name: str) -> type[AnnotationModel]:
     if name not in points:
         own = [model for model in _defined_models() if vars(model).get("name") == name]
         if own:
-            return own[-1]  # the last definition: a cell of a notebook may be run again
+            return own[-1]  # the last definition, since a notebook cell may run several times
         close = closest(name, points)
         hint = f"did you mean {close!r}?" if close else f"the zoo has {', '.join(points)}"
         raise ModelError(f"there is no model {name!r}: {hint}")
@@ -57,7 +57,7 @@ def model_class(name: str) -> type[AnnotationModel]:
 
 
 def _defined_models() -> Iterator[type[AnnotationModel]]:
-    """Yield the models whose classes exist in this process, those defined later after those defined before."""
+    """Yield the model classes that exist in this process, in the order of definition."""
     waiting = AnnotationModel.__subclasses__()
     while waiting:
         model = waiting.pop(0)
@@ -67,19 +67,19 @@ def _defined_models() -> Iterator[type[AnnotationModel]]:
 
 
 def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = None) -> AnnotationModel:
-    """Return a model: by its name and fields, or the instance itself.
+    """Return a model from its name and fields, or the given instance.
 
     Parameters
     ----------
     model : str or AnnotationModel
-        The name of a model, or of a class that is defined in this process, or an instance.
+        The name of a model in the zoo or of one defined in this process, or an instance.
     fields : mapping, optional
         Fields to set, as values or as text (`"0.5:0.5"`).
 
     Raises
     ------
     ModelError
-        If the model or a field is unknown, or a value is out of its range.
+        If the model or a field is unknown, or a value is out of range.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = N
 
 
 def list_model_classes() -> dict[str, type[AnnotationModel]]:
-    """Return the class of each model of the zoo by its name, aliases left out.
+    """Return the classes of the models in the zoo by name, without aliases.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def list_model_classes() -> dict[str, type[AnnotationModel]]:
 
 
 def describe_models() -> list[dict[str, str]]:
-    """Return name, other names, model card's first line, and fields with their defaults, of each model of the zoo."""
+    """Return name, aliases, first line of the model card, and fields with defaults, for each model in the zoo."""
     aliases: dict[str, list[str]] = {}
     for name in _entry_points():
         aliases.setdefault(model_class(name).name, []).append(name)
@@ -126,7 +126,7 @@ def describe_models() -> list[dict[str, str]]:
 
 
 def list_models() -> pd.DataFrame:
-    """Return the zoo as a table: `name`, `aliases`, `model` (its card's first line), `fields` with their defaults.
+    """Return the zoo as a table: `name`, `aliases`, `model` (first line of the model card), `fields` with defaults.
 
     Examples
     --------
