@@ -1,25 +1,25 @@
-"""Ordinal Dawid-Skene: grades in order, which severe and lenient annotators perceive with noise of their own.
+"""Ordinal Dawid-Skene: ordered grades, which severe and lenient annotators perceive with individual noise.
 
-Use to see who is severe and who is consistent where labels are ordered (ratings, grades), as `labels=` declares them
-from the lowest to the highest.  For the grades themselves take `mace`: this model has won in simulation only.  On the
-one table of real grades with true ones that we had, .80 of them are right by `mace`, .78 by the median answer, .68 by
-this model and .65 by `model_b` (notebooks/which-model.md).  Avoid it when labels far apart are confused as often as
-neighbours: fit `model_b` or `hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
+Use to see who is severe and who is consistent, for ordered labels (ratings, grades) declared with `labels=` from the
+lowest to the highest.  For the grades themselves use `mace`: this model was better only in simulations.  In the one
+available table of real grades with true ones, `mace` gets .80 of them right, the median answer .78, this model .68 and
+`model_b` .65 (notebooks/which-model.md).  Avoid when distant labels are confused as often as neighbours: fit `model_b`
+or `hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
 
-Annotators who share errors, as copies or prompts of one base model do, can get a small sd together, and the
-true grade becomes theirs: with three copies among twelve annotators .60 of the grades were right, with one of the three
-.91.  No prior of sd prevents that, since a copy's sd is that of a precise annotator: sds of at least .3 gave .61, of at
-least .6 .69.  The fit names annotators whom the labels follow and who agree by more than independent errors explain.
+Annotators who share errors, such as copies or prompts of one base model, can get a small sd together, and their answers
+become the true grades.  With three copies among twelve annotators .60 of the grades were right, with one of the three
+.91.  No prior of sd prevents this, since the sd of a copy is that of a precise annotator: sds of at least .3 gave .61,
+of at least .6 .69.  The fit names annotators whom the labels follow and who agree more than independent errors explain.
 
-Generative process.  The grades are 1 ... K in the order of the labels, or the labels' own numbers where these rise by
-1.  Annotators perceive an item's grade too high or too low, and report the grade in whose interval, between common
-thresholds, it falls.
+Generative process.  The grades are 1 ... K in the order of the labels, or the labels' own numbers if these increase by
+1.  Annotators perceive an item's grade too high or too low.  They report the grade that belongs to the interval,
+between common thresholds, of the perceived value.
 
     C_i            ~ Categorical(prevalence)                                the true grade of item i
     perceived_ij   = C_i - severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1
-                     (+ shared_spread U_i, with U_i ~ Normal(0, 1))         shared=True: an error that all make alike
+                     (+ shared_spread U_i, with U_i ~ Normal(0, 1))         shared=True: an error common to all
     V_ij           = 1 + the number of thresholds below perceived_ij
-    threshold_v    = K (width_1 + ... + width_v) + 1/2                      v + 1/2 where all widths are 1 / K
+    threshold_v    = K (width_1 + ... + width_v) + 1/2                      v + 1/2 if all widths are 1 / K
     P(V <= v | C = k) = F((threshold_v - k + severity_j) / sd_j)            F: noise="logistic" or "normal"
     severity_j     ~ Normal(0, severity_spread)
     log sd_j       ~ Normal(log typical_sd, sd_spread)
@@ -28,23 +28,23 @@ thresholds, it falls.
 Symbols, and priors.
     prevalence       (true_class)   ~ Dirichlet(3)
     width            (response)     ~ Dirichlet(10): the interval of each label, as a share of the scale from 1/2 to
-                         K + 1/2; of five labels, thresholds have a standard deviation of .28 to .34
-    threshold        (boundary)     deterministic: where the interval of one label ends and that of the next begins
+                         K + 1/2; with five labels, thresholds have a standard deviation of .28 to .34
+    threshold        (boundary)     deterministic: the boundaries between the intervals of neighbouring labels
     severity         (annotator)    how many grades too low an annotator perceives items; below 0, too high: lenient
     severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 94% of annotators are within .73
     sd               (annotator)    standard deviation of an annotator's noise, in grades; consistency is 1 / sd
     typical_sd       ()             ~ LogNormal(log .5, .5): the median annotator's noise is half a grade
     sd_spread        ()             ~ Gamma(2, 2 / sd_spread_prior), with mean 0.4: 94% of sds are from .13 to 1.9
-    shared_spread    ()             ~ HalfNormal(0.3), of shared=True
+    shared_spread    ()             ~ HalfNormal(0.3), with shared=True
     accuracy         (annotator)    deterministic: P(V_ij = C_i), over items of all grades
-One annotator alone is then right in .78 of the cases on average of two labels, in .63 of five (94% of annotators: .54
-to .99, and .28 to .95).  Both spreads have density 0 at 0, where all annotators are equal.
+Under the prior, an annotator is right in .78 of the cases on average with two labels, and in .63 with five (94% of
+annotators: .54 to .99, and .28 to .95).  Both spreads have density 0 at 0, where all annotators are equal.
 
-Identifiability.  The grades' positions give the unit.  Severities can fall while all thresholds rise: only the
-severities' mean of 0 and the scale that the widths divide keep them in place.  Grades cannot be permuted.  With
-shared=True, noise and an error that all make are distinguished from three answers per item on.  Few annotators can
-leave two modes with other thresholds and sds; a chain that starts near the vote can stay in a far lower one, which the
-search for modes avoids.
+Identifiability.  The positions of the grades give the unit.  Lower severities with higher thresholds give the same
+answers; only the mean severity of 0 and the fixed total width prevent this.  Grades cannot be permuted.  With
+shared=True, at least three answers per item are needed to distinguish noise from a common error.  With few annotators
+there can be two modes with different thresholds and sds; a chain that starts near the vote can stay in a much lower
+one, which the search for modes avoids.
 
 References.
     S. Rogers, M. Girolami and T. Polajnar (2010), Semi-parametric analysis of multi-rater data, Statistics and
@@ -85,14 +85,14 @@ from bayesanno.models._order import explain_order
 
 @dataclass(frozen=True, kw_only=True)
 class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
-    """A true grade, which annotators perceive too high or too low, with noise, and report by common thresholds.
+    """A true grade that annotators perceive with bias and noise, and report by common thresholds.
 
     Parameters
     ----------
     noise : {"logistic", "normal"}, default "logistic"
-        The distribution of what annotators perceive around the grade.
+        The distribution of the noise in the perceived grade.
     shared : bool, default False
-        Whether an item is also perceived too high or too low by all annotators alike.
+        Whether all annotators also share an error on each item.
     sd_prior : tuple of two floats, default (0.5, 0.5)
         Median of the log-normal prior of the median annotator's noise, in grades, and standard deviation of its log.
     sd_spread_prior : float, default 0.4
@@ -102,11 +102,11 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
     width_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of the widths of the labels' intervals.
     shared_prior : float, default 0.3
-        Scale of the half-normal prior of the standard deviation of what all perceive alike, in grades.
+        Scale of the half-normal prior of the standard deviation of the common error, in grades.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
     class_prior : "learnt", Pairs, Columns, Classifier or a sum of these, default "learnt"
-        Whether items have one prevalence, or what is known of them says more.
+        Whether all items share one prevalence, or the class prior depends on columns of the items.
     """
 
     name: ClassVar[str] = "ordinal_dawid_skene"

@@ -1,6 +1,6 @@
-"""A prevalence of its own for each group of items, with what annotators do held at each draw of a fit.
+"""A separate prevalence for each group of items, with annotators' parameters fixed at each draw of a fit.
 
-Generative process, for one draw of a fit: `pi` is its prevalence, and p(answers_i | k) what it says of item i.
+Generative process, for one draw of a fit with prevalence `pi` and p(answers_i | k) for item i:
 
     sqrt(rho)  ~ Uniform(0, 1),  c = (1 - rho) / rho     how far groups differ: rho is the share of the variance of an
                                                          item's class that is between groups
@@ -9,8 +9,8 @@ Generative process, for one draw of a fit: `pi` is its prevalence, and p(answers
 
 C, theta and c are drawn by Gibbs sampling, theta from its full conditional and c with theta integrated out.
 
-The invariant: pi and p(answers_i | k) are those of the draw. What prevalences of groups would say of annotators is left
-out: annotators were learnt with the common prevalence (a cut model, Plummer 2015, doi:10.1007/s11222-014-9503-z).
+The invariant: pi and p(answers_i | k) are those of the draw. The prevalences of groups do not inform the annotators,
+who were learnt with the common prevalence (a cut model, Plummer 2015, doi:10.1007/s11222-014-9503-z).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 
 from bayesanno.ground.draw import draw_codes
 
-N_RISES = 200  # of EM, towards the mode of the prevalences: where the first sweep begins
-N_SWEEPS = 25  # of Gibbs sampling; the last one is kept
-LEAST = -700.0  # log of a likelihood: what is impossible is nearly so
+N_RISES = 200  # EM steps towards the mode of the prevalences, where the first sweep starts
+N_SWEEPS = 25  # Gibbs sweeps; the last one is kept
+LEAST = -700.0  # lower bound for log likelihoods
 GRID = (np.arange(24) + 0.5) / 24  # sqrt(rho)
 
 
@@ -34,7 +34,7 @@ def draw_with_own_prevalence(
     *,
     n_sweeps: int = N_SWEEPS,
 ) -> np.ndarray:
-    """Draw the class of every item, in every draw of a fit, where each group of items has its own prevalence.
+    """Draw the class of every item in every draw of a fit, with a separate prevalence for each group of items.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def draw_with_own_prevalence(
     codes : array of int, shape (item,)
         The group of each item, 0 to G - 1, none of them empty.
     known : array of int, shape (item,)
-        The class of items that is known, -1 of all others.
+        The class of items with a known class, -1 for all others.
     rng : Generator
     n_sweeps : int, default 25
 
@@ -78,7 +78,7 @@ def draw_with_own_prevalence(
 def _draw_classes(
     likelihood: np.ndarray, theta: np.ndarray, of_item: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw classes (sample, item), of likelihoods (class, sample, item) and prevalences (class, sample, group)."""
+    """Draw classes (sample, item) from likelihoods (class, sample, item) and prevalences (class, sample, group)."""
     below = np.empty_like(likelihood)
     np.multiply(likelihood[0], theta[0][:, of_item], out=below[0])
     for k in range(1, len(below)):
@@ -92,7 +92,7 @@ def _draw_classes(
 
 
 def _rise(likelihood: np.ndarray, pi: np.ndarray, begin: np.ndarray, of_item: np.ndarray) -> np.ndarray:
-    """Return prevalences (group, class) near their mode, by EM with c = 1, of one likelihood (item, class)."""
+    """Return prevalences (group, class) near their mode, by EM with c = 1, for one likelihood (item, class)."""
     theta = np.repeat(pi, begin.size, axis=0)
     for _ in range(N_RISES):
         p = likelihood * theta[of_item]

@@ -1,7 +1,7 @@
-"""Groups of items compared, as the outputs of several systems: how many of each have which true label.
+"""Comparison of groups of items, such as the outputs of several systems, by their shares of true labels.
 
-The invariant: an item of known true label counts by it; of all others a label is drawn, once for each draw of the fit,
-so that what is uncertain of items and of annotators is in the shares, and in their differences.
+The invariant: items with a known true label count with it. For all others a label is drawn in each draw of the fit, so
+that shares and their differences include the uncertainty of items and annotators.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from bayesanno.modeling.posterior import compile_formula
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 
-LEAST_DRAWS = 1000  # of labels: where a fit has fewer draws, several of each
-BLOCK_BYTES = 32 * 2**20  # of log probabilities that are in memory at a time
-MOST_PAIRED = 30  # groups of which every pair has rows
-PRIOR_COUNT = 0.5  # of each label, where items are a sample of many (Jeffreys' prior)
+LEAST_DRAWS = 1000  # draws of labels: if a fit has fewer draws, several per draw
+BLOCK_BYTES = 32 * 2**20  # log probabilities in memory at a time
+MOST_PAIRED = 30  # with more groups, pairs have no rows
+PRIOR_COUNT = 0.5  # per label, if items are a sample of many (Jeffreys' prior)
 
 
 def group_table(
@@ -49,76 +49,75 @@ def group_table(
     dimension: str | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return the share of each true label among the items of each group, and how groups differ.
+    """Return the share of each true label among the items of each group, and the differences between groups.
 
-    Groups are, for instance, the systems whose outputs were judged. A label of each item is drawn in every draw of the
-    fit, and shares are counted, so that intervals include the uncertainty of items and of annotators. An item whose
-    true label is known counts by that label. In a recalibrated fit labels are drawn from the recalibrated
-    probabilities: each draw takes one temperature and its shifts, and the mean over draws of annotators.
+    Groups are, for instance, the systems that produced the items. A label of each item is drawn in every draw of the
+    fit, and shares are counted, so intervals include the uncertainty of items and annotators. Items with a known true
+    label count with that label. In a recalibrated fit, labels are drawn from the recalibrated probabilities: each draw
+    uses one temperature and its shifts, and the mean over draws of annotators.
 
-    A model has one prevalence for all items, which pulls groups towards each other where answers say little. So each
-    group gets a prevalence here, drawn around the common one, with a spread between groups that is learnt
-    (`bayesanno.analysis.group_prevalence` has the model). Annotators stay as the fit has them. Labels are drawn as the
-    fit has them where the model has no prevalence, and where the fit has a class prior, which should then contain the
-    groups: `Columns("(1 | system)")`.
+    A model has one prevalence for all items, which pulls groups towards each other if answers are not informative. So
+    each group gets its own prevalence here, drawn around the common one with a learnt spread between groups
+    (`bayesanno.analysis.group_prevalence` has the model). The annotators are those of the fit. If the model has no
+    prevalence, or the fit has a class prior, labels are drawn from the fit's own probabilities; the class prior should
+    then include the groups: `Columns("(1 | system)")`.
 
-    In 200 simulated panels of three systems (200 outputs each, five of 20 judges, 20 true labels a system), 94%
-    intervals of differences covered the truth at large in 92%, and in 82% with the common prevalence. Where judges
-    erred together, coverage was 67%, and 92% after recalibration; so judges who may err together need a recalibrated
-    fit. In 25 of these panels a joint fit with `Columns("(1 | system)")` was as good (91%, errors equal within 4%), but
-    not where it was recalibrated and judges erred together (63%, against 93%): fit without a class prior before
-    recalibrating (`tests/benchmarks/group_shares.py`).
+    In 200 simulated panels of three systems (200 outputs each, five of 20 judges, 20 true labels per system), 94%
+    intervals of differences covered the truth at large in 92%, and in 82% with the common prevalence. If judges erred
+    together, coverage was 67%, and 92% after recalibration, so judges who may err together need a recalibrated fit. In
+    25 of these panels a joint fit with `Columns("(1 | system)")` was as good (91%, errors equal within 4%), but not if
+    it was recalibrated and judges erred together (63%, against 93%): fit without a class prior before recalibrating
+    (`tests/benchmarks/group_shares.py`).
 
-    No model here has errors that depend on the system, as of judges that favour one: a share is then wrong by what
-    they add. Where true labels are known in each group, compare with the shares among these.
+    No model here has errors that depend on the system, such as those of judges who favour one; shares are then biased.
+    If true labels are known in each group, compare with the shares among these.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        By any model that gives labels of items.
+        A fit of any model that gives labels.
     groups : str, mapping of item to group, Series or DataFrame
-        The group of every item of the fit: the name of a column of its items; or of a DataFrame the columns item and
-        group. Other items are left out.
+        The group of every item of the fit; a str names a column of its items, and a DataFrame has the columns item and
+        group. Other items are ignored.
     at_large : bool, default False
-        Whether the shares are those among all items that a group's items are a random sample of, as all that a system
-        would put out. By default they are the shares among the items of the fit, whose intervals are narrower.
+        Whether the shares refer to all possible items of a group, such as all outputs of a system, with its items as a
+        random sample. By default they refer to the items of the fit, and intervals are narrower.
     use_gold : bool, default True
-        Whether an item with a true label among the gold of the data counts by it. If not, only a control does.
+        Whether items with gold count with their gold label. Otherwise only controls count with their known label.
     prob : float, default 0.94
-        The probability of the intervals, which are those of highest density.
+        The probability of the highest-density intervals.
     order : sequence of str, optional
         The labels from the lowest to the highest, for expected grades; by default as declared, or as numbers.
     dimension : str, optional
-        Of which dimension, where several were annotated together.
+        The dimension, for data with several dimensions.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
-        First the rows of groups, in the order in which the fit's items have them, then those of every pair of groups: a
-        row for the share of each label and, where labels are in order, one for the mean grade (as in `grade_table`).
+        First the rows of groups, in order of appearance among the items, then those of pairs of groups. Each has a row
+        for the share of each label and, for ordered labels, one for the mean grade (as in `grade_table`).
 
-        `first`: the group; `second`: of a pair the other one, and the row is of first minus second; `quantity`, "share"
-        or "grade"; `label`, empty of a grade; `mean`, `sd`, `hdi94_lb` and `hdi94_ub` (named by `prob`); `p_above`, of
-        a pair the probability that first has more than second, equal ones half; `n_items`, of a pair of both; and
-        `n_known`, how many of these count by their known label.
+        The columns: `first`, the group; `second`, the other group of a pair, with values for first minus second;
+        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `hdi94_lb` and `hdi94_ub` (named by
+        `prob`); `p_above`, for pairs, the probability that first has more than second, with equal values counted half;
+        `n_items`, of both groups in a pair; and `n_known`, how many of these count with their known label.
 
     Raises
     ------
     DataError
-        If an item has no group, or two; a group has no item; a gold label that is to be used is not among the labels;
-        the labels' order is not as it should be; or `prob` is out of its range.
+        If an item has no group or two, a group has no items, a gold label to be used is not among the labels, the order
+        of the labels is invalid, or `prob` is out of range.
     FitError
-        If the states of the model's items are no labels, the fit holds no items, or `dimension` is missing where there
-        are several.
+        If the model gives no labels, the fit holds no items, or it has several dimensions and none is named.
 
     Warns
     -----
     PredictionWarning
-        If the fit is one point, as by EM: the intervals leave out what is uncertain of annotators. If a fit with a
-        class prior was recalibrated: intervals may be too narrow.
+        If the fit is a point estimate, as by EM, since intervals then ignore the uncertainty about annotators; or if a
+        fit with a class prior was recalibrated, since intervals may be too narrow.
     SizeWarning
-        If there are more than 30 groups: pairs have no rows.
+        If there are more than 30 groups, so that pairs have no rows.
 
     Examples
     --------
@@ -136,20 +135,20 @@ def group_table(
     part = part_of(view, dimension)
     data = part.data
     if part.is_of_types or not isinstance(data, AnnotationData) or part.states != list(data.classes):
-        raise FitError(f"{view.model.name} gives no labels of items, and so no shares of them")
+        raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
     grades = _find_grades(part, order)
     codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)
     if view.yields == "point" and not view.is_adjusted and not isinstance(fit, FitView):
         warn(
-            f"this fit by {view.tree.attrs['method']} is one point: the intervals are of labels given that point, and "
-            "leave out what is uncertain of annotators; fit by nuts for intervals that include it",
+            f"this fit by {view.tree.attrs['method']} is one point: the intervals ignore the uncertainty about "
+            "annotators; fit by nuts for intervals that include it",
             PredictionWarning,
         )
     has_class_prior = class_prior_of(view.model) is not None
     if has_class_prior and part.dimension in recalibrations_of(view) and not isinstance(fit, FitView):
         warn(
-            "this recalibrated fit has a class prior: where annotators err together, groups are pulled towards each "
-            "other and their intervals are too narrow; recalibrate a fit without a class prior",
+            "this recalibrated fit has a class prior: if annotators err together, groups are pulled towards each other "
+            "and their intervals are too narrow; recalibrate a fit without a class prior",
             PredictionWarning,
         )
     has_own = not has_class_prior and "true_class" in view.posterior.get("prevalence", xr.DataArray()).dims
@@ -167,8 +166,8 @@ def group_table(
     sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=known >= 0)], axis=1).astype(int)  # (group, 2)
     if len(names) > MOST_PAIRED and not isinstance(fit, FitView):
         warn(
-            f"there are {counted(len(names), 'group')}, more than {MOST_PAIRED}: their differences have no rows; give "
-            "fewer groups for these",
+            f"there are {counted(len(names), 'group')}, more than {MOST_PAIRED}: their differences have no rows; use "
+            "fewer groups to get them",
             SizeWarning,
         )
     return _tabulate(shares, names, labels, sizes, prob)
@@ -177,7 +176,7 @@ def group_table(
 def _tabulate(
     values: np.ndarray, names: Sequence[str], labels: Sequence[str], sizes: np.ndarray, prob: float
 ) -> pd.DataFrame:
-    """Return the table of values (sample, group, quantity): shares and, of the label "", mean grades."""
+    """Return the table of values (sample, group, quantity): shares and, for the label "", mean grades."""
     pairs = list(combinations(range(len(names)), 2)) if len(names) <= MOST_PAIRED else []
     ends = np.array([(one, one) for one in range(len(names))] + pairs)  # (row, 2)
     is_pair = ends[:, 0] != ends[:, 1]
@@ -205,14 +204,14 @@ def _tabulate(
 
 
 def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> tuple[np.ndarray, list[str]]:
-    """Return the group of each item, (item,), and the names of groups in the order in which items have them.
+    """Return the group of each item, (item,), and the names of groups in order of appearance among the items.
 
-    `where` is what messages call the groups.
+    Messages call the groups `where`.
 
     Raises
     ------
     DataError
-        If these are no groups of items, an item has none or two, or a group has no item.
+        If the groups cannot be read, an item has no group or two, or a group has no items.
     """
     named = read_groups(groups, "item", where=where)
     own = named.reindex(list(items))
@@ -222,7 +221,7 @@ def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> t
     without = own.index[own.isna()]
     if len(without):
         more = f" (as {len(without) - 1:,} more)" if len(without) > 1 else ""
-        raise DataError(f"{where}: item {without[0]!r}{more} is in no group: give one of every item of the fit")
+        raise DataError(f"{where}: item {without[0]!r}{more} is in no group: give the group of every item of the fit")
     empty = [name for name in named.unique() if name not in set(own)]
     if empty:
         raise DataError(f"{where}: group {empty[0]!r} has no item of the fit: leave it out")
@@ -231,7 +230,7 @@ def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> t
 
 
 def _read_column(name: str, data: AnnotationData) -> dict[str, str]:
-    """Return the name in a column of the items by item.
+    """Return the values in a column of the items, by item.
 
     Raises
     ------
@@ -242,7 +241,7 @@ def _read_column(name: str, data: AnnotationData) -> dict[str, str]:
 
 
 def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | None:
-    """Return the grade of each class, (class,); None where their order is not known."""
+    """Return the grade of each class, (class,); None if their order is unknown."""
     if order is None and not part.data.labels_are_ordered:
         return None
     names = order_classes(part.data, order, part.dimension)
@@ -251,7 +250,7 @@ def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | Non
 
 
 def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
-    """Return the class of each item that is known, -1 of the others; shape (item,)."""
+    """Return the known class of each item, (item,); -1 if unknown."""
     data: AnnotationData = part.data
     if not use_gold:
         return data.control_codes
@@ -259,8 +258,8 @@ def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
     if strange is not None:
         raise DataError(
             f"gold label {data.gold[strange]!r} of item {strange!r} is not among the labels {listed(data.classes)}, so "
-            "its group has no share of it: declare it where annotations are read, with labels=..., or leave "
-            "gold out with use_gold=False"
+            "its group has no share of it: declare it with labels=... when reading the annotations, or leave gold out "
+            "with use_gold=False"
         )
     return data.known_codes
 
@@ -271,7 +270,7 @@ def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
 def _draw_labels(
     view: FitView, part: FitPart, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator, *, has_own: bool
 ) -> Iterator[np.ndarray]:
-    """Yield draws of the class of each item, block after block: (sample, item); groups may have own prevalences."""
+    """Yield blocks of draws of the class of each item, (sample, item); groups may have their own prevalences."""
     n_samples = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
     of_draws: Iterator[tuple[np.ndarray, np.ndarray | None]]
     if part.dimension in recalibrations_of(view):
@@ -296,7 +295,7 @@ def _draw_labels(
 
 
 def _log_posteriors(view: FitView, part: FitPart) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    """Yield the log posterior of labels (item, class) in each draw, and the log of its prevalence if it has one."""
+    """Yield the log posterior of labels (item, class) in each draw, and its log prevalence if it has one."""
     formula = compile_formula(view.model, view.data, view.posterior, view.known)
     back = formula.patterns.of_item
     prevalences = iter(np.log(formula.draws.get("prevalence", np.ones(0)).clip(1e-300)))
@@ -305,7 +304,7 @@ def _log_posteriors(view: FitView, part: FitPart) -> Iterator[tuple[np.ndarray, 
 
 
 def _count(drawn: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return how many items of each group have each class, of draws (sample, item): (sample, group, class)."""
+    """Return the numbers of items by group and class, (sample, group, class), from draws (sample, item)."""
     n_groups = int(codes.max()) + 1
     cell = (np.arange(len(drawn))[:, None] * n_groups + codes) * n_classes + drawn
     return np.bincount(cell.ravel(), minlength=len(drawn) * n_groups * n_classes).reshape(-1, n_groups, n_classes)

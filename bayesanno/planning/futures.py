@@ -1,11 +1,11 @@
-"""Futures: how answers that have not been given may turn out, and what labels would be after them.
+"""Futures: possible outcomes of answers not yet given, and the labels after them.
 
-One future is one draw of a fit: every item has a class of that draw, and annotators answer as the draw has them. What
-is then believed of an item is the mean over all draws of its state times the probabilities of its new answers. So a
-future holds what is not known of annotators.
+One future uses one draw of a fit: every item has a class in that draw, and annotators answer with its parameters. The
+posterior of an item after new answers is the mean over all draws of its state times the probabilities of these answers.
+So futures include the uncertainty about annotators.
 
-The invariant: a future says what labels would be with the annotators as they are known now. What new answers say of
-annotators, by other items, is left out: labels of the next fit are a little better.
+The invariant: labels in a future use the present knowledge about annotators. The information of new answers about
+annotators, through other items, is ignored, so labels of the next fit are a little better.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from bayesanno.planning.of_fit import Askable
 from bayesanno.planning.utility import UTILITIES
 
 Allocation = Literal["evenly", "each", "suggested"]
-LEAST_DRAWS, MOST_CELLS = 100, 400  # draws of the fit, and nodes times draws where that is more
-BATCH = 20  # a batch of suggested answers is about one item in so many
+LEAST_DRAWS, MOST_CELLS = 100, 400  # draws of the fit, and nodes times draws if that is more
+BATCH = 20  # a batch of suggested answers covers one item in twenty
 BIG = np.iinfo(int).max
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What would be believed after some answers.
+    """The labels after some answers.
 
     Parameters
     ----------
     answers : int
-        How many were asked for, which is less than was wanted where no more can be.
+        The number of answers, which is less than requested if no more are possible.
     cost : float
     probability : array, shape (item, class)
     truth : array of int, shape (item,)
@@ -52,15 +52,16 @@ class Look:
 
 
 class Futures:
-    """Futures of a fit, with the answers spread in one way.
+    """Futures of a fit, with one kind of allocation of answers.
 
     Parameters
     ----------
     asked : Askable
     budget : Budget
     allocation : {"evenly", "each", "suggested"}
-        Each answer to one of the items that have fewest so far, or fewest new ones, by an annotator drawn in proportion
-        to the answers each has given; or where it is expected to be most informative, in batches of one item in twenty.
+        "evenly": each answer goes to an item with the fewest answers; "each": to an item with the fewest new answers;
+        both by an annotator drawn in proportion to numbers of answers. "suggested": to the most informative pairs, in
+        batches of one item in twenty.
     rng : numpy.random.Generator
     """
 
@@ -72,17 +73,17 @@ class Futures:
         self._is_open = asked.find_open()
         self._n_answers = np.bincount(data.item, minlength=data.n_items) * (allocation != "each")
         given = np.bincount(data.annotator, minlength=len(data.annotators))
-        with np.errstate(divide="ignore"):  # who has given none yet, as a new annotator, counts as the others' mean
+        with np.errstate(divide="ignore"):  # annotators without answers, such as new ones, count as the others' mean
             self._log_weight = np.log(np.where(given > 0, given, given.mean() + (given.sum() == 0)))
         self._gains = Gains(self._states, UTILITIES["information"], rng) if allocation == "suggested" else None
 
     @property
     def n_open(self) -> int:
-        """How many answers can still be asked for."""
+        """The number of answers that can still be asked for."""
         return int(np.minimum(self._is_open.sum(axis=0), self._budget.most).sum())
 
     def follow(self, looks: Sequence[int]) -> Iterator[Look]:
-        """Yield what would be believed after these numbers of answers, in one future."""
+        """Yield the labels after these numbers of answers, in one future."""
         states, rng = self._states, self._rng.spawn(1)[0]  # so that a future does not depend on the looks at others
         draw = int(rng.integers(states.n_draws))
         of_draw = states.state[draw]  # (item, class, node)
@@ -134,7 +135,7 @@ class Futures:
             n = min(int(np.isfinite(best).sum()), max(1, len(value) // BATCH))
             items = np.argsort(-best, kind="stable")[:n]
             annotators = annotators[items]
-        # of an annotator with answers left for some of these items only, the first ones
+        # if an annotator has answers left for only some of these items, the first ones
         order = np.argsort(annotators, kind="stable")
         begin = np.searchsorted(annotators[order], annotators[order])
         kept = order[np.arange(order.size) - begin < left[annotators[order]]]

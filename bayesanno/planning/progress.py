@@ -1,4 +1,4 @@
-"""How many more answers are enough, which items are done, and which need an expert: from futures of a fit."""
+"""How many more answers are enough, which items are done, and which need an expert, from simulated futures of a fit."""
 
 from __future__ import annotations
 
@@ -38,62 +38,62 @@ def expected_progress(
     futures: int = 50,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return how good labels are expected to be after more answers, before any is asked for.
+    """Return the expected quality of labels after more answers, before asking for any.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of annotations. If it was recalibrated, the progress is that of the recalibrated labels.
     answers : sequence of int, optional
-        Numbers of further answers, in all, in rising order; by default up to 8 per item, or until the target is reached
-        in nearly all futures.
+        Total numbers of further answers, increasing; by default up to 8 per item, or until the target is reached in
+        nearly all futures.
     target : float, optional
-        An expected accuracy, or a share of sure labels, that is to be reached.
+        The expected accuracy, or the share of certain labels, to reach.
     measure : {"accuracy", "share_sure"}
-        Of what the target is.
+        The measure of the target.
     sure : float, default 0.95
-        The probability of a label from which on it counts as sure.
+        The least probability of a label that counts as certain.
     allocation : {"evenly", "each", "suggested"}
-        Each answer to an item with the fewest so far, or the fewest new ones, by annotators in proportion to what each
-        has given; or where it is expected to be most informative, as by `suggest_annotations`, in batches of one item
-        in twenty.
+        How answers are allocated. "evenly": each goes to an item with the fewest answers; "each": to an item with the
+        fewest new answers; both by annotators in proportion to their numbers of answers. "suggested": to the most
+        informative pairs, as in `suggest_annotations`, in batches of one item in twenty.
     annotators : sequence of str, optional
-        Who can be asked; all of the fit by default, and new names where the model has a population.
+        Annotators who can be asked; by default all in the fit. If the model has a population, new names are possible.
     per_annotator : int or mapping of str to int, optional
-        How many answers each annotator gives at most.
+        The largest number of answers of each annotator.
     costs : mapping of str to float, optional
-        What an answer of each annotator costs; 1 by default.
+        The cost of an answer of each annotator; 1 by default.
     futures : int, default 50
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
-        One row per number of answers: `answers`; `per_item`, the mean number with those that there are; `cost`;
-        `accuracy`, the mean probability of the best labels, and `accuracy_lb` and `accuracy_ub`, between which the
-        share of right ones is in 94% of futures; `share_sure` with the same; and `p_reached`, the share of
-        futures in which the fit would meet the target with so many answers. Items whose true label is known do not
-        count. A row does not depend on the other rows.
+        One row per number of answers: `answers`; `per_item`, the mean number including existing answers; `cost`;
+        `accuracy`, the mean probability of the best labels; `accuracy_lb` and `accuracy_ub`, an interval that contains
+        the share of right labels in 94% of futures; `share_sure` with the same; and `p_reached`, the share of futures
+        in which the fit would meet the target with that many answers. Items with a known true label do not count. A row
+        does not depend on the other rows.
 
     Raises
     ------
     DataError
-        If numbers of answers do not rise, an annotator has no budget or cost, or an argument is out of its range.
+        If numbers of answers do not increase, an annotator has no budget or cost, or an argument is out of range.
     FitError
-        As `suggest_annotations`.
+        As for `suggest_annotations`.
 
     Warns
     -----
     MisfitWarning, PredictionWarning
-        As `suggest_annotations`.
+        As for `suggest_annotations`.
 
     Notes
     -----
-    See `bayesanno.planning.futures`. Annotators stay as they are known now: a fit of the further answers learns more of
-    them. With RTE cut to 3 answers per item (Snow et al. 2008), hierarchical_dawid_skene expects an
-    accuracy of .923, .961 and .990 with 4, 6 and 10, and fits with these have .935, .960 and .980. What is expected is
-    no better than the model: model_b, which shares nothing between annotators, expects .80, .84 and .89, and gets .86,
-    .93 and .98. Where annotators err together more answers help less than a model of independent errors expects.
+    See `bayesanno.planning.futures`. The knowledge about annotators is fixed; a fit of the further answers would learn
+    more about them. With RTE reduced to 3 answers per item (Snow et al. 2008), hierarchical_dawid_skene expects an
+    accuracy of .923, .961 and .990 with 4, 6 and 10, and fits with these have .935, .960 and .980. Expectations are no
+    better than the model: model_b, which shares nothing between annotators, expects .80, .84 and .89, and gets .86, .93
+    and .98. If annotators err together, more answers help less than a model of independent errors expects.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def expected_progress(
 
 
 def check_target(target: float | None, measure: str, sure: float) -> None:
-    """Raise a DataError unless this can be a target, and from there on a label can be sure."""
+    """Raise a DataError if the target, its measure or the probability of certain labels is invalid."""
     check_share("sure", sure)
     if target is not None:
         check_share("target", target)
@@ -140,10 +140,9 @@ def check_target(target: float | None, measure: str, sure: float) -> None:
 def tabulate_progress(
     seen: np.ndarray, n_annotations: int, n_items: int, target: float | None, measure: Measure
 ) -> pd.DataFrame:
-    """Return the table of what was seen in futures, (future, look, 5).
+    """Return the table of progress from values in futures, (future, look, 5).
 
-    These are the further answers, their cost, the accuracy that is expected, the share of right labels and that of
-    sure ones.
+    The values are the further answers, their cost, the expected accuracy, and the shares of right and certain labels.
     """
     answers, cost, accuracy, right, share = np.moveaxis(seen, 2, 0)  # (future, look)
     ends = [(1 - PROB) / 2, (1 + PROB) / 2]
@@ -160,20 +159,19 @@ def tabulate_progress(
 
 
 def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float, float, float]:
-    """Return how many answers a target needs: the median of futures, and the interval of 94% of them.
+    """Return how many answers a target needs: the median over futures, and an interval with 94% of them.
 
     Parameters
     ----------
     progress : DataFrame
-        By `expected_progress` with a target.
+        The result of `expected_progress` with a target.
     column : {"answers", "per_item", "cost"}
-        In what.
+        The unit of the result.
 
     Returns
     -------
     tuple of float
-        Median, lower and upper end, between rows by a straight line; infinite where more are needed than the last row
-        has.
+        Median, lower and upper end, by linear interpolation between rows; infinite if the last row is not enough.
 
     Examples
     --------
@@ -201,18 +199,19 @@ def stopping_table(
 ) -> pd.DataFrame:
     """Return which items are done, which to ask about again, and which to give to an expert.
 
-    An item is done if its best label is wrong with a probability of `risk` or less. It is asked about again if that is
-    likely to be so after a few more answers, and is for an expert if not.
+    An item is done if its best label is wrong with a probability of at most `risk`. If a few more answers are likely to
+    achieve this, it should be asked about again; otherwise it needs an expert.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of annotations.
+        A fit of annotations.
     risk : float, default 0.05
+        The largest probability that the label of a finished item is wrong.
     more : int, default 3
-        The answers that each item could still get.
+        The number of further answers that each item could get.
     annotators : sequence of str, optional
-        Who can be asked, as in `suggest_annotations`.
+        Annotators who can be asked, as in `suggest_annotations`.
     futures : int, default 50
     random_seed : int, optional
 
@@ -225,12 +224,12 @@ def stopping_table(
     Raises
     ------
     DataError, FitError
-        As `suggest_annotations`.
+        As for `suggest_annotations`.
 
     Warns
     -----
     MisfitWarning, PredictionWarning
-        As `suggest_annotations`.
+        As for `suggest_annotations`.
 
     Examples
     --------
@@ -267,7 +266,7 @@ def _find_looks(answers: Sequence[int] | None, n_items: int, n_open: int) -> lis
     looks = list(answers)
     whole = all(isinstance(value, int | np.integer) and value >= 0 for value in looks)
     if not looks or not whole or any(later <= sooner for sooner, later in pairwise(looks)):
-        raise DataError(f"answers are {looks}: give numbers of further answers in rising order, as [0, 100, 200]")
+        raise DataError(f"answers are {looks}: give increasing numbers of further answers, such as [0, 100, 200]")
     if looks[-1] > n_open:
         raise DataError(f"answers are up to {looks[-1]:,}, and {n_open:,} can be asked for")
     return looks

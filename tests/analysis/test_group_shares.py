@@ -175,7 +175,7 @@ class TestPrevalence:
     def test_a_point_leaves_out_what_is_uncertain_of_annotators(self, grouped):
         settings = {"method": "em", "random_seed": 1, "progressbar": False, "check": False}
         fit = ba.fit(ba.models.MACE(class_prior="uniform"), ba.data_of(grouped[0]), **settings)
-        with pytest.warns(PredictionWarning, match="leave out what is uncertain of annotators"):
+        with pytest.warns(PredictionWarning, match="ignore the uncertainty about annotators"):
             ba.group_table(fit, grouped[1])
 
 
@@ -229,7 +229,7 @@ class TestWhatIsRefused:
         [
             (lambda _: {"x": "old"}, "groups has no item of the fit, such as 'page 0', and has 1 other, as 'x'"),
             (lambda _: {}, "has no item of the fit, such as 'page 0', and names none"),
-            (lambda groups: dict(list(groups.items())[2:]), r"item 'page 0' \(as 1 more\) is in no group: give one of"),
+            (lambda groups: dict(list(groups.items())[2:]), r"item 'page 0' \(as 1 more\) is in no group: give the group of"),
             (lambda groups: groups | {"page 0": None}, "item 'page 0' is in no group"),
             (lambda groups: groups | {"x": "third"}, "group 'third' has no item of the fit: leave it out"),
             (lambda groups: pd.DataFrame({"item": list(groups)}), "groups has no column 'group': a table of groups"),
@@ -273,7 +273,7 @@ class TestWhatIsRefused:
 
     def test_counts_have_no_labels(self, count_fit, refuses):
         groups = dict.fromkeys(ba.data_of(count_fit).items, "all")
-        with refuses(FitError, match="binomial_mixture gives no labels of items, and so no shares"):
+        with refuses(FitError, match="binomial_mixture gives no labels, and so no shares"):
             ba.group_table(count_fit, groups)
 
 

@@ -76,7 +76,10 @@ def test_options_are_those_of_the_library(at):
             "unnamed.csv: no column 'group' among 'item', 'system', 'other': name the column with",
         ),
         (("--by", "by.csv", "--group", "sistem"), "by.csv: there is no column 'sistem' to take as group"),
-        (("--by", "short.csv"), "--by short.csv: item 'ticket001' is in no group: give one of every item of the fit"),
+        (
+            ("--by", "short.csv"),
+            "--by short.csv: item 'ticket001' is in no group: give the group of every item of the fit",
+        ),
         (("--by", "by.csv", "--prob", "2"), "--prob is 2.0: it must be above 0"),
         (("--by", "by.csv", "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
         (("--by", "by.csv", "--order", "a,b"), "order: 'a' is not among the labels"),
