@@ -229,7 +229,7 @@ class TestWhatIsRefused:
         [
             (lambda _: {"x": "old"}, "groups has no item of the fit, such as 'page 0', and has 1 other, as 'x'"),
             (lambda _: {}, "has no item of the fit, such as 'page 0', and names none"),
-            (lambda groups: dict(list(groups.items())[2:]), r"item 'page 0' \(as 1 more\) is in no group: give the group of"),
+            (lambda groups: dict(list(groups.items())[2:]), r"item 'page 0' \(as 1 more\) is in no group: give the"),
             (lambda groups: groups | {"page 0": None}, "item 'page 0' is in no group"),
             (lambda groups: groups | {"x": "third"}, "group 'third' has no item of the fit: leave it out"),
             (lambda groups: pd.DataFrame({"item": list(groups)}), "groups has no column 'group': a table of groups"),
