@@ -124,6 +124,7 @@ from .report.plots.chains import plot_traces as plot_traces
 from .report.plots.criticism import plot_calibration as plot_calibration
 from .report.plots.criticism import plot_predictive_check as plot_predictive_check
 from .report.plots.dependence import plot_dependence as plot_dependence
+from .report.plots.groups import plot_groups as plot_groups
 from .report.plots.items import plot_coverage as plot_coverage
 from .report.plots.items import plot_entropy as plot_entropy
 from .report.plots.items import plot_labels as plot_labels

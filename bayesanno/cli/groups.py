@@ -20,6 +20,7 @@ from bayesanno.io.sources import open_table
 from bayesanno.io.text_table import TextTable
 
 GROUP = "group"
+FIGURES = (".png", ".pdf", ".svg")
 
 
 def groups(
@@ -48,7 +49,10 @@ def groups(
     ] = None,
     dimension: opt.Dimension = None,
     seed: opt.Seed = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.csv.")] = False,
+    figure: Annotated[
+        Path | None, opt.value("FILE.png", "Draw the groups with their intervals (png, pdf or svg).")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.csv and FILE.png.")] = False,
 ) -> None:
     """Compare groups of items, such as the outputs of systems.
 
@@ -56,7 +60,10 @@ def groups(
     between groups, with intervals.
     """
     check_share("--prob", prob)
-    check_out(out, overwrite=overwrite)
+    for path in (out, figure):
+        check_out(path, overwrite=overwrite)
+    if figure is not None and figure.suffix not in FIGURES:
+        raise DataError(f"--figure {figure}: the name must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
     fit = ba.load(folder)
     data = FitView(fit).data
     is_column = by in getattr(data, "item_columns", {}) and not Path(by).exists()
@@ -77,6 +84,9 @@ def groups(
         )
     typer.echo(show_table(found))
     write_if_asked(found, out)
+    if figure is not None:
+        ba.plot_groups(found).savefig(figure, dpi=150)
+        typer.echo(figure)
 
 
 def read_groups(path: str | Path, *, item: str | None = None, group: str | None = None) -> pd.DataFrame:

@@ -58,6 +58,13 @@ def test_the_column_of_groups_is_found_or_named(at, arguments):
     assert at("--by", "by.csv", "--seed", "1")[1] == at(*arguments, "--seed", "1")[1]
 
 
+def test_a_figure_is_written(at, folder):
+    code, out, _ = at("--by", "by.csv", "--seed", "1", "--figure", "groups.png")
+    assert (code, out.splitlines()[-1]) == (0, "groups.png")
+    assert (folder / "groups.png").read_bytes().startswith(b"\x89PNG")
+    assert at("--by", "by.csv", "--figure", "groups.png")[0] == 1
+
+
 def test_options_are_those_of_the_library(at):
     plain = at("--by", "by.csv", "--ignore-gold", "--seed", "1")[1]
     code, out, _ = at("--by", "by.csv", "--ignore-gold", "--seed", "1", "--at-large")
@@ -83,6 +90,7 @@ def test_options_are_those_of_the_library(at):
         (("--by", "by.csv", "--prob", "2"), "--prob is 2.0: it must be above 0"),
         (("--by", "by.csv", "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
         (("--by", "by.csv", "--order", "a,b"), "order: 'a' is not among the labels"),
+        (("--by", "by.csv", "--figure", "a.xyz"), "--figure a.xyz: the name must end in .png, .pdf or .svg"),
     ],
 )
 def test_what_cannot_be_is_one_line(at, arguments, message):
