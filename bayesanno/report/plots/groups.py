@@ -44,7 +44,7 @@ def plot_groups(table: pd.DataFrame, *, figsize: style.Size = None, title: bool 
     ["share of 'billing'", "share of 'delivery'", "share of 'other'", "share of 'quality'"]
     """
     check_made(table, "DataFrame", "group_table", ["first", "second", "quantity", "label", "mean"])
-    low, high = (name for name in table if str(name).startswith("hdi"))
+    low, high = (str(name) for name in table if str(name).startswith("hdi"))
     alone = table[table["second"] == ""]
     wanted = list(dict.fromkeys(alone["label"]))
     labels = [label for label in wanted if label]
