@@ -98,7 +98,7 @@ def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, page, tmp_path):
     diagnostics = json.loads(doubtful.attrs["diagnostics"])
     doubtful.attrs["diagnostics"] = json.dumps(diagnostics | {"divergences": 7})
     doubts = html.unescape(written(doubtful, tmp_path))
-    assert "With care: 1 thing to know" in doubts
+    assert "Use with care: 1 problem below" in doubts
     assert "7 divergent transitions" in doubts
     assert doubts.count("<img") == page.count("<img") + 1
 
@@ -118,7 +118,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
 def test_fits_without_chains_have_a_report(tmp_path, method):
     fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
     page = written(fit, tmp_path)
-    assert ("A point, found by EM" if method == "em" else "Draws of an approximation") in page
+    assert ("A point estimate by EM" if method == "em" else "Draws from an approximation") in page
     assert "Against gold" in page
     annotators = frame_of(grids(page)["annotator-table"])
     assert ("sd" in annotators) == (method == "vb")
@@ -178,7 +178,7 @@ class TestWhoErrsTogether:
         fit = ba.fit("one_coin", without, method="em", random_seed=1, progressbar=False)
         page = html.unescape(written(fit, tmp_path))
         assert "By the fit's own labels of 120 items" in page
-        assert "dependence may be larger" in page
+        assert "dependence is understated" in page
         assert "No two annotators share 20 items" in page
 
     @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws

@@ -47,7 +47,7 @@ def test_parameters_are_in_the_order_of_how_far_they_rest_on_the_prior(tiny_fit,
     np.testing.assert_allclose(points(right, "o")[:, 0], ordered["prior_slope"] / ordered["sd"])
     few = plot_power_scaling(table, most=3).axes[0]
     assert names(few) == ordered["parameter"].tolist()[:3]
-    assert few.get_title(loc="left").endswith(f"the 3 of {len(table)} that rest most on the prior")
+    assert few.get_title(loc="left").endswith(f"the 3 of {len(table)} that depend most on the prior")
     with refuses(FitError, "most is 0: it must be at least 1"):
         plot_power_scaling(table, most=0)
     with refuses(FitError, "the table has no rows to draw"):

@@ -55,7 +55,7 @@ def plot_usage(data: AnnotationData, *, figsize: style.Size = None, title: bool 
     style.draw_shares(axes, shares[order], data.labels)
     style.name_rows(axes, [data.annotators[who] for who in order])
     axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")
-    style.write_title(axes, "labels as annotators use them, the most unlike on top")
+    style.write_title(axes, "use of the labels by annotator, the most unusual on top")
     style.write_legend(axes, title="label", loc="upper left", bbox_to_anchor=(1.01, 1))
     return style.finish(figure, figsize, title=title)
 
@@ -68,7 +68,7 @@ def plot_divergence(
     figsize: style.Size = None,
     title: bool = True,
 ) -> Figure:
-    """Draw how much each annotator's use of the labels differs from the others', with intervals if they are known.
+    """Draw how much each annotator's use of the labels differs from the others'; of a fit, with intervals.
 
     Figure 2 of Bhardwaj et al. (2010), https://aclanthology.org/W10-1806.
 
@@ -124,7 +124,7 @@ def plot_divergence(
     axes.set(xlim=(0, None), ylim=(-0.6, len(table) - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
     how = "" if from_data else ", posterior mean and 94% interval"
-    style.write_title(axes, f"how unlike the others each annotator uses labels{how}")
+    style.write_title(axes, f"difference of each annotator's use of labels from the others'{how}")
     return style.finish(figure, figsize, title=title)
 
 
@@ -175,7 +175,7 @@ def plot_distances(
     style.add_scale(figure, image, axes, f"Jensen-Shannon divergence ({_unit(base)})", shrink=0.7)
     style.name_square(axes, table["annotator"].tolist(), table["group"].to_numpy())
     axes.set(xlabel="annotator", ylabel="annotator")
-    style.write_title(axes, "who uses labels alike: the darker, the more unlike")
+    style.write_title(axes, "distance between annotators by their use of labels (darker: farther)")
     return style.finish(figure, figsize, title=title)
 
 

@@ -54,7 +54,7 @@ def plot_annotators(
     Returns
     -------
     matplotlib.figure.Figure
-        Posterior means with 94% intervals; a fit that is one point, such as one by EM, has that point only.
+        Posterior means with intervals; a point estimate, as by EM, has none.
 
     Raises
     ------

@@ -16,21 +16,11 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made, check_share
 from bayesanno.report.plots import style
-from bayesanno.report.plots.elements import name_fits
+from bayesanno.report.plots.elements import WORDS, name_fits
 
 PAGE = (7.6, 10.0)  # inches: no figure is larger
 PANEL = 3.2  # inches, the height of a panel where there is room
 NAMED = 7.0  # names an inch
-WORDS = {
-    "votes_per_item": "items with so many votes for a label",
-    "unanimous": "share of items on which all agree",
-    "label_counts": "answers of an annotator with a label",
-    "pair_agreement": "agreement of two annotators",
-    "rest_agreement": "agreement of an annotator with the others",
-    "histogram": "items with so many successes",
-    "positive_share": "share of positive answers",
-    "spread": "sd of the items' shares",
-}
 SMALL = 0.05  # a p-value below it is marked
 
 
@@ -104,7 +94,7 @@ def _draw_rows(axes: Axes, rows: pd.DataFrame, n_names: int) -> None:
     axes.hlines(place, rows["low"], rows["high"], color=style.PALE, linewidth=width)
     small = (rows["p"] < SMALL).to_numpy()
     for marked, marker, colour in ((~small, "o", style.ACCENT), (small, "x", style.INK)):
-        seen, size = rows["observed"].to_numpy()[marked], max(3, 16 - len(rows) / 15)
+        seen, size = rows["observed"].to_numpy()[marked], max(3 if marker == "o" else 12, 16 - len(rows) / 15)
         axes.scatter(seen, place[marked], s=size, marker=marker, color=colour, zorder=3)
     if len(rows) > style.MOST_NAMES:
         axes.set_yticks([])
@@ -174,10 +164,10 @@ def plot_calibration(
     axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
     if cumulative:
         axes.set(xlabel="probability that the true grade is at most k, for all k", ylabel="share of items where it is")
-        style.write_title(axes, "grades up to k: how probable, and how frequent")
+        style.write_title(axes, "grades up to k: predicted and observed shares")
     else:
         axes.set(xlabel="probability of the label", ylabel="share that is right")
-        style.write_title(axes, "labels: how sure, and how often right")
+        style.write_title(axes, "confidence and accuracy of the labels")
     if curves.keys() != {""}:
         style.write_legend(axes, loc="upper left")
     return style.finish(figure, figsize, title=title)

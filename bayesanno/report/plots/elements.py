@@ -14,6 +14,27 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed, name_elements, nearest
 
 Elements = dict[str, tuple[str, int]]  # name -> its variable, and its place among the numbers of the variable
+WORDS = {  # of statistics and quantities
+    "accuracy": "accuracy of an annotator",
+    "competence": "competence of an annotator",
+    "diligence": "diligence",
+    "agreement": "how often two annotators agree",
+    "right": "share of answers that are right",
+    "vote_right": "share of items whose vote is right",
+    "unanimous": "share of items on which all agree",
+    "prevalence": "prevalence of a class",
+    "largest_prevalence": "prevalence of the commonest class",
+    "usage": "how often an annotator gives a label",
+    "weight": "share of items of a type",
+    "rate": "rate of positive answers, by type",
+    "positive_share": "share of positive answers",
+    "spread": "sd of the items' shares",
+    "votes_per_item": "items with so many votes for a label",
+    "label_counts": "answers of an annotator with a label",
+    "pair_agreement": "agreement of two annotators",
+    "rest_agreement": "agreement of an annotator with the others",
+    "histogram": "items with so many successes",
+}
 
 
 def name_fits(fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView]) -> dict[str, xr.DataTree | FitView]:

@@ -168,14 +168,16 @@ def plot_entropy(
         kept = n_kept(entropy.size, coverage)
         label = f"the surest {coverage:.0%} ({kept:,} items): up to {ordered[kept - 1]:.2g}"
         axes.axvline(ordered[kept - 1], color=style.ACCENT, linestyle=line, linewidth=1.5, label=label)
-    axes.axvline(most, color=style.INK, linewidth=0.8, label=f"all {len(part.states)} {what}s as probable: {most:.2g}")
+    axes.axvline(
+        most, color=style.INK, linewidth=0.8, label=f"all {len(part.states)} {what}s equally probable: {most:.2g}"
+    )
     axes.set(xlabel=f"entropy of the {what} (nats)", ylabel="items")
     if n.max() > MANY:
         axes.set_yscale("log")
         axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
     else:
         axes.yaxis.get_major_locator().set_params(integer=True)
-    style.write_title(axes, f"how uncertain the {what}s of {entropy.size:,} items are", dimension)
+    style.write_title(axes, f"uncertainty of the {what}s of {entropy.size:,} items", dimension)
     figure.legend(loc="outside lower center", fontsize=7, frameon=False)
     return style.finish(figure, figsize, title=title)
 

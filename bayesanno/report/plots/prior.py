@@ -79,7 +79,7 @@ def plot_prior_posterior(
         axes.set_yticks([])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=7, frameon=False)
     figure.supxlabel("value of the parameter", fontsize=9)
-    figure.suptitle("What the data have changed: prior and posterior", fontsize=10).set_gid(TITLE)
+    figure.suptitle("Prior and posterior of the parameters", fontsize=10).set_gid(TITLE)
     return finish(figure, figsize, title=title)
 
 

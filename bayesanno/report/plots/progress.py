@@ -1,4 +1,4 @@
-"""A figure of progress: how good labels are expected to be after more answers."""
+"""Figures of the accuracy expected after more answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plot_progress(
     figsize: Size = None,
     title: bool = True,
 ) -> Figure:
-    """Draw how good labels are expected to be after more answers, for one way of asking for them or for several.
+    """Draw the expected quality of labels after more answers, for one or several ways of asking.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def plot_progress(
         axes.fill_between(table["answers"], table[ends[0]], table[ends[1]], color=style["color"], alpha=0.15, lw=0)
         axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **style)
     axes.set(xlabel="further answers", ylabel=WORDS[measure])
-    write_title(axes, "labels after further answers: what is expected, and 94% of futures")
+    write_title(axes, "expected labels after further answers, and 94% of simulated futures")
     axes.grid(axis="y", color=PALE, alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
         write_legend(axes, loc="best")

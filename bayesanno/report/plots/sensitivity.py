@@ -17,6 +17,7 @@ from bayesanno.ground.fields import as_typed
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made, check_share
 from bayesanno.report.plots import style
+from bayesanno.report.plots.elements import WORDS
 
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of the name of a row
@@ -27,22 +28,6 @@ MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 CHANGES = {
     "labels_changed": "items with another label",
     "largest_rank_move": "largest move of an annotator's rank",
-}
-WORDS = {
-    "accuracy": "accuracy of an annotator",
-    "competence": "competence of an annotator",
-    "diligence": "diligence",
-    "agreement": "how often two annotators agree",
-    "right": "share of answers that are right",
-    "vote_right": "share of items whose vote is right",
-    "unanimous": "share of items on which all agree",
-    "prevalence": "prevalence of a class",
-    "largest_prevalence": "prevalence of the commonest class",
-    "usage": "how often an annotator gives a label",
-    "weight": "share of items of a type",
-    "rate": "rate of positive answers, by type",
-    "positive_share": "share of positive answers",
-    "spread": "sd of the items' shares",
 }
 
 
@@ -179,9 +164,9 @@ def plot_power_scaling(
     style.name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
     left.set_xlim(0, None)
     left.set_xlabel("sensitivity", fontsize=9)
-    right.set_xlabel("move of the mean by twice the strength, in sd", fontsize=9)
-    what = f": the {len(shown)} of {len(table):,} that rest most on the prior" if len(shown) < len(table) else ""
-    style.write_title(left, f"what depends on the prior, and on the answers{what}")
+    right.set_xlabel("shift of the mean at twice the strength, in sd", fontsize=9)
+    what = f": the {len(shown)} of {len(table):,} that depend most on the prior" if len(shown) < len(table) else ""
+    style.write_title(left, f"sensitivity to the prior and to the answers{what}")
     figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
     return style.finish(figure, figsize, title=title)
 
@@ -315,5 +300,5 @@ def plot_priors(study: Study, *, figsize: style.Size = None, title: bool = True)
         one.xaxis.get_major_locator().set_params(integer=True)
     style.name_rows(axes[0][0], names, longest=LONGEST_PRIOR)
     axes[0][0].set_ylabel("prior", fontsize=9)
-    style.write_title(axes[0][0], "what another prior changes")
+    style.write_title(axes[0][0], "changes under other priors")
     return style.finish(figure, figsize, title=title)

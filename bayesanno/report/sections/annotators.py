@@ -46,6 +46,7 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
             said = "Answers (columns) by true label (rows), of the annotators with most answers."
             yield draw(plot_confusion(view, dimension=name), said)
     beside = [f"{name}_{what}" for name in OF_GRADING for what in DIAGNOSTICS]  # summary.csv has them
+    beside += ["competence_ess_tail"]
     shown = table.drop(columns=["low", *beside], errors="ignore").dropna(axis="columns", how="all")  # EM: no intervals
     shown = shown.rename(columns=lambda name: str(name).removeprefix("competence_"))
     yield Heading("All annotators, the least competent first")
@@ -90,7 +91,7 @@ def _describe_population(table: pd.DataFrame) -> str:
 def _describe_low(table: pd.DataFrame, *, is_point: bool) -> str:
     """Name the annotators whose competence is more probably low than not."""
     names = table.loc[table["low"], "annotator"].drop_duplicates().tolist()
-    which = f"an estimate below {LOW}" if is_point else f"a competence that is more probably than not below {LOW}"
+    which = f"an estimated competence below {LOW}" if is_point else f"a competence that is probably below {LOW}"
     if not names:
         return f"No annotator has {which}."
     return f"{counted(len(names), 'annotator')} {'has' if len(names) == 1 else 'have'} {which}: {enumerated(names)}."

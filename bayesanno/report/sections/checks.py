@@ -39,11 +39,11 @@ def check_model(found: Findings, *, checks: bool, random_seed: int) -> Iterator[
     if any(part.is_of_types and part.votes is None for part in parts_of(view)):
         yield draw(plot_types(view), "Observed counts, and counts that the types of items predict.")
     if view.yields == "point":
-        yield Text("A point has no uncertainty, and is not compared with the answers.")
+        yield Text("A point estimate has no uncertainty, so it was not compared with the answers.")
     elif found.check is not None:
         yield from _show_predictions(found, found.check)
     else:
-        yield Text("Its predictions were not compared with the answers: bayesanno report does that.")
+        yield Text("The predictions were not compared with the answers; bayesanno report does this.")
     if score(view):
         yield from _show_calibration(view, random_seed)
     if checks and view.yields == "mcmc" and {"log_prior", "log_likelihood"} <= set(view.tree.children):
@@ -57,11 +57,11 @@ def _show_predictions(found: Findings, check: PredictiveCheck) -> Iterator[PageB
     if small:
         chance = 1 - (1 - SMALL) ** len(p)
         how += f"{len(small)} differ from the observed ones with p below {SMALL}: {enumerated(small)}. "
-        how += f"By chance alone, up to {chance:.0%} of fits of the right model have one."
+        how += f"By chance alone, this happens in up to {chance:.0%} of fits of a correct model."
     else:
         how += f"none differs from the observed ones with p below {SMALL}."
     if (found.is_misfit or found.wrong) and not found.failed:
-        how += " These statistics do not see what is wrong here, which the top of the page says."
+        how += " These statistics cannot see the problems listed at the top of the page."
     yield Heading("Does it predict the observed answers?")
     yield Text(how)
     said = (
@@ -92,4 +92,4 @@ def _show_prior(view: FitView) -> Iterator[PageBlock]:
     how = f"power-scaling: a sensitivity above {THRESHOLD} and beyond chance, Kallioinen et al. 2024"
     yield Text(f"{moved} ({how}).")
     if len(moving):
-        yield small_table(moving.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="Those that move most")
+        yield small_table(moving.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="The most sensitive parameters")

@@ -25,27 +25,27 @@ def judge_chains(found: Findings) -> Iterator[PageBlock]:
 
 
 ABOVE = "The problems are at the top of the page."
-LOG_ODDS = ", and labels whose log odds are 1.1 to 3.6 times those by NUTS on real tables"
+LOG_ODDS = "; on real tables, the log odds of its labels are 1.1 to 3.6 times those of NUTS"
 
 
 def _judge(view: FitView, problems: Sequence[str]) -> str:
     found = view.diagnostics
     if view.yields == "point":
         sure = "" if view.is_adjusted else LOG_ODDS
-        what = f"A point, found by EM: estimates without intervals{sure}."
+        what = f"A point estimate by EM, without intervals{sure}."
         return f"{what} {ABOVE if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
-        sure = "" if view.is_adjusted else " and labels a little surer than by NUTS"
-        what = f"Draws of an approximation: means are often good, intervals are too narrow{sure}."
+        sure = "" if view.is_adjusted else " and labels slightly more confident than with NUTS"
+        what = f"Draws from an approximation: means are often good, but intervals are too narrow{sure}."
         return f"{what} {ABOVE if problems else ''}".strip()
     if problems:
         return ABOVE
     chains = f"{counted(found['n_chains'], 'chain')} agree" if found.get("n_chains") else "draws"
-    rhat = f" (largest R-hat {found['max_rhat']:.3f})" if found.get("max_rhat") is not None else ""
-    ess = f", worth {found['min_ess_bulk']:,.0f} independent draws at the least" if found.get("min_ess_bulk") else ""
+    rhat = f"largest R-hat {found['max_rhat']:.3f}, " if found.get("max_rhat") is not None else ""
+    ess = f"smallest bulk ESS {found['min_ess_bulk']:,.0f}, " if found.get("min_ess_bulk") else ""
     return (
-        f"The {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences. That is about the computation: the "
-        "posterior of a wrong model can be computed without fault."
+        f"The {chains} ({rhat}{ess}{found.get('divergences') or 'no'} divergences). This concerns the computation only: "
+        "even the posterior of a wrong model can be computed correctly."
     )
 
 

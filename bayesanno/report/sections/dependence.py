@@ -32,23 +32,23 @@ def _show_part(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[P
     how = f"the known labels of {on}" if by == "gold" else f"the fit's own labels of {on}"
     sentences = [
         f"By {how}, errors of two annotators correlate by {values[0]} ({values[1]} to {values[2]}) beyond what "
-        f"{view.model.name} predicts, which takes them to be independent: {describe_worth(whole)}."
+        f"{view.model.name} predicts, which assumes independence: {describe_worth(whole)}."
     ]
     if whole["correlation_low"] > (0 if by == "gold" else LITTLE):
         adjusted = "were adjusted for what the fit saw of that"
         sentences.append(f"The labels {adjusted if view.is_adjusted else 'are therefore overconfident'}.")
     if by == "posterior":
-        sentences.append("The fit takes errors that most annotators share as true, so dependence may be larger.")
+        sentences.append("The fit treats widely shared errors as the truth, so dependence is understated.")
     if pairs.empty:
         sentences.append(f"No two annotators share {LEAST_ITEMS} items, so pairs are not listed.")
     yield Text(" ".join(sentences))
     if pairs.empty:
         return
-    said = f"Correlation of errors beyond the model, of every two annotators who share {LEAST_ITEMS} items or more."
+    said = f"Correlation of errors beyond the model, for each pair of annotators who share {LEAST_ITEMS} or more items."
     yield draw(draw_dependence(table, {}, dimension or None), said)
     sure = pairs[pairs["correlation_low"] > 0]
     if sure.empty:
-        yield Text(f"None of {len(pairs):,} pairs has an interval above 0.")
+        yield Text(f"No interval among {len(pairs):,} pairs is above 0.")
         return
     most = f" of the {MOST_PAIRS:,} that share most items" if len(pairs) == MOST_PAIRS else f" among {len(pairs):,}"
     caption = f"{counted(len(sure), 'pair')}{most} with an interval above 0"

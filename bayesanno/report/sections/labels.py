@@ -34,7 +34,7 @@ def show_items(found: Findings) -> Iterator[PageBlock]:
     """Show the labels or types of the items, how sure they are, and all of them in a table."""
     view = found.view
     if isinstance(view.named_data, AnnotationTotals):
-        where = "The fit was made on a Dask cluster and holds no items"
+        where = "The fit was made on a Dask cluster and does not hold the items"
         yield Text(f"{where}: bayesanno.write_labels writes their labels there.")
         return
     if all(len(part.states) == 1 for part in parts_of(view)):
@@ -61,10 +61,10 @@ def _show_part(found: Findings, part: FitPart) -> Iterator[PageBlock]:
         yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}.")
     counts = _count_states(part, state)
     yield small_table(counts.drop(columns="items, expected") if found.is_off else counts)
-    yield draw(plot_labels(view, dimension=name), f"The items whose {state} is least certain{off}.")
+    yield draw(plot_labels(view, dimension=name), f"The items with the least certain {state}s{off}.")
     yield draw(plot_entropy(view, dimension=name), f"How uncertain the items are{off}.")
     if scored and not name:
-        yield draw(plot_coverage(view), "Accuracy of the surest items, by the share that is kept.")
+        yield draw(plot_coverage(view), "Accuracy by the share of items kept, the most certain first.")
 
 
 def _describe_certainty(part: FitPart, state: str, *, is_off: bool) -> str:

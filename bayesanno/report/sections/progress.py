@@ -39,7 +39,7 @@ def show_progress(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
     if not isinstance(data, AnnotationData) or view.yields == "point":
         return
     if data.n_items * len(data.annotators) > MOST_PAIRS:
-        yield Text("There are many pairs of item and annotator: bayesanno plan says what more answers would bring.")
+        yield Text("There are too many pairs of item and annotator for this page: use bayesanno plan.")
         return
     try:
         open_pairs = make_askable(view, "the report", np.random.default_rng(random_seed)).find_open()

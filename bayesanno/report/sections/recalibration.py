@@ -32,11 +32,11 @@ def _show_one(about: dict[str, Any], table: pd.DataFrame) -> Iterator[PageBlock]
     temperature, n = about["temperature"], counted(about["n_known"], "item")
     between = f"between {temperature['hdi94_lb']:.3g} and {temperature['hdi94_ub']:.3g} (94%)"
     if temperature["hdi94_lb"] <= 1 <= temperature["hdi94_ub"]:
-        said = f"Labels may have been as sure as they should be: the temperature is {between}, and 1 changes nothing"
+        said = f"Labels may have been calibrated already: the temperature is {between}, and 1 changes nothing"
     else:
         how = "overconfident" if temperature["hdi94_lb"] > 1 else "underconfident"
-        said = f"Labels were {how}: their log odds are divided by a temperature {between}"
-    yield Text(f"{said}. It was learnt from the true labels of {n}, which the fit had not used.")
+        said = f"Labels were {how}: their log odds were divided by a temperature {between}"
+    yield Text(f"{said}. It was estimated from the true labels of {n}, which the fit had not used.")
     if about["remarks"]:
         yield Problems([remark[0].upper() + remark[1:] + "." for remark in about["remarks"]])
     scores = {

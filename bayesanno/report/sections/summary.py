@@ -63,7 +63,7 @@ def _judge(found: Findings, n_doubts: int) -> str:
     if found.is_misfit or found.wrong:
         return "The answers are not as the model predicts them: read the problems below before you use the labels."
     if n_doubts:
-        return f"With care: {counted(n_doubts, 'thing')} to know before these numbers are used."
+        return f"Use with care: {counted(n_doubts, 'problem')} below."
     checked = "misfit" in view.diagnostics or found.check is not None
     fits = "the answers are as the model predicts them" if checked else "the fit was not compared with the answers"
     limits = {
@@ -139,24 +139,18 @@ def _describe_annotators(found: Findings) -> Iterator[tuple[str, str]]:
         of, own = f"{part.dimension}: " if part.dimension else "", table
         if part.dimension:
             own = table[table["dimension"] == part.dimension]
-        competence = pd.Series(own["competence_mean"].to_numpy(), own["annotator"])
-        yield f"{of}annotators by {found.view.model.name}", f"{_name_ends(competence, '.2f')}{_shared(found)}"
-        if part.gold and not part.is_of_types:
-            yield f"{of}annotators by known labels", _name_ends(_right_by_gold(part), ".0%")
+        if not found.view.model.has_severity:  # exact matches are no measure of a grader
+            competence = pd.Series(own["competence_mean"].to_numpy(), own["annotator"])
+            yield f"{of}annotators by {found.view.model.name}", f"{_name_ends(competence, '.2f')}{_shared(found)}"
+        if "gold_agreement" in own:
+            agreement = pd.Series(own["gold_agreement"].to_numpy(), own["annotator"])
+            yield f"{of}annotators by known labels", _name_ends(agreement, ".0%")
 
 
 def _shared(found: Findings) -> str:
     """Say whose competence is too high for the errors that they share."""
     named = " and ".join(enumerated(group) for group in found.copies)
     return f"; {named} err together, and are not as good as this says" if named and found.is_off else ""
-
-
-def _right_by_gold(part: FitPart) -> pd.Series:
-    data = part.data
-    code = data.gold_codes[data.item]  # (annotation,)
-    known = code >= 0
-    right = data.label[known] == data.class_codes[code[known]]
-    return pd.Series(right).groupby(np.array(data.annotators, dtype=object)[data.annotator[known]]).mean()
 
 
 def _name_ends(values: pd.Series, digits: str) -> str:
@@ -213,7 +207,7 @@ def _list_uses(found: Findings) -> Iterator[str]:
     if found.view.model.competence is not None:
         table = tabulate_low(found.view)
         if low := table.loc[table["low"], "annotator"].drop_duplicates().tolist():
-            yield f"Look at the answers of {enumerated(low)}: competence is more probably below {LOW} than above it."
+            yield f"Look at the answers of {enumerated(low)}: their competence is probably below {LOW}."
     if found.parts and not found.errors:
         yield (
             f"Find the true labels of {A_FEW}: without them nobody sees errors that all annotators of an item share."
