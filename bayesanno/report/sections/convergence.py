@@ -44,7 +44,7 @@ def _judge(view: FitView, problems: Sequence[str]) -> str:
     rhat = f"largest R-hat {found['max_rhat']:.3f}, " if found.get("max_rhat") is not None else ""
     ess = f"smallest bulk ESS {found['min_ess_bulk']:,.0f}, " if found.get("min_ess_bulk") else ""
     return (
-        f"The {chains} ({rhat}{ess}{found.get('divergences') or 'no'} divergences). This concerns the computation only: "
+        f"The {chains} ({rhat}{ess}{found.get('divergences') or 'no'} divergences). This is about the computation: "
         "even the posterior of a wrong model can be computed correctly."
     )
 
