@@ -98,32 +98,36 @@ DATA_OPTIONS: dict[str, Any] = {
     ],
     "labels": Annotated[
         list[str] | None,
-        value("A,B,...", "All possible labels, used or not, in order; with several dimensions NAME=A,B,... for each."),
+        value("A,B,...", "All possible labels in order, used or not; NAME=A,B,... for each of several dimensions."),
     ],
     "unsure": UnsureLabels,
     "drop_unsure": Annotated[bool, typer.Option("--drop-unsure", help="Leave out the answers that --unsure names.")],
     "gold": _column("A column of known true labels."),
     "gold_file": _file("Known true labels (item,gold), for evaluation."),
     "controls": _file("Known true labels (item,label) for the model to use."),
-    "add": _file("Further answers (item,annotator,label), as those asked for by `bayesanno next`."),
-    "predictions": _flag("predictions", "Of an export: answers of models are answers too, each model an annotator."),
-    "multi_label": _flag("multi-label", "A yes or no to each label, where an answer may have several."),
-    "drop_rejected": _flag("drop-rejected", "Of an export: leave out the answers that were rejected."),
-    "split": Annotated[str | None, value("TEXT", 'What separates several labels, or annotators, in one cell, as "|".')],
-    "missing": Annotated[str | None, value("A,B,...", "Answers that stand for a missing one, as NA,-1.")],
-    "strip": _flag("strip", "Labels are one that differ only in the spaces between their words."),
-    "ignore_case": _flag("ignore-case", "Labels are one that differ only in capitals."),
+    "add": _file("Further answers (item,annotator,label), such as those that `bayesanno next` asks for."),
+    "predictions": _flag(
+        "predictions", "For exports: count predictions of models as answers, with each model an annotator."
+    ),
+    "multi_label": _flag("multi-label", "For answers with several labels: make each label a yes-or-no question."),
+    "drop_rejected": _flag("drop-rejected", "For exports: leave out answers that were rejected."),
+    "split": Annotated[
+        str | None, value("TEXT", 'The separator between several labels, or annotators, in one cell, such as "|".')
+    ],
+    "missing": Annotated[str | None, value("A,B,...", "Codes for missing answers, such as NA,-1.")],
+    "strip": _flag("strip", "Join labels that differ only in the spaces between words."),
+    "ignore_case": _flag("ignore-case", "Join labels that differ only in capitals."),
     "columns": Annotated[str | None, value("A,B,...", "The annotators' columns of a wide table; others are left out.")],
-    "items": _file("What is known of items (item and further columns), for --class-prior."),
+    "items": _file("A table of items (item and further columns), for --class-prior."),
     "pairs": Annotated[
-        str | None, value("A,B", "The columns of the two systems that a row compares: fit their strengths as well.")
+        str | None, value("A,B", "The columns that name the two systems compared; their strengths are fitted.")
     ],
     "tie": Annotated[
         str | None, value("A,B,...", 'Labels that are ties; by default those that begin with "tie" (see --pairs).')
     ],
     "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
-    "transpose": _flag("transpose", "A row of a table is an annotator, a column an item."),
-    "encoding": Annotated[str | None, value("NAME", "The encoding of a text file, as latin-1; by default UTF-8.")],
+    "transpose": _flag("transpose", "Rows are annotators, and columns are items."),
+    "encoding": Annotated[str | None, value("NAME", "The encoding of a text file, such as latin-1; by default UTF-8.")],
     "positive": Annotated[
         str | None, value("LABEL", "The positive label; all others are negative (models of two labels).")
     ],

@@ -1,4 +1,4 @@
-"""Further annotations for data that are there: those asked for, when they have been answered."""
+"""Further annotations for existing data, such as the answers that were suggested."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def add_annotations(
     ignore_case: bool = False,
     encoding: str | None = None,
 ) -> AnnotationData:
-    """Return the data with further answers, as those that `suggest_annotations` asks for.
+    """Return the data with further answers, such as those that `suggest_annotations` asks for.
 
     Parameters
     ----------
     data : AnnotationData
     source : path, str or DataFrame
-        Columns item, annotator and label; a row without label is left out, other columns are not read. Items and
-        annotators may be new; `item_columns` of new items are missing.
+        Columns item, annotator and label. Rows without a label are left out, and other columns are ignored. Items and
+        annotators may be new; the `item_columns` of new items are missing.
     missing, strip, ignore_case, encoding
         As for `read_annotations`.
 
     Raises
     ------
     DataFileError, DataError
-        If the table cannot be read or lacks a column; if a label is not among those of the data, or a pair of item and
-        annotator has an answer already.
+        If the table cannot be read or lacks a column; if a label is not a label of the data, or an annotator has
+        already answered the item.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Annotations from every outside shape of table, and from the exports of tools in which people annotate.
+"""Annotations from tables of every shape, and from exports of annotation tools.
 
-The invariant: what `write_annotations` wrote, `read_annotations` reads back as the same annotations, items, annotators
-and gold labels, for all formats.
+The invariant: `read_annotations` reads what `write_annotations` wrote as the same annotations, items, annotators and
+gold labels, in every format.
 """
 
 from __future__ import annotations
@@ -66,54 +66,54 @@ def read_annotations(
     transpose: bool = False,
     encoding: str | None = None,
 ) -> AnnotationData:
-    """Read annotations from a table, from an export of a tool in which people annotate, or a named data set.
+    """Read annotations from a table, an export of an annotation tool, or a named data set.
 
-    Cells are text: `NA`, `01` and `1` are three different names or labels. Whitespace around a cell is removed, and a
-    cell that is then empty is missing. A row with a missing answer still declares its item and its annotator.
+    Cells are text: `NA`, `01` and `1` are three different names or labels. Whitespace around a cell is removed, and an
+    empty cell is missing. A row without an answer still declares its item and its annotator.
 
     Parameters
     ----------
     source : path, str, DataFrame, or list or dict of records
         A file, `"@name"` for a named data set (see `list_datasets`), `"-"` for standard input, or data in memory: a
-        DataFrame of pandas or polars, a Dataset of Hugging Face, a table of Arrow, or what a file of JSON would hold. A
-        file is CSV, TSV, Parquet, JSON, or a workbook of Excel with one sheet (which needs openpyxl); it may be packed
-        by gzip, or be the only table in a zip.
+        DataFrame of pandas or polars, a Dataset of Hugging Face, a table of Arrow, or records as in JSON. A file is
+        CSV, TSV, Parquet, JSON, or a workbook of Excel with one sheet (which needs openpyxl). It may be compressed by
+        gzip, or be the only table in a zip.
     format : str
-        The shape of the table, or the export that it is. The separator of a table is found from its header; a file of
-        JSON has at most 500 MiB.
+        The shape of the table, or the tool that exported it. The separator of a table is detected from its header. A
+        JSON file may have 500 MiB.
 
         * long: one row per annotation, with columns for item, annotator and label. Other columns are ignored.
-        * wide: one row per item, one column per annotator. The first column names the item exactly when its name is an
-          alias of item (or `item` says which column does); else the items are named 1, 2, ... by row. With "auto",
-          annotators are the columns that share most of their values; few others may be there, and a first column of
-          other, distinct values, or one named as ids are, names the items.
-        * votes: one row per item, one column per label, with the number of answers that the label got. They count as
-          answers of one annotator, `anyone`.
-        * grouped: as wide without an item column, plus a column `count`: the number of items answered in this way. Read
-          as that many items, named 1, 2, ...
+        * wide: one row per item, one column per annotator. The first column names the items if its name is an alias of
+          item, unless `item` names another; otherwise the items are named 1, 2, ... by row. With "auto", annotators are
+          the columns that share most of their values, and few other columns may be there. The items are then also named
+          by a first column of distinct values, or by a column of ids.
+        * votes: one row per item, one column per label, with the number of answers that the label got. All
+          answers belong to one annotator, `anyone`.
+        * grouped: like wide, without an item column, but with a column `count`, the number of items with these answers.
+          They become that many items, named 1, 2, ...
         * snow: the columns !amt_annotation_ids, !amt_worker_ids, orig_id, response and gold of Snow et al. (2008).
-        * label-studio: JSON or JSON_MIN of Label Studio. Cancelled annotations are missing; one marked as ground truth
-          is an answer, and gold.
-        * prodigy: JSONL of `prodigy db-out`: the options chosen, or accept and reject; what is ignored is missing.
-        * argilla: records of Argilla 2, and of its first version, also as Parquet; submitted responses count.
+        * label-studio: JSON or JSON_MIN of Label Studio. Cancelled annotations are missing. An annotation marked as
+          ground truth is an answer, and also gold.
+        * prodigy: JSONL of `prodigy db-out`: the options chosen, or accept and reject. Ignored tasks are missing.
+        * argilla: records of Argilla 2 or 1, also as Parquet. Only submitted responses count.
         * doccano: the zip with a file for each member of the project.
         * mturk: the CSV of a batch of Mechanical Turk.
         * toloka: the TSV of a pool of Toloka; known labels of control tasks are `controls`, unless `gold` names them.
-        * zooniverse: the CSV of a project's classifications; a question is a task, by its name or its words.
-        * records: JSON or JSONL, an object for each answer, as programs that ask models write them, or for each item,
-          with lists of annotators and labels, or an object with a label for each annotator; tables with such cells.
-        * auto: whichever of these the content fits.
+        * zooniverse: the CSV of a project's classifications; a question is a task, given by its name or its words.
+        * records: JSON or JSONL, or a table with such cells: an object for each answer, as programs that query language
+          models write; or an object for each item, with lists of annotators and labels, or a label by annotator.
+        * auto: the format is detected from the content.
     item, annotator, label, gold : str, optional
-        The columns' names. Without them columns are found by name, in upper or lower case: item, task, question, unit,
-        instance_id, doc, example; annotator, worker, rater, coder, judge, grader, user, performer, participant,
-        respondent; label, rating, answer, response, annotation, category, winner, verdict, preference; gold,
-        true_label, truth, human_label; and ids of items and annotators, as task_id and WorkerId. If there is none of
-        these and the rows fit, any id is the item, `model` the annotator and `score` the label. Of an export: `label`
-        is the question where there are several; `item` and `gold` are fields, as in `data.id`. `item` and `annotator`
-        may be templates over columns or fields, `"{model}/{prompt}"`.
+        The names of the columns. By default columns are recognised by their names, in upper or lower case: item, task,
+        question, unit, instance_id, doc, example; annotator, worker, rater, coder, judge, grader, user, performer,
+        participant, respondent; label, rating, answer, response, annotation, category, winner, verdict, preference;
+        gold, true_label, truth, human_label; and ids of items and annotators, as task_id and WorkerId. Where none of
+        these is present and the rows fit, any id is the item, `model` the annotator and `score` the label. For exports,
+        `label` chooses one of several questions, and `item` and `gold` are fields, as in `data.id`. `item` and
+        `annotator` may be templates over columns or fields, as `"{model}/{prompt}"`.
     labels : sequence of str, optional
-        All possible labels, in order: grades from the lowest to the highest. May name some that nobody used. By
-        default those found, sorted: as numbers if all are numbers, else by the alphabet, which is no order of grades.
+        All possible labels, also those that nobody used; grades from the lowest to the highest. By default the labels
+        that occur, sorted as numbers if all are numbers, and otherwise alphabetically, which is no order of grades.
     unsure : str or sequence of str, optional
         Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
         them as its true label. Some models learn from them (`model_b`, `mace` and others); for other models, and to
@@ -125,46 +125,47 @@ def read_annotations(
         Known true labels for evaluation, in a file with columns item and gold (or label). It takes the place of a gold
         column.
     predictions : bool, default False
-        Of Label Studio and Argilla: whether predictions (suggestions) are answers too, each model an annotator.
+        For Label Studio and Argilla: whether predictions (suggestions) count as answers, with each model an annotator.
     multi_label : bool, default False
-        Where an answer may have several labels: whether to make each item and label one item, named `item / label`,
-        with the answers yes and no. The labels are a list, also as text such as `['joy', 'anger']` in a cell; or what
-        `split` separates; or, in a table without a column of labels, the columns of 0 and 1 that hold 1. An empty list
-        is a no to every label.
+        For answers with several labels: whether each pair of item and label becomes an item, named `item / label`, with
+        the answers yes and no. The labels of an answer are a list, also as text such as `['joy', 'anger']`; or parts
+        separated by `split`; or, without a label column, the names of the columns that hold 1. Selecting no label
+        counts as "no" for all.
     drop_rejected : bool, default False
-        Of Mechanical Turk and Toloka: whether to leave out what the requester has rejected.
+        For Mechanical Turk and Toloka: whether to leave out answers that the requester has rejected.
     split : str, optional
         What separates several labels in one cell, as `"|"`; or several annotators and, in another cell, their labels,
         as in `"Ann1,Ann2"` and `"0,1"`.
     missing : str or sequence of str, optional
-        Answers and true labels that stand for a missing one, such as "NA" or "-1"; of a text, "NA,-1", each code in it.
+        Codes for a missing answer or true label, such as "NA" or "-1". A text is split at commas, as in "NA,-1".
     strip : bool, default False
-        Whether labels are one that differ only in the spaces between their words, or in how an accent is encoded.
-        Spaces around a label never count.
+        Whether to join labels that differ only in the spaces between words, or in how an accent is encoded. Spaces
+        around a label are always removed.
     ignore_case : bool, default False
-        Whether labels are one that differ only in capitals. The most frequent spelling is kept, or that in `labels`.
+        Whether to join labels that differ only in capitals. The spelling in `labels` is kept, or else the most
+        frequent.
     columns : sequence of str, optional
-        Of a wide table: the annotators' columns; of one to transpose the items', and of votes the labels'. All others,
-        but those of item and gold, are left out.
+        The annotators' columns of a wide table, the items' columns with `transpose`, or the labels' columns of votes.
+        All other columns are left out, except those of item and gold.
     items : path or DataFrame, optional
-        What is known of the items, for models with a `class_prior`: a table with a row for each, whose columns are
-        `item_columns` of the data. A column has numbers where all its cells that are not empty are numbers, else
-        names; an empty cell is missing. Items without answers are items of the data, too.
+        A table with a row for each item, for models with a `class_prior`. Its columns become `item_columns` of the
+        data. A column is numeric if all its non-empty cells are numbers; an empty cell is missing. Items without
+        answers are added to the data.
     pairs : str or sequence of two str, optional
-        Of comparisons: the columns of a long table, or fields of records, with the names of the two systems, as
-        "model_a,model_b". They become `item_columns`; labels are their names, and "tie". The label of a row is a
-        side's column, the name of its system, or a tie, and so is a known label. An item is what the item column says,
-        with its pair if it has several (`"q1: llama | opt"`), or, without that column, a pair.
+        For comparisons: the two columns, or fields of records, that name the systems compared, as "model_a,model_b".
+        They become `item_columns`, and the labels are their names and "tie". In the table a label, or a true label, is
+        the name of a column, the name of a system, or a tie. Items are named by the item column, with the pair if an
+        item has several (`"q1: llama | opt"`); without an item column each pair is an item.
     tie : str or sequence of str, optional
-        The labels that are ties, by default those that begin with "tie", in any case; of a text, "draw,both", each in
-        it.
+        The labels that are ties; by default those that begin with "tie" in upper or lower case. A text is split at
+        commas, as in "draw,both".
     no_header : bool, default False
         Whether the first line of a table is data; its columns are then named 1, 2, ...
     transpose : bool, default False
-        Whether a row of a table is an annotator, and a column an item. The first column names the annotators, or
-        `annotator` says which column does.
+        Whether rows are annotators and columns are items. The first column names the annotators, unless `annotator`
+        names another.
     encoding : str, optional
-        The encoding of a text file, such as "latin-1"; by default UTF-8, or UTF-16 where the file begins with its mark.
+        The encoding of a text file, such as "latin-1"; by default UTF-8, or UTF-16 if the file has its byte order mark.
 
     Returns
     -------
@@ -176,21 +177,20 @@ def read_annotations(
     DataFileError
         If a file is missing or cannot be opened or fetched.
     DataError
-        If a table cannot be read, or its contents do not fit together; the message names the place and the value. If a
-        label is unsure that nobody gave, and that `labels` does not have. If an export has several questions and none
-        is named, or an option is given that a format has no use for. If a comparison is of one system, or its label
-        is neither a side nor a tie; if two rows of `items` differ.
+        If a table cannot be read, may be read in two ways, or has contents that do not fit together; the message names
+        the place and the value. If an unsure label does not occur and is not in `labels`. If an export has several
+        questions and none is named, or an option does not apply to the format. If a comparison has one system, or its
+        label is neither a side nor a tie. If two rows of `items` contradict each other.
 
     Warns
     -----
     ExportWarning
-        If an export leaves out, or does not say, what others do: JSON_MIN, and sessions of Prodigy without a name.
+        If an export lacks information that others have: JSON_MIN, and sessions of Prodigy without a name.
     NamesWarning
-        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone, may be
-        misspelt or stand for a missing answer, or are more than 20 numbers; if an annotator answers an item twice; if a
-        column is left out of a wide table that may be an annotator; if known labels are of items that are not in the
-        data, or none is among the labels; if items of comparisons are left out, which nobody has compared, or known
-        ties, which are unsure.
+        If undeclared labels, or annotators, differ only in capitals, spaces or the spelling of a number; if a label may
+        be misspelt or stand for a missing answer; if more than 20 labels are numbers; if answers are there twice; if a
+        wide table has a column that may be an annotator's and is left out; if true labels belong to items that are not
+        in the data, or none of them is a label; if items that nobody compared, or unsure ties, are left out.
 
     References
     ----------

@@ -31,7 +31,7 @@ MOST_ROWS = 10_000_000  # that rows with counts may stand for
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NamedAnswers:
-    """What the rows of a long table say: every answer by item, annotator and label name, and the row it came from."""
+    """The answers in a long table, each with its item, annotator, label and row."""
 
     table: TextTable
     item: Codes  # (annotation,)

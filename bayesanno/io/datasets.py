@@ -82,7 +82,7 @@ def list_datasets() -> pd.DataFrame:
 
 
 def options_of(source: object) -> Mapping[str, Any]:
-    """Return the options by which a named data set is read; none of any other source.
+    """Return the options that a named data set is read with; empty for other sources.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def options_of(source: object) -> Mapping[str, Any]:
 
 
 def load_named(name: str) -> Path:
-    """Return the file of a named data set, fetching it first where it neither ships nor was fetched before.
+    """Return the file of a named data set, and download it first if necessary.
 
     A copy in the folder that the environment variable BAYESANNO_DATA names takes the place of the download. What is
     fetched is kept in the user's cache folder.

@@ -1,6 +1,6 @@
-"""Names that may not be meant as they are read: spelt in two ways, as "Yes" and "yes"; codes of missing answers, as NA.
+"""Names that may be a mistake: spelt in two ways, as "Yes" and "yes", misspelt, or codes of missing answers, as NA.
 
-They count as labels, or as two names, unless somebody says otherwise; and a warning says so.
+They are kept as they are, with a warning, unless an option joins them or leaves them out.
 """
 
 from __future__ import annotations

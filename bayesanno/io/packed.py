@@ -1,4 +1,4 @@
-"""What is packed in a file, by gzip or as a zip: unpacked in memory, up to a number of files and a size.
+"""Compressed files (gzip and zip), unpacked in memory up to a number of files and a size.
 
 The invariant: nothing in a file is executed, opened or fetched, and no path in it is followed: the parts of a zip are
 read by their names from its list. What is packed in what is packed stays so.

@@ -1,7 +1,6 @@
-"""What annotations are read from: a table, or an export of a tool, which becomes one.
+"""Sources of annotations: tables, and exports of tools, which become tables.
 
-The invariant: what a file is, is found in its content, never in its name, and what comes out is a table with options
-that suit it.
+The invariant: the format is detected from the content of a file, never from its name.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _HEAD = 4096  # bytes that tell a file of JSON
 def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
     """Return the table of annotations in a source, and the options that remain for it.
 
-    Of a plain table both are as they are; of an export the table is a long one, and the options that chose what is in
-    it are used up. What is known of items is a table as well, with the item first.
+    A plain table and its options are returned unchanged. An export becomes a long table, and the options that chose its
+    contents are reset. The table of items has the item as its first column.
 
     Raises
     ------
@@ -155,13 +154,13 @@ def open_table(source: Source, encoding: str | None = None) -> TextTable:
 def open_document(source: Source, options: ReadOptions | None = None) -> Document:
     """Return what is in a source, before it is known what that is.
 
-    A file is what its first bytes say that it is: Parquet, a zip, JSON, or else a table of text; packed by gzip, or the
-    only table in a zip, it is so as well. Of the options, `encoding` and `no_header` say how a text is read.
+    The first bytes of a file show whether it is Parquet, a zip or JSON; any other file is a table of text. Compressed
+    files are unpacked first. The options `encoding` and `no_header` apply to text.
 
     Raises
     ------
     DataFileError, DataError
-        As for `open_table`; if it is none of what can be read, or too large.
+        As for `open_table`; if the format is unknown, or the source is too large.
     """
     if isinstance(source, list):
         return Document.from_list(source, "the list")
@@ -294,7 +293,7 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
     Raises
     ------
     DataError
-        If it is no export, and no table either; or an option is given for which there is no use.
+        If it is neither an export nor a table, or an option does not apply to it.
     """
     exports: dict[str, Export] = load_all(EXPORTS)
     found = next((each for each in exports.values() if each.looks_like(document, options)), None)
@@ -330,13 +329,13 @@ def _instead(document: Document, found: Export | None) -> str:
 
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:
-    """Raise a DataError if an option is given that the export, or a plain table, has no use for."""
+    """Raise a DataError if an option is given that does not apply to the export, or to a plain table."""
     useless = ("split",) if export is None else ("item", "annotator", "gold", *_OF_TABLES)
     for option in (*_OF_EXPORTS, *useless):
         if options.gives(option) and not (export and option in export.uses):
             users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"
             raise DataError(
-                f"{name} is {what}, which has no use for {option}=...: leave it out"
+                f"{name} is {what}, to which {option}=... does not apply: leave it out"
                 + (f"; it is for {', '.join(users)}" if export is None else "")
             )

@@ -57,7 +57,7 @@ def test_predictions_are_annotators(project):
     [
         ({"label": None}, "there are 2 questions, 'mood', 'stars': choose one, as in label='mood'"),
         ({"label": "mod"}, "there is no question 'mod': .*did you mean 'mood'"),
-        ({"drop_rejected": True}, "which has no use for drop_rejected="),
+        ({"drop_rejected": True}, "to which drop_rejected="),
         ({"format": "toloka"}, "is not what format='toloka' reads, .*: it looks like label-studio"),
         ({"format": "long"}, "and format='long' reads tables"),
         ({"item": "data.id"}, r"\[0\]: there is no field 'data.id' among 'id', 'data'"),

@@ -82,7 +82,7 @@ def test_a_format_that_does_not_fit_is_refused(keep, refuses):
 
 @pytest.mark.parametrize("option", ["predictions", "drop_rejected"])
 def test_a_plain_table_has_no_use_for_options_of_exports(refuses, option):
-    match = rf"the DataFrame is a plain table, which has no use for {option}=\.\.\.: leave"
+    match = rf"the DataFrame is a plain table, to which {option}=\.\.\. does not apply: leave"
     with refuses(DataError, match):
         read_annotations(FRAME, **{option: True})
 

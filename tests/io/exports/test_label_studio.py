@@ -213,9 +213,9 @@ def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
 
 def test_options_without_a_use_are_refused(keep, refuses):
     path = keep(PROJECT)
-    with refuses(DataError, "is read as label-studio, which has no use for drop_rejected="):
+    with refuses(DataError, "is read as label-studio, to which drop_rejected="):
         read_annotations(path, drop_rejected=True)
-    with refuses(DataError, "is read as label-studio, which has no use for annotator="):
+    with refuses(DataError, "is read as label-studio, to which annotator="):
         read_annotations(path, annotator="completed_by")
     with refuses(DataError, "there are no predictions in it: leave out predictions=True"):
         read_annotations(keep([PROJECT[1]]), predictions=True)

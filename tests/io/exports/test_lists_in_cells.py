@@ -239,8 +239,8 @@ WRONG = {
     "no lists": ("item,a,b\n1,x|y,y\n", {"multi_label": True, "split": "|"},
                  r"no field for the label among 'item', 'a', 'b': name it with label=\.\.\., or the columns of annot"),
     "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
-    "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, which has no use for multi_lab"),
-    "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, which has no use for split"),
+    "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, to which multi_lab"),
+    "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, to which split"),
 }  # fmt: skip
 
 
