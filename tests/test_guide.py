@@ -1,0 +1,115 @@
+"""The guide runs from the top: its Python and its commands in order, in one folder, as a reader would run them."""
+
+import ast
+import builtins
+import contextlib
+import re
+import shlex
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+import bayesanno as ba
+from bayesanno.cli import app as cli
+
+TEXT = (Path(__file__).parents[1] / "notebooks" / "guide.md").read_text(encoding="utf-8")
+STEPS = re.findall(r"^```python\n(.*?)^```|^    (bayesanno [^\n]+)$", TEXT, re.DOTALL | re.MULTILINE)
+READERS = {  # what only a reader has: exports, tables of their own, a cluster, a client of Label Studio
+    *("project.json", "batch.csv", "judges.jsonl", "sentiment", "arena.csv", "answers.csv", "items.csv", "answers"),
+    *("tcp://10.0.0.1:8786", "local", "client", "json"),
+}
+FETCHED = {"@rte"}  # from the network
+SHORT = {  # what takes long, and a short form of it
+    "simulations=200": "simulations=3",
+    "good=range(11)": "good=[4]",
+    "per_item=range(1, 11)": "per_item=[2]",
+    "shares=[0, 0.1, 0.5]": "shares=[0.1]",
+    "workers=2": "workers=1",
+    "--items 500 --annotators 20": "--items 50 --annotators 8 --per-item 2,3",
+    "items=500, annotators=20": "items=50, annotators=8, per_item=[2, 3]",
+    "per_item=[2, 3], like=fit_b, per_item=[3, 5, 8]": "like=fit_b, per_item=[2, 3]",
+    "--starts 200": "--starts 20",
+    "random_seed=1)  # figure": "runs=1, random_seed=1)  # figure",
+    "coverages=[0.75, 0.9, 1], runs=1, ": "coverages=[0.75, 0.9, 1], ",
+}
+
+
+def names_of(code):
+    """The names that a block binds and those that it takes from before it."""
+    bound, taken, own = set(), set(), set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)):
+            own |= {name.id for loop in node.generators for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= {name.asname or name.name for name in node.names}
+        if isinstance(node, ast.Name):
+            (bound if isinstance(node.ctx, ast.Store) else taken).add(node.id)
+    return bound - own - {"_"}, taken - bound - own - set(dir(builtins))
+
+
+def is_readers(line):
+    """Whether a command needs what only its reader has."""
+    values = {value for value in shlex.split(line) if not value.startswith("-")}
+    return bool(values & (READERS | FETCHED))
+
+
+def test_no_name_gets_a_second_meaning_and_none_is_missing():
+    known = set()
+    for code, _ in STEPS:
+        if code:
+            bound, taken = names_of(code)
+            assert taken <= known | READERS, code
+            assert not bound & known, code
+            known |= bound
+
+
+def test_no_command_writes_what_another_has_written():
+    outputs = [re.search(r"--out (\S+)", line)[1] for _, line in STEPS if "--out" in line]
+    assert len(outputs) == len(set(outputs))
+
+
+def test_a_command_reads_what_is_there_by_then():
+    there = set()
+    for code, line in STEPS:
+        there |= set(re.findall(r"(?:to_csv|write_annotations)\((?:\w+, )?\"([^\"]+)\"", code))
+        for value in re.findall(
+            r"(?<= )(?!--)(\w+\.(?:csv|json|jsonl)|crowd\w*)(?= |$)", re.sub(r"--out \S+", "", line)
+        ):
+            assert value in there | READERS, line
+        there |= set(re.findall(r"--out (\S+)", line))
+
+
+def shorten(text):
+    for long, short in SHORT.items():
+        text = text.replace(long, short)
+    return text
+
+
+def test_what_is_shortened_is_in_the_guide():
+    text = TEXT
+    for long, short in SHORT.items():
+        assert long in text, long
+        text = text.replace(long, short)
+
+
+@pytest.mark.notebooks
+def test_it_runs_from_the_top(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces it
+    for name, value in {"draws": 60, "tune": 60, "progressbar": False}.items():
+        monkeypatch.setitem(ba.fit.__kwdefaults__, name, value)
+    space = {}
+    for code, line in STEPS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # chains are short
+            if code and not names_of(code)[1] & READERS:
+                exec(shorten(code), space)
+            elif line and not is_readers(line):
+                monkeypatch.setattr(sys, "argv", shlex.split(shorten(line)))
+                with contextlib.suppress(SystemExit):
+                    cli.main()
+                assert "error:" not in capsys.readouterr().err, line
+        plt.close("all")
