@@ -27,7 +27,7 @@ def first_grade(data: AnnotationData) -> float:
 
 
 def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-    """Return where the interval of each label begins and ends: two of shape (response,)."""
+    """Return the lower and upper ends of the labels' intervals, (response,) each."""
     total = pt.cumsum(width)
     return as_data(n_labels) * (total - width) - 0.5, as_data(n_labels) * total - 0.5
 
@@ -46,7 +46,7 @@ def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.Tenso
 
 
 def find_information(p: Parameters, noise: Noise) -> pt.TensorVariable:
-    """Return how much an answer of each annotator says of what all perceive alike, at most: (annotator,)."""
+    """Return the largest information of an answer of each annotator about the common error: (annotator,)."""
     ratio = (p.shared_spread / p.sd) ** 2
     if noise == "normal":
         return ratio
@@ -74,7 +74,7 @@ def level_of(width: pt.TensorVariable, data: AnnotationData) -> pt.TensorVariabl
 
 
 def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:
-    """Say what so few labels, answers or annotators do not show of grades in order."""
+    """Explain what cannot be learnt about ordered grades from so few labels, answers or annotators."""
     n_answering, most = int((data.by_annotator > 0).sum()), int(np.bincount(data.item, minlength=1).max())
     found = []
     if data.n_labels < 3:

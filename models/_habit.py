@@ -1,7 +1,7 @@
-"""Answers that lean to one label: its class may be common, or saying it may be a habit.
+"""Answers that are skewed to one label: its class may be common, or the label may be a habit.
 
-In MACE the class prior decides between the two; models without habits may take a label that many annotators repeat for
-a class. `notebooks/which-model.md` has shares of right labels from simulated tables, from which the bounds here are.
+In MACE the class prior decides between the two. Models without habits may mistake a label that many annotators repeat
+for a class. The bounds here come from the shares of right labels in simulated tables, in `notebooks/which-model.md`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.wording import counted, listed
 
 SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
-AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not
+AGREED = 0.4  # the least alpha at which annotators agree on the items without the commonest label
 OF_ANY = 0.55  # of all answers, those by annotators who repeat a label, from which on labels may follow them;
 MATRICES = 0.45  # of one label, where a model learns confusions,
 RATES = 1 / 3  # and where it learns no more than how often annotators are right
@@ -26,7 +26,7 @@ RATES = 1 / 3  # and where it learns no more than how often annotators are right
 def explain_class_or_habit(
     data: AnnotationData | AnnotationTotals, class_prior: Literal["learnt", "uniform"]
 ) -> list[str]:
-    """Return what to say of answers that the class prior explains in one way, and the other prior in the other."""
+    """Return the warning for answers that the two class priors explain in different ways."""
     skew = measure_skew(data)
     even = 1 / data.n_classes
     said = f"{skew.share:.0%} of the answers are {skew.label!r}, and annotators"
@@ -48,9 +48,9 @@ def explain_class_or_habit(
 
 
 def explain_habits(data: AnnotationData | AnnotationTotals, many: float) -> list[str]:
-    """Return what to say where annotators who repeat a label are many: of one label, a share `many` of the answers.
+    """Return the warning for many annotators who repeat a label (a share `many` of the answers, for one label).
 
-    Empty for annotations on a cluster, whose items are not known as a whole.
+    Empty for annotations on a cluster, since their items are not in memory.
     """
     if isinstance(data, AnnotationTotals):
         return []
@@ -64,10 +64,10 @@ def explain_habits(data: AnnotationData | AnnotationTotals, many: float) -> list
     what = f"one label ({listed(repeated)}) each" if len(repeated) > 1 else repr(repeated[0])
     said = (
         f"{n} of {counted(answering, 'annotator')} ({listed(found.annotators, most=3)}) give {what} nine times in ten "
-        f"or more, also where others say another, and gave {total:.0%} of the answers: "
+        f"or more, also where others give another label, and gave {total:.0%} of the answers: "
     )
     if n == answering:
-        return [f"{said}no others are there to learn the true labels from; ask some"]
+        return [f"{said}there are no others from whom to learn the true labels; ask some"]
     return [
         f"{said}labels may follow their habits; compare with a fit without their answers, and with mace, "
         "class_prior='uniform'; where labels differ, the true labels of a few items show which holds"

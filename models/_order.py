@@ -1,4 +1,4 @@
-"""Labels in order: whether the lowest and the highest grade were declared."""
+"""Ordered labels: whether their order was declared."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.wording import enumerated
 
-LEAST = 3  # labels: the other order of two labels only swaps the ends of the scale
+LEAST = 3  # labels: reversing the order of two labels only swaps the ends of the scale
 
 
 def explain_order(data: AnnotationData | AnnotationTotals) -> list[str]:
-    """Return a warning for labels that are not numbers and whose order nobody declared.
+    """Return a warning for labels that are not numbers and have no declared order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the typical annotator of a population calls the classes: whether the names of classes hold."""
+"""Whether the typical annotator of a population gives the classes the labels of their names."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import xr
 
-MISNAMED = 2.0  # a class has not the name it should if another label is so many times as common in it
+MISNAMED = 2.0  # a class is misnamed if another label is more common in it by this factor
 
 
 def explain_names(population: xr.DataArray) -> list[str]:
-    """Say which classes are called otherwise than by their names, by the typical annotator.
+    """Explain which classes the typical annotator usually gives another label.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def explain_names(population: xr.DataArray) -> list[str]:
 
 
 def explain_unsaid(data: AnnotationData) -> list[str]:
-    """Say which classes nobody named: what is learnt of such a class comes from disagreements about others."""
+    """Explain which labels nobody gave; such classes are learnt only from disagreements about others."""
     said = np.bincount(data.label, minlength=data.n_labels)[data.class_codes]
     unsaid = [repr(name) for name, count in zip(data.classes, said.tolist(), strict=True) if count == 0]
     if not unsaid:

@@ -199,8 +199,8 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
             raise DataError("everyone has answered every item that can be asked about: try target='gold'")
         free = int((by_annotator > 0).sum())
         raise DataError(
-            f"{n:,} answers are wanted, and {int(by_annotator.sum()):,} can be asked for, of {free} of "
-            f"{counted(len(annotators), 'annotator')}: ask for fewer, or allow more items, annotators or answers each"
+            f"n is {n:,}, but only {int(by_annotator.sum()):,} answers can be asked for, from {free} of "
+            f"{counted(len(annotators), 'annotator')}: reduce n, or allow more items, annotators or answers each"
         )
 
 
@@ -250,7 +250,7 @@ def _explain(votes: np.ndarray, labels: Sequence[str], probability: float) -> st
 def _suggest_gold(asked: Askable, n: int, of_items: np.ndarray, worth: Any, rng: np.random.Generator) -> pd.DataFrame:
     if n > of_items.sum():
         raise DataError(
-            f"{n:,} true labels are wanted, and those of {counted(int(of_items.sum()), 'item')} are not known"
+            f"n is {n:,}, but only {counted(int(of_items.sum()), 'item')} can be asked about, without known true labels"
         )
     gain = gain_of_truth(asked.states, worth, rng)  # (item, 2)
     items = np.argsort(-np.where(of_items, gain.sum(axis=1), -np.inf), kind="stable")[:n]

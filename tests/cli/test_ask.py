@@ -112,7 +112,7 @@ def test_how_many_are_enough(at):
         (("next", "none"), "there is no fit at none"),
         (
             ("next", "run", "--batch", "9000"),
-            "9,000 answers are wanted, and 300 can be asked for, of 8 of 8 annotators",
+            "n is 9,000, but only 300 answers can be asked for, from 8 of 8 annotators",
         ),
         (("next", "run", "--target", "all"), "target is 'all'"),
         (

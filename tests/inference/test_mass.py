@@ -349,7 +349,7 @@ def test_where_no_top_is_reached_nothing_is_said_of_modes():
 def test_climbs_that_ended_too_soon_are_said_where_chains_differ():
     some = modes(found(None, [2, 3]), n_asked=21, n_starts=4, unfinished=3, open=["first"], lost=[0, 1])
     (said,) = explain_modes(some, 1.7)
-    assert "from 4 of 21 starts, as time was short, 3 did not reach the top of a mode, that from the vote among" in said
+    assert "from 4 of 21 starts (time ran out) 3 did not reach the top of a mode, that from the vote among" in said
     assert explain_modes(some, 1.005) == []
 
 

@@ -101,7 +101,7 @@ class TestOptions:
         assert data.labels == ("no", "maybe", "yes")
         assert data.annotators == ("anyone",)
         assert design_problems(data) == [
-            "nobody is named, so that annotators are not compared: all are taken to be alike"
+            "annotators are not named, so they cannot be compared, and all are treated alike"
         ]
 
     def test_an_item_without_votes_stays_where_it_is(self, read):

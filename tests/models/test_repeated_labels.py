@@ -88,7 +88,7 @@ def test_habits_of_their_own_are_a_danger_only_if_they_are_most_answers(model):
 def test_where_everyone_repeats_one_label_nobody_is_left():
     (said,) = caveats(ba.get_model("model_b"), crowd_with_habits(1, [0, 1, 2, 3, 0, 1], n_good=0))
     assert said.startswith("6 of 6 annotators")
-    assert said.endswith("no others are there to learn the true labels from; ask some")
+    assert said.endswith("there are no others from whom to learn the true labels; ask some")
 
 
 def test_a_habit_of_everybody_cannot_be_told_from_a_class():

@@ -105,7 +105,7 @@ def test_only_pairs_that_can_be_asked_are(tiny_fit):
     assert found[["item", "annotator"]].sort_values("item").to_numpy().tolist() == (
         among.sort_values("item").to_numpy().tolist()
     )
-    with pytest.raises(ba.DataError, match="3 answers are wanted, and 2 can be asked for"):
+    with pytest.raises(ba.DataError, match="n is 3, but only 2 answers can be asked for"):
         ba.suggest_annotations(tiny_fit, 3, among=among)
     with pytest.raises(ba.DataError, match="among has no column 'annotator'"):
         ba.suggest_annotations(tiny_fit, 1, among=among[["item"]])

@@ -41,7 +41,7 @@ def test_an_annotator_without_a_number_and_too_many_answers_are_refused(crowd_fi
         ba.suggest_annotations(crowd_fit, 3, annotators=["ana", "hiro"], per_annotator={"ana": 3})
     with refuses(ba.DataError, "costs has no number for annotator 'hiro'"):
         ba.suggest_annotations(crowd_fit, 3, annotators=["ana", "hiro"], costs={"ana": 3})
-    with refuses(ba.DataError, "8 answers are wanted, and 7 can be asked for"):
+    with refuses(ba.DataError, "n is 8, but only 7 answers can be asked for"):
         ba.suggest_annotations(crowd_fit, 8, annotators=["ana", "hiro"], per_annotator={"ana": 3, "hiro": 4})
 
 
@@ -76,7 +76,7 @@ def test_a_point_is_warned_of():
 def test_items_with_controls_are_never_asked_about(refuses):
     fit = fit_shortly("model_b", tiny_data(controls={"s5": "yes"}))  # two of four open pairs are of s5
     assert set(ba.suggest_annotations(fit, 2)["item"]) == {"s3", "s6"}
-    with refuses(ba.DataError, "3 answers are wanted, and 2 can be asked for"):
+    with refuses(ba.DataError, "n is 3, but only 2 answers can be asked for"):
         ba.suggest_annotations(fit, 3)
     assert "s5" not in set(ba.suggest_annotations(fit, 5, target="gold")["item"])
 

@@ -19,12 +19,12 @@ from bayesanno.modeling.expectation import PatternBlock
 
 @dataclass(frozen=True)
 class Links:
-    """Who is linked to whom by items in common, of some items or of all.
+    """Which annotators are linked by shared items, among some items or all.
 
     Attributes
     ----------
     leader : array of int, shape (annotator,)
-        The first annotator of the group that an annotator is in.
+        The first annotator in an annotator's group.
     checks : bool
         Whether any item has more than one annotator.
     """
@@ -39,16 +39,16 @@ class Links:
 
 
 def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_annotators: int) -> Links:
-    """Return who is linked to whom by annotations (annotation,)."""
+    """Return which annotators are linked by annotations (annotation,)."""
     of_item = np.full(n_items, -1)
-    of_item[item] = annotator  # one of those who annotated it, to whom all others of them are linked
+    of_item[item] = annotator  # one annotator of each item, to whom its others are linked
     links = annotator != of_item[item]
     leader = _find_leaders(annotator[links], of_item[item[links]], n_annotators)
     return Links(leader, bool(links.any()))
 
 
 def link_block(block: PatternBlock) -> Links:
-    """Return who is linked to whom by the items of a block."""
+    """Return which annotators are linked by the items of a block."""
     said = block.answers.tocoo()
     pattern, cell = (part.astype(np.int64) for part in said.coords)
     n_patterns, n_cells = block.answers.shape
@@ -56,7 +56,7 @@ def link_block(block: PatternBlock) -> Links:
 
 
 def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
-    """Return of each node the first node that edges lead to."""
+    """Return the first node that is connected to each node."""
     import scipy.sparse as sp
 
     graph = sp.coo_array((np.ones(one.size), (one, other)), shape=(size, size))
@@ -66,7 +66,7 @@ def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
 
 @singledispatch
 def design_problems(data: Any) -> list[str]:
-    """Return, in plain words, why competence cannot be learnt from this design; empty if nothing stands in the way.
+    """Return, in words, why competence cannot be learnt from this design; empty without problems.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def design_problems(data: Any) -> list[str]:
 @design_problems.register
 def _(data: AnnotationData) -> list[str]:
     if data.annotators == (ANYONE,):
-        return ["nobody is named, so that annotators are not compared: all are taken to be alike"]
+        return ["annotators are not named, so they cannot be compared, and all are treated alike"]
     of_control = data.annotator[data.control_codes[data.item] >= 0]
     if np.isin(np.flatnonzero(data.by_annotator), of_control).all():
         return []  # each annotator is compared with known labels
@@ -100,7 +100,7 @@ def _(_: CountData) -> list[str]:
 
 
 def describe_links(links: Links, data: Labelled) -> list[str]:
-    """Return what `design_problems` does, of who is linked to whom."""
+    """Return the problems of `design_problems` from the links between annotators."""
     problems = []
     if not links.checks:
         problems.append(

@@ -1,13 +1,13 @@
-"""How the errors of annotators on an item correlate, and what an item's answers are then worth.
+"""The correlation of annotators' errors on an item, and the equivalent number of independent answers.
 
-The errors of two annotators correlate by r, given the item's class, over all pairs of answers. A correlation r makes n
-answers worth n / (1 + (n - 1) r) independent ones (Kish). By a model of independent errors r is 0. But estimated
-classes are drawn to errors that several share: so r is the difference between the answers seen and answers that the
-fit predicts, both measured by the same draw.
+Let the errors of two annotators have correlation r, given the item's class, over all pairs of answers. Then n answers
+are worth n / (1 + (n - 1) r) independent ones (Kish). In a model of independent errors, r is 0. But estimated classes
+are biased towards errors that several annotators share. So r is measured as the difference between observed answers and
+answers predicted by the fit, both with the same draw.
 
-The invariant: two measures, of the same draws. The check asks whether r is 0, and takes classes as a model of
-independent errors has them. The measure that labels are adjusted by takes classes as adjusted labels have them: their
-log odds are divided by 1 + (n - 1) r, for the r that is measured so.
+The invariant: there are two measures from the same draws. The check tests whether r is 0, with classes from a model of
+independent errors. The measure for adjusting labels uses the classes of adjusted labels: their log odds are divided by
+1 + (n - 1) r, with the r measured in this way.
 
 References
 ----------
@@ -25,20 +25,20 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.inference.diagnosis.measures import count_independent
 
-ROUNDS = 2  # of measuring r by the classes that follow from it: it hardly moves
+ROUNDS = 2  # of measuring r with the classes that result from it: it converges quickly
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorMeasure:
-    """How errors correlate.
+    """The correlation of errors.
 
     Attributes
     ----------
     found : dict
-        By classes as the model has them: `correlation` of those seen and `expected`, `z` of the difference and its `p`,
-        `n_answers` of an item, and what these are `worth`.
+        With the model's classes: the observed `correlation` and the `expected` one, `z` of the difference and its `p`,
+        `n_answers` per item, and the number of independent answers that these are `worth`.
     correlation : array, shape (draw,)
-        r by classes as adjusted labels have them: one value for each draw of the posterior, by chance below 0 as well.
+        r with the classes of adjusted labels: one value for each draw of the posterior, by chance also below 0.
     informedness : array, shape (annotator,)
         The probability of the right answer, averaged over classes and draws, on the scale where 0 is chance and 1 is
         always right; in [0, 1].
@@ -50,14 +50,14 @@ class ErrorMeasure:
 
 
 def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.ndarray]]) -> ErrorMeasure | None:
-    """Measure how errors correlate; None where no item has two answers.
+    """Measure the correlation of errors; None if no item has two answers.
 
     Parameters
     ----------
     data : AnnotationData
     drawn : iterable of (joint, answers)
-        Of each draw: p(state, answer) of an item that an annotator alone answers, (annotator, response, state); and
-        answers that it predicts, (annotation,).
+        For each draw: p(state, answer) of an item that only one annotator answers, (annotator, response, state); and
+        predicted answers, (annotation,).
     """
     n_answers = np.bincount(data.item, minlength=data.n_items)
     if not (n_answers > 1).any():
@@ -68,7 +68,7 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
         predicted.append(correlate_errors(data, answers, joint))
         more = seen[-1] - predicted[-1]
         for _ in range(ROUNDS):
-            r = min(1.0, max(0.0, more))  # nan, of answers without errors, is 0
+            r = min(1.0, max(0.0, more))  # nan, for answers without errors, becomes 0
             more = correlate_errors(data, data.label, joint, r) - correlate_errors(data, answers, joint, r)
         correlation.append(more)
         informed.append(_measure_informedness(data, joint))
@@ -88,7 +88,7 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
 
 
 def _measure_informedness(data: AnnotationData, joint: np.ndarray) -> np.ndarray:
-    """Return how informed each annotator is, (annotator,); of a state in which nobody is right, by the mean of all."""
+    """Return the informedness of annotators, (annotator,); in a state where nobody is right, the mean is used."""
     classes = np.arange(data.n_classes)
     right = joint[:, data.class_codes, classes]  # (annotator, true_class)
     if joint.shape[2] == classes.size:
@@ -103,8 +103,8 @@ def _measure_informedness(data: AnnotationData, joint: np.ndarray) -> np.ndarray
 def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray, r: float = 0.0) -> float:
     """Return the correlation of two errors on the same item, given its class, over all pairs of answers.
 
-    The class of an item has the posterior that answers independent given the class would give it, with the log
-    likelihood of n answers divided by 1 + (n - 1) r. How often an annotator errs is the share seen.
+    The posterior of an item's class is that of answers independent given the class, with the log likelihood of n
+    answers divided by 1 + (n - 1) r. An annotator's error rate is the observed share.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray,
         The design.
     label : array of int, shape (annotation,)
     joint : array, shape (annotator, response, state)
-        p(state, answer) of an item that the annotator alone answers.
+        p(state, answer) of an item that only this annotator answers.
     r : float
-        The correlation that the classes take account of.
+        The correlation assumed for the classes.
     """
     state = joint.sum(axis=(0, 1)) / len(joint)  # (state,)
     n_states = state.size
@@ -134,7 +134,7 @@ def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray,
     together = possible = 0.0
     for k in range(n_states):
         right = data.class_codes[k] if k < data.n_classes else -1  # in the last state of some models nobody is right
-        by_model = 1 - answer[:, right, k] if right >= 0 else np.ones(len(joint))  # that an annotator errs
+        by_model = 1 - answer[:, right, k] if right >= 0 else np.ones(len(joint))  # the probability of an error
         chance = _share(data, label != right, weight[data.item, k], by_model)
         away = (label != right) - chance[data.annotator]
         spread = np.sqrt(chance * (1 - chance))[data.annotator]
@@ -144,9 +144,9 @@ def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray,
 
 
 def _share(data: AnnotationData, errs: np.ndarray, weight: np.ndarray, by_model: np.ndarray) -> np.ndarray:
-    """Return how often each annotator errs, (annotator,): what the model says of it counts as one answer.
+    """Return the error rate of each annotator, (annotator,); the model's prediction counts as one answer.
 
-    By the model's word alone, all who err more often than it has it, or less, would seem to err together.
+    With the model's error rates alone, annotators who all err more often, or less often, would seem to err together.
     """
     of, n = data.annotator, data.n_annotators
     seen = np.bincount(of, weights=weight * errs, minlength=n)

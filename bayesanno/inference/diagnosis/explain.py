@@ -1,6 +1,6 @@
-"""Warnings of a fit in plain language: what is wrong, what follows from it, and what to do next.
+"""Warnings of a fit in plain language: the problem, its consequences, and a remedy.
 
-The invariant: a text is made of a fit's diagnostics alone, so that it can be said again of a fit that was loaded.
+The invariant: texts depend on a fit's diagnostics alone, so that a loaded fit gives the same warnings.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from bayesanno.inference.diagnosis.thresholds import (
 )
 
 MOST_LISTED = 5  # classes, or items
-MOST_DIFFER = 0.05  # of the items: where chains label more differently, nearly empty classes are not the reason
+MOST_DIFFER = 0.05  # of the items: if chains label more of them differently, nearly empty classes are not the reason
 
 
 def warn_of_results(groups: Mapping[str, xr.Dataset], diagnostics: dict[str, Any]) -> None:
-    """Warn of what a fit's diagnostics show but for its misfit, and of log-likelihoods left out for their size."""
+    """Warn of problems in a fit's diagnostics, except misfit, and of log-likelihoods left out for their size."""
     latent = [group for name, group in groups.items() if name.split("/")[0] == "latent"]  # of each dimension
     if latent and "log_likelihood" not in groups:
         n_items = latent[0].sizes["item"]
@@ -48,7 +48,7 @@ def warn_of_results(groups: Mapping[str, xr.Dataset], diagnostics: dict[str, Any
 
 
 def explain(diagnostics: dict[str, Any]) -> list[str]:
-    """Say in plain language what the diagnostics warn of and what to do next; empty if all is well.
+    """Explain the problems in the diagnostics, with remedies; empty without problems.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
 
 
 def _explain_climb(found: dict[str, Any]) -> list[str]:
-    """Say why what EM or variational Bayes found may not be the best there is, or not all."""
+    """Explain why the result of EM or variational Bayes may not be the best one, or not the only one."""
     problems, method = [], found["method"]
     if not found["converged"]:
         problems.append(
@@ -139,7 +139,7 @@ def _explain_climb(found: dict[str, Any]) -> list[str]:
 
 
 def _explain_combination(combination: dict[str, Any]) -> list[str]:
-    """Say what is wrong with the modes that draws were taken from, each by itself."""
+    """Explain problems within the modes from which draws were taken."""
     problems = []
     if combination["unsampled"] >= LEAST_MASS:
         problems.append(
@@ -190,7 +190,7 @@ def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
 
 
 def _find_bad_mixing(diagnostics: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what is wrong with R-hat and ESS, each with what to do."""
+    """Return the problems of R-hat and ESS, each with a remedy."""
     worst = diagnostics.get("worst", {})
     problems = []
     rhat = diagnostics.get("max_rhat")
@@ -209,7 +209,7 @@ def _find_bad_mixing(diagnostics: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _explain_rare(rare: dict[str, Any], n_modes: int) -> str:
-    """Say which nearly empty classes do not mix, and whether the rest can be used."""
+    """Explain which nearly empty classes do not mix, and whether the rest can be used."""
     problem, _ = _find_bad_mixing(rare)[0]
     sizes = [f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"]]
     n_items, differ, rest = rare["n_items"], rare["differ"], rare["rest"]
@@ -240,7 +240,7 @@ def _list(names: Sequence[str], number: int) -> str:
 
 
 def explain_votes(data: object, latent: xr.Dataset) -> list[str]:
-    """Say so where the most probable labels are not those of most annotators.
+    """Explain that the most probable labels are not those of most annotators; empty if they are.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def _explain_pairs(pairs: Mapping[str, Any] | None) -> str:
     return (
         f"{pairs['close']} of {pairs['n']} pairs of annotators agree beyond what their labels explain, most of all "
         f"{one!r} and {other!r} (on {first['observed']:.0%} of {first['n']} items; {first['predicted']:.0%} are "
-        "predicted): they share more than the truth, or it is the others who copy one another"
+        "predicted): either they copy each other, or the others do"
     )
 
 

@@ -1,6 +1,6 @@
-"""Warnings where the posterior has several modes: which chains are in which, and what to do.
+"""Warnings about posteriors with several modes: which chains are in which mode, and remedies.
 
-The invariant: as in `bayesanno.inference.diagnosis.explain`, a text is made of a fit's diagnostics alone.
+The invariant: as in `bayesanno.inference.diagnosis.explain`, texts depend on a fit's diagnostics alone.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_MAS
 
 
 def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> list[str]:
-    """Explain the modes of a posterior and what to do; empty if one carries all mass, and the chains are there.
+    """Explain the modes of a posterior, with remedies; empty if one mode has all mass, and the chains are there.
 
-    Nothing is said either of modes between which the chains go back and forth, as `max_rhat` shows.
+    Modes between which the chains move freely, as `max_rhat` shows, are not mentioned either.
 
     Examples
     --------
@@ -58,15 +58,15 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
 
 
 def _is_like_the_first(mode: Mapping[str, Any], modes: Mapping[str, Any]) -> bool:
-    """Whether a mode labels next to no items otherwise than the first: R-hat then shows whether chains differ."""
+    """Whether a mode has almost the same labels as the first; R-hat then shows whether chains differ."""
     most = max(1.0, FEW_ITEMS_DIFFER * modes.get("n_items", 0))
     return "classes" not in mode and "n_items" in modes and bool(mode["items_differ"] <= most)
 
 
 def are_in_proportion(found: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether draws are in the modes found as often as these carry mass, as far as the few that were looked at show.
+    """Whether the draws examined are distributed over the modes in proportion to mass, up to chance.
 
-    Where no mode but one carries mass, or none is known to, or no draws were looked at, they are.
+    This is assumed if at most one mode is known to have mass, or no draws were examined.
 
     Examples
     --------
@@ -86,9 +86,9 @@ def are_in_proportion(found: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _explain_search(modes: Mapping[str, Any]) -> str:
-    """Say that some climbs ended before the top of a mode, so that it is not known what the modes weigh."""
+    """Explain that some climbs ended before the top of a mode, so that the masses of modes are unknown."""
     made, asked = modes["n_starts"], modes.get("n_asked", modes["n_starts"])
-    starts = counted(asked, "start") if made == asked else f"{made} of {counted(asked, 'start')}, as time was short,"
+    starts = counted(asked, "start") if made == asked else f"{made} of {counted(asked, 'start')} (time ran out)"
     missed = "none reached" if modes["unfinished"] == made else f"{modes['unfinished']} did not reach"
     voted = ", that from the vote among them" if "first" in modes.get("open", []) and made > 1 else ""
     return (
@@ -101,7 +101,7 @@ def _explain_search(modes: Mapping[str, Any]) -> str:
 def _explain_light(
     mode: Mapping[str, Any], number: int, staying: Sequence[int], log_density: Sequence[float] | None
 ) -> str:
-    """Say that chains are in a mode of next to no mass, and what to do with them."""
+    """Explain that chains are in a mode with almost no mass, with a remedy."""
     it, chains = ("it" if len(mode["chains"]) == 1 else "them"), mode["chains"]
     carries = (
         f"{_who_is_in(mode, number)}, which carries an estimated {mode['mass']:.1%} of the posterior's mass "
@@ -109,19 +109,19 @@ def _explain_light(
     )
     if not staying:
         return (
-            f"{carries}, and no chain is in a mode of more: fit again with another seed or more chains, or start some "
-            "there (initvals)"
+            f"{carries}, and no chain is in a mode with more: fit again with another seed or more chains, or start "
+            "some there (initvals)"
         )
     if log_density is not None and max(log_density[at] for at in chains) >= min(log_density[at] for at in staying):
         return (
-            f"{carries}, though their log density is not lower than that of the others: do not average over the "
-            "chains; weigh them, by bayesanno.combine_modes(fit), or look at each mode by bayesanno.split_modes(fit)"
+            f"{carries}, although their log density is not lower than that of the others: do not average over the "
+            "chains; weight them with bayesanno.combine_modes(fit), or split the modes with bayesanno.split_modes(fit)"
         )
-    return f"{carries}: leave {it} out, by bayesanno.drop_chains(fit, {chains})"
+    return f"{carries}: leave {it} out with bayesanno.drop_chains(fit, {chains})"
 
 
 def _explain_unknown(modes: Mapping[str, Any], occupied: Sequence[int]) -> list[str]:
-    """Say which chains are in which modes where the mass of each is unknown."""
+    """Explain which chains are in which modes if the masses are unknown."""
     found = modes["found"]
     first, *others = occupied
     where = "; ".join(f"{_who_is_in(found[at], at)} ({_differs(found[at])})" for at in others[:MOST_NAMED])
@@ -169,7 +169,7 @@ def _differs(mode: Mapping[str, Any]) -> str:
 
 
 def explain_chains(diagnostics: Mapping[str, Any]) -> list[str]:
-    """Warn that a fit's chains are in several modes, so that its means are of no posterior, and name the remedy.
+    """Explain that a fit's chains are in several modes, so that its means are not those of the posterior.
 
     Examples
     --------
@@ -195,7 +195,7 @@ bayesanno.split_modes(fit) takes them apart
 
 
 def explain_other_mode(other: Mapping[str, Any]) -> str:
-    """Say of a chain that it is in another mode than the best one, as `compare_chains` has it, and what to do."""
+    """Explain that a chain is in another mode than the best one, as found by `compare_chains`, with a remedy."""
     how = ""
     if "classes" in other:
         swapped = ", ".join(f"{there!r} stands for {here!r}" for there, here in other["classes"].items())
@@ -213,6 +213,6 @@ def explain_other_mode(other: Mapping[str, Any]) -> str:
 
 
 def lacks_chains(modes: Mapping[str, Any]) -> bool:
-    """Whether a mode that carries mass has no chain."""
+    """Whether a mode with mass has no chain."""
     others = [mode for mode in modes.get("found", [])[1:] if not _is_like_the_first(mode, modes)]
     return any(mode["mass"] and mode["mass"] >= LEAST_MASS and not mode["chains"] for mode in others)

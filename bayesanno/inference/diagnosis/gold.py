@@ -1,4 +1,4 @@
-"""Where true labels are known: how many errors the probabilities of labels lead us to expect, and how many are made."""
+"""Expected and actual numbers of errors among items with known true labels."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from bayesanno.agreement.vote import vote_right
 from bayesanno.fits.parts import FitPart
 from bayesanno.ground.wording import counted
 
-MOST_P = 0.01  # that labels are overconfident by chance
-MOST_P_VOTE = 0.05  # that they are worse than the vote by chance
-ENOUGH = 20  # known labels: of fewer, no fit warns
+MOST_P = 0.01  # p-value below which labels count as overconfident
+MOST_P_VOTE = 0.05  # p-value below which they count as worse than the vote
+ENOUGH = 20  # with fewer known labels, no fit warns
 
 
 class Errors(NamedTuple):
-    """Expected and actual numbers of wrong labels, on items whose true label is known.
+    """Expected and actual numbers of wrong labels, on items with a known true label.
 
     Attributes
     ----------
     n : int
-        Items whose true label is known.
+        The number of items with a known true label.
     expected, made : float
-        The sum of 1 - p over the most probable labels, and how many of these are wrong.
+        The sum of 1 - p over the most probable labels, and the number of wrong ones.
     p : float
-        The chance of this many errors, or more, if the probabilities were right: by a Poisson distribution, which is a
-        little wider than that of the sum.
+        The probability of at least this many errors if the probabilities were right, from a Poisson distribution, which
+        is a little wider than that of the sum.
     vote : float
-        The number of errors of the majority vote; a tie counts as a share of one.
+        The number of errors of the majority vote; ties count as fractions.
     p_vote : float
-        The chance that labels are worse than the vote by this much, or more, if both were equally good: by the normal
-        distribution, over items.
+        The probability that labels are worse than the vote by at least this much if both were equally good, from a
+        normal approximation over items.
     """
 
     n: int
@@ -44,7 +44,7 @@ class Errors(NamedTuple):
 
 
 def count_errors(part: FitPart) -> Errors | None:
-    """Count errors that are expected and made; None where no true label is known, or the states are types.
+    """Count expected and actual errors; None if no true label is known, or the states are item types.
 
     Examples
     --------
@@ -72,13 +72,13 @@ def count_errors(part: FitPart) -> Errors | None:
 
 
 def explain_gold(diagnostics: Mapping[str, Any]) -> list[str]:
-    """Explain how the labels of a fit contradict true labels, if enough of these are known."""
+    """Explain how the labels of a fit contradict known true labels, if there are enough."""
     each = {dimension: Errors(**found) for dimension, found in diagnostics.get("gold", {}).items()}
     return [text for dimension, one in each.items() if one.n >= ENOUGH for text in explain_errors(one, dimension)]
 
 
 def explain_errors(errors: Errors, dimension: str = "") -> list[str]:
-    """Explain how labels are wrong beyond chance; empty if they are as sure as they should be, and beat the vote."""
+    """Explain how labels are wrong beyond chance; empty if they are well calibrated, and not worse than the vote."""
     where = f"in {dimension!r}, " if dimension else ""
     said = []
     if errors.p < MOST_P:

@@ -1,7 +1,7 @@
 """Diagnostics of a posterior as numbers. `bayesanno.inference.diagnosis.explain` puts them into words.
 
-Nearly empty classes are looked at by themselves: which bad mixing is theirs, and whether everything else mixes. Chains
-seldom agree on such a class: its parameters are known from the prior alone, and a few items are in it or not.
+Nearly empty classes are examined separately: which bad mixing they cause, and whether everything else mixes. Chains
+seldom agree on such a class, since its parameters follow the prior, and a few items are in it or not.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from bayesanno.ground.lazy import azs, xr
 from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
 from bayesanno.modeling.capabilities import ITEM_TYPE
 
-ROUNDING = 1e-9  # nats: of log densities that are equal
-MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
-MIN_DRAWS_TAIL = 30  # a fifth of them is the tail, and of fewer than six ArviZ finds no Pareto k
+ROUNDING = 1e-9  # nats between equal log densities
+MIN_DRAWS = 4  # with fewer, ArviZ has no R-hat and no ESS
+MIN_DRAWS_TAIL = 30  # a fifth of them is the tail, and with fewer than six ArviZ has no Pareto k
 MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's path was cut off, in nutpie and in PyMC
 EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
-FEW_ITEMS = 5.0  # expected in a class: of fewer, its rows of a confusion matrix are little more than the prior
-FEW_OF_ALL = 0.1  # the share of all items that such a class has at most: where items are few, all classes are small
+FEW_ITEMS = 5.0  # expected in a class: with fewer, its rows of a confusion matrix are close to the prior
+FEW_OF_ALL = 0.1  # largest share of all items in such a class: with few items, all classes are small
 FAR = 0.1  # chains do not agree on an item if the probability of a state differs by more
 SHARED = 20.0  # a class of at most so many times the items that move between it and a nearly empty one is small as well
 MOST_NAMED = 5  # items that chains do not agree on
 
 
 def measure_convergence(posterior: xr.Dataset) -> xr.Dataset:
-    """Compute R-hat and ESS of every parameter, once for all that reads them.
+    """Compute R-hat and ESS of every parameter, once for all uses.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def measure_convergence(posterior: xr.Dataset) -> xr.Dataset:
     -------
     xarray.Dataset
         For each variable of the posterior, dims ("diagnostic", ...): "ess_bulk" and "ess_tail", and "r_hat", which is
-        nan of one chain.
+        nan for a single chain.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def measure_convergence(posterior: xr.Dataset) -> xr.Dataset:
 
 
 def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
-    """Compute R-hat and ESS among the chains that share a mode, where there are several modes.
+    """Compute R-hat and ESS among the chains that share a mode, if there are several modes.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]])
     Returns
     -------
     list of dict
-        One of each group of two chains or more, and of the best one in any case: `chains`, and `max_rhat`,
-        `min_ess_bulk`, `min_ess_tail` and `worst` as `diagnose` gives them.
+        One for each group of two or more chains, and for the best group in any case: `chains`, and `max_rhat`,
+        `min_ess_bulk`, `min_ess_tail` and `worst` as in `diagnose`.
     """
     if len(groups) == 1:
         return []
@@ -83,16 +83,16 @@ def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]])
 
 
 def concat_datasets(parts: Sequence[xr.Dataset], dim: str, names: Sequence[Any]) -> xr.Dataset:
-    """Put datasets side by side along a dimension with new names; of the variables, those that all have."""
+    """Concatenate datasets along a dimension with new names, with the variables that all have in common."""
     shared = [name for name in parts[0].data_vars if all(name in part for part in parts)]
     whole: xr.Dataset = xr.concat([part[shared] for part in parts], dim=dim)
     return whole.assign_coords({dim: list(names)})
 
 
 def find_pareto_k(log_ratio: np.ndarray) -> float | None:
-    """Return the Pareto k of the ratios exp(log_ratio) of a density and what is to stand for it, shape (draw,).
+    """Return the Pareto k of the ratios exp(log_ratio), (draw,), of a density and its approximation.
 
-    None where draws are too few for a tail.
+    None if there are too few draws for a tail.
     """
     from arviz_stats.base import array_stats
 
@@ -111,20 +111,20 @@ def diagnose(
     modes: Mapping[str, Any],
     relabelled_fraction: float,
 ) -> dict[str, Any]:
-    """Sum up the diagnostics of a posterior, after relabelling.
+    """Summarise the diagnostics of a posterior, after relabelling.
 
     Parameters
     ----------
     convergence : xarray.Dataset or None
-        As `measure_convergence` gives it, if the draws are of chains.
+        The result of `measure_convergence`, if the draws come from chains.
 
     Returns
     -------
     dict
-        `max_rhat`, `min_ess_bulk`, `min_ess_tail` over all parameters, each with the parameter it is of (`worst`);
-        `n_chains` (of a method that has chains) and `n_draws` of all of them; `divergences` and `maxdepth_reached`
-        (draws whose path was cut off; counts), `min_bfmi`, `relabelled_fraction`, and `modes` as
-        `record_modes` gives them. What a method of fitting does not have is None.
+        `max_rhat`, `min_ess_bulk`, `min_ess_tail` over all parameters, each with its parameter (`worst`); `n_chains`
+        (for methods with chains) and the total `n_draws`; the counts `divergences` and `maxdepth_reached` (draws with
+        truncated paths); `min_bfmi`, `relabelled_fraction`, and `modes` as in `record_modes`. Values that a method does
+        not have are None.
     """
     cut_off = next((name for name in MAX_DEPTH if name in sample_stats), None)
     return find_extremes(convergence) | {
@@ -139,7 +139,7 @@ def diagnose(
 
 
 def find_extremes(convergence: xr.Dataset | None) -> dict[str, Any]:
-    """Return the worst R-hat and ESS of what `measure_convergence` gives, and which parameters they are of."""
+    """Return the worst R-hat and ESS in the result of `measure_convergence`, with their parameters."""
     found: dict[str, Any] = dict.fromkeys(EXTREMES)
     worst: dict[str, str] = {}
     if convergence is not None:
@@ -151,7 +151,7 @@ def find_extremes(convergence: xr.Dataset | None) -> dict[str, Any]:
 
 
 def mixes(found: Mapping[str, Any]) -> bool:
-    """Whether chains agree and are long enough, by the R-hat and ESS that `find_extremes` gives.
+    """Whether chains agree and are long enough, by the R-hat and ESS of `find_extremes`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def mixes(found: Mapping[str, Any]) -> bool:
 
 
 def _extreme(values: xr.Dataset, choose: Callable[..., Any]) -> tuple[float | None, str]:
-    """Return the extreme over all elements of all variables and the name of that element; constants do not count."""
+    """Return the extreme over all elements of all variables and the name of that element, without constants."""
     candidates = []
     for name, variable in values.data_vars.items():
         array = np.where(np.isfinite(variable.values), variable.values, np.nan)
@@ -177,9 +177,9 @@ def _extreme(values: xr.Dataset, choose: Callable[..., Any]) -> tuple[float | No
 
 
 def count_independent(n: np.ndarray | float, correlation: np.ndarray | float) -> np.ndarray:
-    """Return how many independent answers n answers with correlated errors are worth: at most n.
+    """Return the equivalent number of independent answers, at most n, for n answers with correlated errors.
 
-    It is the design effect of L. Kish (1965), Survey Sampling, Wiley, section 5.4.
+    This is the design effect of L. Kish (1965), Survey Sampling, Wiley, section 5.4.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def count_independent(n: np.ndarray | float, correlation: np.ndarray | float) ->
 def add_rare(
     diagnostics: dict[str, Any], posterior: xr.Dataset, convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]
 ) -> None:
-    """Add `rare` to a fit's diagnostics, and to those of chains that share a mode, where `find_rare` finds any."""
+    """Add `rare` to a fit's diagnostics, and to those of chains that share a mode, if `find_rare` finds any."""
     for found in [diagnostics, *diagnostics["modes"]["within"]]:
         chains = found.get("chains", slice(None))
         own = [values.isel(chain=chains) for values in by_chain]
@@ -214,17 +214,17 @@ def find_rare(convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]) -> dict
     Parameters
     ----------
     convergence : xarray.Dataset
-        R-hat and ESS of each parameter among some chains, as `measure_convergence` gives them.
+        R-hat and ESS of each parameter among some chains, as from `measure_convergence`.
     by_chain : sequence of xarray.DataArray
-        The probability of each item's states by each of these chains, (chain, item, state), for each latent.
+        The probability of each item's states in each of these chains, (chain, item, state), for each latent.
 
     Returns
     -------
     dict or None
-        None if there is no such class, or no parameter of anything else. `classes`: the `name`, `dim` and expected
-        `items` of each, fewest first; `n_items`; of their parameters `max_rhat`, `min_ess_bulk`, `min_ess_tail` and
-        `worst` as `find_extremes` gives them, and the same of all other parameters as `rest`; `differ`, the number of
-        items that chains do not agree on, with a few of them as `named`.
+        None if there are no such classes, or no other parameters. Otherwise `classes`, with the `name`, `dim` and
+        expected `items` of each, fewest first; `n_items`; `max_rhat`, `min_ess_bulk`, `min_ess_tail` and `worst` of
+        their parameters as from `find_extremes`, and the same for all other parameters as `rest`; `differ`, the number
+        of items on which chains disagree, with a few of them as `named`.
     """
     classes = [
         found
@@ -247,12 +247,12 @@ def find_rare(convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]) -> dict
 
 
 def _moves(by_chain: np.ndarray) -> np.ndarray:
-    """Return whether some chains have an item in a state and others do not, (item, state)."""
+    """Return whether chains disagree about an item being in a state, (item, state)."""
     return np.ptp(by_chain, axis=0) > FAR
 
 
 def _find_small_classes(by_chain: xr.DataArray) -> list[dict[str, Any]]:
-    """Return the nearly empty classes, and those small ones that share items with them; types of items are none."""
+    """Return the nearly empty classes, and small ones that share items with them; none for item types."""
     dim = str(by_chain.dims[2])
     if dim == ITEM_TYPE:
         return []
@@ -264,7 +264,7 @@ def _find_small_classes(by_chain: xr.DataArray) -> list[dict[str, Any]]:
 
 
 def _part(convergence: xr.Dataset, classes: Sequence[Mapping[str, Any]]) -> tuple[xr.Dataset, xr.Dataset]:
-    """Return what is of these classes and what is not; nan stands for what is left out."""
+    """Return the values of these classes, and all others; omitted values are nan."""
     own, rest = {}, {}
     for name, variable in convergence.data_vars.items():
         is_own = xr.zeros_like(variable, dtype=bool)

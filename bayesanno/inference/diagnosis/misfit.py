@@ -1,19 +1,19 @@
-"""Do the answers look like those that a fit predicts? Numbers that need no true label.
+"""The check of a fit: whether it predicts the answers, measured without true labels.
 
-votes   How many items have 0, 1, 2, ... votes for a label (of counts: successes), beside what the fit predicts.
-errors  How the errors of two annotators on an item correlate, given the item's class: by the model not at all, unless
-        its items differ in more than their class. See `bayesanno.inference.diagnosis.errors`.
-pairs   How often two annotators say the same, beside what their classes and confusions predict: copies and cliques.
+votes   How many items have 0, 1, 2, ... votes for a label (for counts: successes), compared with the fit's predictions.
+errors  The correlation of two annotators' errors on an item, given its class. In the model it is 0, unless items differ
+        in more than their class. See `bayesanno.inference.diagnosis.errors`.
+pairs   How often two annotators agree, compared with predictions from their classes and confusions: copies and cliques.
 
-followed  Few annotators whose answers are the labels: whether they are right, or share errors. Where errors are
-        independent given the truth, two annotators' answers, as numbers, have a covariance that is a product of a
-        number of each (one common factor, Spearman 1904). Let w be the mean covariance within a group, g that between
-        the group and the others, o that among the others: then w = g^2 / o, however precise each annotator is. Copies
-        of one another, or of one source, have more. Only answers and labels are read, so it can be said after any fit.
+followed  A few annotators who determine the labels: are they right, or do they share errors? If errors are independent
+        given the truth, the covariance of two annotators' answers, as numbers, is a product of one number for each (one
+        common factor, Spearman 1904). Let w be the mean covariance within a group, g that between the group and the
+        others, and o that among the others. Then w = g^2 / o, however precise each annotator is. Copies of one another,
+        or of one source, have more. This uses only answers and labels, so it is available for any fit.
 
-The invariant: the answers that are predicted are to the same design, each replicate by one draw of the parameters with
-new classes of the items; what was seen and what is predicted are measured by one function of answers and draw, so that
-the estimated classes, which are drawn to errors that several share, are as wrong in both.
+The invariant: predicted answers have the same design. Each replicate uses one draw of the parameters, with new classes
+of the items. Observed and predicted answers are measured by the same function of answers and draw. So the bias of
+estimated classes towards shared errors is the same in both.
 
 References
 ----------
@@ -46,8 +46,8 @@ from bayesanno.simulation.replicate import replicate
 from bayesanno.simulation.statistics import AnswerTable, match_pairs, measure_distance, tables_of
 
 REPLICATES = 100
-FEW_DRAWS = 50  # for the agreement of pairs: each draw gives its exact probability
-MOST_ANSWERS = 20_000  # that are replicated: of more, those to items drawn at random
+FEW_DRAWS = 50  # for the agreement of pairs, as each draw gives its exact probability
+MOST_ANSWERS = 20_000  # answers to replicate: of more, those to a random sample of items
 LEAST_SHARED = 10  # items that two annotators both answered
 MOST_NAMED = 5  # pairs that are kept by name
 # A pair is close if so many equal answers, or more, had this chance in any of the pairs, and if the two disagree less
@@ -59,14 +59,14 @@ ANSWERED = 0.5  # of the items, by each annotator whom the labels follow
 
 
 class Misfit(NamedTuple):
-    """What is found of one table of answers.
+    """The results of the check for one table of answers.
 
     Attributes
     ----------
     found : dict
-        What the diagnostics of a fit hold.
+        The results in the diagnostics of a fit.
     errors : ErrorMeasure or None
-        More of the errors of annotators, where a model and its data have them: what labels are adjusted by.
+        The measures for adjusting labels, if the model and its data have errors of annotators.
     """
 
     found: dict[str, Any]
@@ -74,7 +74,7 @@ class Misfit(NamedTuple):
 
 
 def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[Misfit]:
-    """Compare the answers that were seen with those that the draws of a fit predict.
+    """Compare the observed answers with predictions from the draws of a fit.
 
     Parameters
     ----------
@@ -85,13 +85,16 @@ def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[
     Returns
     -------
     list of Misfit
-        Of each table of answers `dimension`, and as far as such data and such a model have them `votes`: the distance
-        of the statistic as a whole from what is predicted, over the mean of replicates (`spread`), its `p`, and the
-        largest difference between two cumulative shares of items, with what these are; `errors`: `correlation` of those
-        seen and `expected`, `z` of the difference and its `p`, `n_answers` of an item, and what these are `worth`;
-        `pairs`: how many were compared, the least `p`, times their number, and of those that agree most beyond what is
-        predicted the annotators, the items they share, and the agreement `observed` and `predicted`. Nothing of a model
-        that is of annotators alone, and to which every item is like the others.
+        For each table of answers, `dimension` and, as far as the data and the model have them:
+
+        * `votes`: the distance of the whole statistic from the predictions, relative to the mean of replicates
+          (`spread`), its `p`, and the largest difference between two cumulative shares of items, with these shares;
+        * `errors`: the observed `correlation` and the `expected` one, `z` of the difference and its `p`, `n_answers`
+          per item, and the number of independent answers that these are `worth`;
+        * `pairs`: the number compared, the least `p` times this number, and, for the pairs that agree most beyond the
+          predictions, the annotators, the number of shared items, and the `observed` and `predicted` agreement.
+
+        Empty for models of annotators alone, in which all items are alike.
     """
     if all(len(latent.states) == 1 for latent in latents(drawn.model, drawn.data)):
         return []
@@ -108,7 +111,7 @@ def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[
 
 
 def _draw_items(data: Data, rng: np.random.Generator) -> Data:
-    """Return the answers to items drawn at random, about as many as are replicated, or all if there are no more."""
+    """Return the answers to randomly drawn items, about as many as are replicated, or all if there are fewer."""
     if not isinstance(data, AnnotationData) or data.n_annotations <= MOST_ANSWERS:
         return data
     n_items = max(1, round(data.n_items * MOST_ANSWERS / data.n_annotations))
@@ -171,7 +174,7 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
 
 
 def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
-    """Return which pairs agree beyond what the draws predict; nothing where none shares enough items, or too many."""
+    """Return the pairs that agree beyond the predictions; empty if none shares enough items, or there are too many."""
     from scipy.stats import binom
 
     if not isinstance(table.data, AnnotationData):
@@ -210,17 +213,17 @@ def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
 
 
 class Followed(NamedTuple):
-    """Annotators whose answers are the labels, but for a shift, and how their agreement is explained.
+    """Annotators with answers equal to the labels, up to a shift, and the explanation of their agreement.
 
     Attributes
     ----------
     who : tuple of str
     same : float
-        How often two of them say the same of an item.
+        How often two of them give the same answer.
     explained : float
-        The share of their covariance that their agreement with the others explains.
+        The share of their covariance that is explained by their agreement with the others.
     z : float
-        By how many standard errors the rest is above 0.
+        The unexplained rest in standard errors.
     """
 
     who: tuple[str, ...]
@@ -230,10 +233,10 @@ class Followed(NamedTuple):
 
 
 def find_followed(data: AnnotationData, labels: np.ndarray) -> Followed | None:
-    """Return the annotators whose answers are the labels (item,), and how their agreement is explained.
+    """Return the annotators with answers equal to the labels (item,), and the explanation of their agreement.
 
-    None where fewer than two are found, where they gave most of the answers to their items, where the others do not
-    agree with each other, and where labels are no numbers: these are in order, or two.
+    None if there are fewer than two, they gave most of the answers to their items, the others do not agree with each
+    other, or labels cannot be treated as numbers (they must be ordered, or two).
     """
     if data.unsure or not (data.labels_are_ordered or data.n_labels == 2):
         return None
@@ -268,7 +271,7 @@ def find_followed(data: AnnotationData, labels: np.ndarray) -> Followed | None:
 
 
 def measure_followed(data: object, latent: xr.Dataset) -> dict[str, Any]:
-    """Return, under `followed`, what is found of the most probable labels of a fit; nothing where nothing is.
+    """Return the result of `find_followed` for the most probable labels of a fit under `followed`; may be empty.
 
     Parameters
     ----------
