@@ -65,7 +65,7 @@ def ask_next(
     """
     check_out(out, overwrite=overwrite)
     if utility is not None and loss is not None:
-        raise DataError("--utility and --loss both say in what gains are measured: leave one out")
+        raise DataError("--utility and --loss both set how gains are measured: leave one out")
     chosen = {"target": target} | read_annotators(annotators, per_annotator)
     if items is not None:
         chosen["items"] = _read_items(items)

@@ -67,7 +67,7 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     check_out(path, overwrite=overwrite)
     if path.exists() and not (path / "run.json").is_file():
-        raise DataFileError(f"{path} is not a folder that a run wrote, and is not replaced: choose another --out")
+        raise DataFileError(f"{path} was not written by a run and is not replaced: choose another --out")
     with write_whole(path.absolute()) as unfinished:
         unfinished.mkdir()
         yield unfinished

@@ -78,7 +78,8 @@ def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tup
         if of_annotations:
             raise DataError(
                 "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure, "
-                "--format, --columns, --transpose and --missing are for annotations: give those of one kind"
+                "--format, --columns, --transpose, --missing, --strip and --ignore-case are for annotations: give "
+                "those of one kind"
             )
         if positive is not None:
             raise DataError(f"{table.name} has columns of successes and trials, counted already: leave out --positive")
@@ -185,7 +186,18 @@ _EVERY_LABEL = {
     "out"
 }
 _LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
-_OF_ANNOTATIONS = ("annotator", "label", "labels", "unsure", "format", "columns", "transpose", "missing")
+_OF_ANNOTATIONS = (
+    "annotator",
+    "label",
+    "labels",
+    "unsure",
+    "format",
+    "columns",
+    "transpose",
+    "missing",
+    "strip",
+    "ignore_case",
+)
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = dict.fromkeys(
     ("--add", "--items", "--pairs", "--tie"),

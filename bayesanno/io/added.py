@@ -69,7 +69,7 @@ def add_annotations(
         if labels[row] not in data.labels:
             raise DataError(
                 f"{table.where(row)}: label {labels[row]!r} is not among those of the data, {listed(data.labels)}"
-                f"{nearest(labels[row], data.labels)}; declare all that there are with labels=..."
+                f"{nearest(labels[row], data.labels)}; declare all labels with labels=..."
             )
         if pair in given:
             raise DataError(f"{table.where(row)}: {pair[1]!r} has answered item {pair[0]!r} already: leave the row out")

@@ -291,7 +291,7 @@ def read_known(
         elif labels is not None and label not in labels:
             raise DataError(
                 f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
-                f"{nearest(label, labels)}; declare one that nobody used where annotations are read, with labels=..."
+                f"{nearest(label, labels)}; declare unused labels with labels=... where annotations are read"
             )
     found = collect_gold(table, names, known, what="labels")
     if strange:

@@ -60,7 +60,7 @@ def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Compa
             raise DataError(f"{table.name}: column {name!r} is one of pairs=... as well: rename it, or leave it out")
         found[name] = _column_of(table, at, rows)
     if not found:
-        raise DataError(f"{table.name} says nothing of the items: give it a column beside {table.header[0]!r}")
+        raise DataError(f"{table.name} says nothing about the items: add a column beside {table.header[0]!r}")
     said = f"columns of items {', '.join(map(repr, found))}"
     return replace(
         answers,

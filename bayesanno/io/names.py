@@ -63,7 +63,7 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
     if gold and not set(gold.values()) & set(labels):
         strange = listed(sorted(set(gold.values())))
         warn(
-            f"{table}: no true label, of {strange}, is among the labels {listed(labels)}, so none counts as right: "
+            f"{table}: none of the true labels {strange} is among the labels {listed(labels)}, so none is right: "
             "name the column of the labels with label=..., or that of the true ones with gold=...",
             NamesWarning,
         )
@@ -162,7 +162,7 @@ def warn_of_missing_codes(table: str, answers: Iterable[str], gold: Mapping[str,
     if found:
         n, total = sum(count[code] for code in found), sum(count.values())
         warn(
-            f"{table}: {listed(found)} may stand for missing answers, and count as labels ({n:,} of "
+            f"{table}: {listed(found)} may stand for missing answers, but count as labels ({n:,} of "
             f"{counted(total, 'answer')}): if they are missing, say missing={','.join(found)!r}; if not, declare them "
             "with labels=...",
             NamesWarning,

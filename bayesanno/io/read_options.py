@@ -124,9 +124,7 @@ class ReadOptions:
                 f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: give one of them"
             )
         if self.drop_unsure and not self.unsure:
-            raise DataError(
-                "drop_unsure=True leaves out answers that are no class: say with unsure=... which these are"
-            )
+            raise DataError("drop_unsure=True leaves out unsure answers: name their labels with unsure=...")
 
     def _check_pairs(self) -> None:
         """Raise a DataError unless pairs are two columns, and other options suit them."""

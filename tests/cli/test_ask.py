@@ -133,7 +133,7 @@ def test_how_many_are_enough(at):
         (("next", "run", "--loss", "words.csv"), "words.csv, line 2: keep of 'no' is 'much': it must be a number"),
         (("next", "run", "--loss", "half.csv"), "the cost matrix must have one row per label (no, yes): see 'yes'"),
         (("next", "run", "--loss", "bare.csv"), "bare.csv has no decision"),
-        (("next", "run", "--loss", "half.csv", "--utility", "accuracy"), "--utility and --loss both say"),
+        (("next", "run", "--loss", "half.csv", "--utility", "accuracy"), "--utility and --loss both set how"),
         (("next", "run", "--items", "who.csv"), "who.csv: no column for the item"),
         (("next", "run", "--items", "far.csv"), "item 'i99' is not in this fit"),
         (("plan", "run", "--target", "95"), "--target is 95.0"),

@@ -123,7 +123,7 @@ def test_named_data_are_counted_and_described(refuses):
     assert (data.n_items, int(data.trials.sum())) == (10_000, 30_000)
     assert described.startswith("30,000 answers to 10,000 items, ")
     assert read_for(mixture, "@table9", DataOptions(positive="2"))[0].successes.sum() == 8898
-    with refuses(DataError, r"table14\.csv: no column for the successes"):
+    with refuses(DataError, "@table14: no column for the successes"):
         read_counts("@table14")
     with refuses(DataError, "no data set '@tabel14': .*did you mean '@table14'"):
         read_counts("@tabel14")

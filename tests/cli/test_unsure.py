@@ -54,12 +54,12 @@ def test_a_model_without_such_labels_takes_the_rest(command, table, tmp_path):
         (["fit", "model_b", "--unsure", "unsur"], "'unsur' is not among the labels .* did you mean 'unsure'"),
         (["fit", "model_b", "--unsure", "unsure", "--unsure", "no"], "only one class is left, 'yes'"),
         (["fit", "model_b", "--unsure", "unsure", "--labels", "no,maybe"], "label 'yes' of item .* is not among"),
-        (["fit", "model_b", "--drop-unsure"], "--drop-unsure leaves out .* say with --unsure which"),
+        (["fit", "model_b", "--drop-unsure"], "--drop-unsure leaves out .* name their labels with --unsure"),
         (["fit", "mace", "--unsure", "unsure", "--dask", "local", "--method", "em"], "--unsure is for data in memory"),
         (["fit", "model_a_multi", "--unsure", "x", "--label", "label", "--label", "gold"], "--unsure is for one label"),
         (
             ["fit", "binomial_mixture", "--unsure", "unsure", "--successes", "label", "--trials", "gold"],
-            "--transpose and --missing are for annotations",
+            "--transpose, --missing, --strip and --ignore-case are for annotations",
         ),
         (["fit", "binomial_mixture", "--unsure", "unsure", "--positive", "unsure"], "positive label 'unsure' is not"),
         (

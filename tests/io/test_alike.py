@@ -72,10 +72,12 @@ def test_gold_that_is_spelt_in_another_way_is_told_of_as_it_is_never_right():
 @pytest.mark.parametrize("labels", [None, ["yes", "no"]])
 def test_gold_of_another_column_is_told_of_as_no_label_can_be_right(labels):
     frame = table().assign(gold=["good", "good", "bad", "bad"])
-    with pytest.warns(NamesWarning, match="no true label, of 'bad', 'good', is among the labels .*: name the column"):
+    with pytest.warns(
+        NamesWarning, match="none of the true labels 'bad', 'good' is among the labels .*: name the column"
+    ):
         ba.read_annotations(frame, labels=labels)
     ba.read_annotations(frame.assign(gold=["good", "good", "no", "no"]), labels=labels)  # one may be used by nobody
-    with pytest.warns(NamesWarning, match="no true label, of 'bad', 'good'"):
+    with pytest.warns(NamesWarning, match="none of the true labels 'bad', 'good'"):
         ba.read_multi_annotations(frame.assign(gold_label=frame["gold"], other=["a", "b"] * 2), ["label", "other"])
 
 

@@ -146,7 +146,7 @@ def test_a_control_label_must_be_possible_and_a_gold_label_need_not(refuses, wri
         r"line 2: label 'yess' of item 's1' is not among the labels 'no', 'yes'; did you mean 'yes'\?; declare",
     ):
         read_annotations(written(LONG), controls=known)
-    with pytest.warns(NamesWarning, match="no true label, of 'yess', is among the labels 'no', 'yes'"):
+    with pytest.warns(NamesWarning, match="none of the true labels 'yess' is among the labels 'no', 'yes'"):
         assert read_annotations(written(LONG), gold_file=known).gold == {"s1": "yess"}
 
 

@@ -55,7 +55,7 @@ REFUSED = {
                  "items.csv, line 4: item 's1' has two values of 'length', '1' and '3': keep one"),
     "no item": ("task,length\ns1,1\n,2\n", {}, "items.csv, line 3: there is no item"),
     "no column": ("what,length\ns1,1\n", {}, r"items.csv: no column for the item: .* name it with item=\.\.\."),
-    "nothing": ("task\ns1\n", {}, "items.csv says nothing of the items: give it a column beside 'task'"),
+    "nothing": ("task\ns1\n", {}, "items.csv says nothing about the items: add a column beside 'task'"),
     "others": ("task,length\nt1,1\nt2,2\n", {}, "items.csv: task 't1' is not among the items of the data, and none"),
     "a code": ("task,length\ns1,1\ns2,NA\n", {}, "items.csv, line 3: length is 'NA', and all other cells are numbers"),
     "a side": ("item,a\nq1,x\n", {"pairs": "a,b"}, r"items.csv: column 'a' is one of pairs=\.\.\. as well"),

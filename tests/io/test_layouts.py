@@ -37,10 +37,10 @@ class TestWhatIsNotWide:
         [
             pytest.param(NO_HEADER, "'w1', 'url1', 'spam', looks like data, .*no_header=True", id="no header"),
             pytest.param(VOTES, "'1', '2', '3' look like numbers of answers.*format='votes'", id="votes"),
-            pytest.param(ONE_HOT, "'joy', 'anger' look like labels .*multi_label=True.*item=", id="one-hot"),
+            pytest.param(ONE_HOT, "'joy', 'anger' look like labels, 1 where .*multi_label=True.*item=", id="one-hot"),
             pytest.param(
                 ONE_HOT.replace("id,rater", "item,rater"),
-                "'joy', 'anger' look like labels .*multi_label=True",
+                "'joy', 'anger' look like labels, 1 where .*multi_label=True",
                 id="one-hot, item",
             ),
             pytest.param("id,joy,anger,fear\n1,1,0,0\n2,0,0,1\n3,1,0,0\n", "format='votes'", id="one-hot by item"),
@@ -63,7 +63,7 @@ class TestWhatIsNotWide:
             ),
             pytest.param(
                 "topic,ann1,ann2\ntech,a,b\nfood,a,a\ntech,b,b\n",
-                "first column, 'topic', are not those of annotators, .*item='topic'",
+                "first column, 'topic', has repeated values .*item='topic'",
                 id="first column",
             ),
         ],
@@ -239,7 +239,7 @@ class TestWideTables:
         text = "item,ada,bo,mood\n1,x,y,good\n2,x,y,bad\n"
         with pytest.warns(NamesWarning, match="'mood'"):
             assert read(text, labels=["x", "y"]).annotators == ("ada", "bo")
-        with refuses(DataError, "no column .* has mostly the labels 'p', 'q' that are declared"):
+        with refuses(DataError, "no column .* has mostly the declared labels, 'p', 'q'"):
             read(text, labels=["p", "q"])
 
     @pytest.mark.parametrize(

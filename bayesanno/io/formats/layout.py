@@ -97,8 +97,8 @@ def find_layout(
         annotators = [column for column in rest if _count_known(table.columns[column], known) >= _MOST]
         if not annotators:
             raise DataError(
-                f"{table.name}: no column of {listed(table.header)} has mostly the labels {listed(list(labels))} that "
-                f"are declared: {LOOKED_FOR}"
+                f"{table.name}: no column of {listed(table.header)} has mostly the declared labels, "
+                f"{listed(list(labels))}: {LOOKED_FOR}"
             )
     else:
         words = {name for name in no_class if read_numbers([name]) is None}  # which columns of all kinds have
@@ -111,8 +111,8 @@ def find_layout(
         if not is_distinct(table.columns[others[0]]):
             name = table.header[others[0]]
             raise DataError(
-                f"{table.name}: the values of the first column, {name!r}, are not those of annotators, and are "
-                f"repeated: if it names the items, say item={name!r}; if not, name the annotators with columns=..."
+                f"{table.name}: the first column, {name!r}, has repeated values that are not those of annotators: "
+                f"if it names the items, say item={name!r}; if not, name the annotators with columns=..."
             )
         item, others = others[0], others[1:]
     if agreed:
@@ -228,7 +228,7 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
         if not repeated:
             why = "have values that occur again and again, as labels do"
         raise DataError(
-            f"{table.name}: no two of the columns {listed(names)} {why}: {LOOKED_FOR}; of a file without a header say "
+            f"{table.name}: no two of the columns {listed(names)} {why}: {LOOKED_FOR}; for a file without a header use "
             "no_header=True"
         )
     others = np.bincount(group[~chosen], minlength=sizes.size)

@@ -41,8 +41,8 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
     flags = find_flags(table, others) if "label" in lacking and "annotator" not in lacking else []
     if flags:
         raise DataError(
-            f"{table.name}: the columns {listed(flags)} look like labels of which an answer has some, 0 or 1 each: say "
-            f"multi_label=True for a yes or no to each, or name one of them, as in label={flags[0]!r}"
+            f"{table.name}: the columns {listed(flags)} look like labels, 1 where an answer has it: use "
+            f"multi_label=True to make each a yes-or-no question, or name one of them, as in label={flags[0]!r}"
             + ("; and name the column of the item with item=..." if "item" in lacking else "")
         )
     if lacking:

@@ -103,7 +103,7 @@ def test_labels_that_may_be_none_or_one_are_warned_of(keep):
     with pytest.warns(NamesWarning) as caught:
         read_annotations(path, multi_label=True)
     codes, alike = (str(each.message) for each in caught)
-    assert "'NA' may stand for missing answers, and count as labels (1 of 4 answers)" in codes
+    assert "'NA' may stand for missing answers, but count as labels (1 of 4 answers)" in codes
     assert "'Joy' and 'joy' are different labels" in alike
     data = read_annotations(path, multi_label=True, missing="NA", labels=["joy", "Joy", "anger"])
     assert (data.n_items, data.n_annotations) == (9, 6)
