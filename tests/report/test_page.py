@@ -159,6 +159,7 @@ def test_nothing_is_written_where_it_cannot_be(tiny_fit, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
 class TestWhoErrsTogether:
     def test_it_says_what_answers_are_worth_and_lists_who_does(self, tmp_path):
         data, _ = simulate_clique(np.random.default_rng(1), items=120, clique=4, copies=0.9)
@@ -181,8 +182,17 @@ class TestWhoErrsTogether:
         assert "dependence is understated" in page
         assert "No two annotators share 20 items" in page
 
-    @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
     def test_of_few_items_or_types_nothing_is_said(self, page, tmp_path):
         counts = ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)[0]
-        for one in (page, written(ba.fit("binomial_mixture", counts, **SHORT), tmp_path)):
+        of_types = written(ba.fit("binomial_mixture", counts, **SHORT), tmp_path)
+        for one in (page, of_types):
             assert "Do annotators err together?" not in one
+        assert "model and vote" in page
+        for of_labels in ("model and vote", "true labels of 20", "Use the labels"):
+            assert of_labels not in of_types
+
+    def test_a_model_of_annotators_alone_has_no_labels_to_use(self, tmp_path):
+        usage = written(ba.fit("label_usage", ba.read_annotations("@crowd"), **SHORT), tmp_path)
+        assert "Use with care" in usage  # of so few draws
+        for of_labels in ("model and vote", "true labels of 20", "Use the labels", "Review the"):
+            assert of_labels not in usage

@@ -109,7 +109,7 @@ def _describe_labels(found: Findings) -> Iterator[tuple[str, str]]:
         of, state = f"{part.dimension}: " if part.dimension else "", "type" if part.is_of_types else "label"
         best = part.posterior.values.max(axis=1)
         number = pd.Series(part.best).value_counts()
-        named = enumerated([f"{n:,} {name}" for name, n in number.items()], most=2 * MOST_NAMED)
+        named = enumerated([f"{n:,} {name!r}" for name, n in number.items()], most=2 * MOST_NAMED)
         sure = f"{int((best >= LEAST_SURE).sum()):,} of {counted(best.size, 'item')} have a {state} of probability"
         yield f"{of}{state}s", f"{named}; {sure} {LEAST_SURE} or more{', but these are off' if found.is_off else ''}"
         if part.votes is not None and not part.is_of_types:
@@ -196,22 +196,23 @@ def _list_steps(found: Findings) -> Iterator[str]:
 
 
 def _list_uses(found: Findings) -> Iterator[str]:
-    """List what to do with labels that can be relied on."""
-    unsure = sum(int((part.posterior.values.max(axis=1) < LEAST_SURE).sum()) for part in found.parts)
-    yield "Use the labels with their probabilities (labels.csv, bayesanno.label_table)."
+    """List what to do with labels, or types, that can be relied on."""
+    parts = [part for part in found.parts if len(part.states) > 1]
+    unsure = sum(int((part.posterior.values.max(axis=1) < LEAST_SURE).sum()) for part in parts)
+    what = "types" if all(part.is_of_types for part in parts) else "labels"
+    if parts and not found.problems:
+        yield f"Use the {what} with their probabilities (labels.csv, bayesanno.label_table)."
     if unsure:
         yield (
-            f"Look at the {counted(unsure, 'item')} without a probability of {LEAST_SURE} or more, which are on top of "
-            "the table of items, or ask for more answers to them (bayesanno next)."
+            f"Review the {counted(unsure, 'item')} without a probability of {LEAST_SURE} or more (first in the table "
+            "of items), or ask for more answers to them (bayesanno next)."
         )
     if found.view.model.competence is not None:
         table = tabulate_low(found.view)
         if low := table.loc[table["low"], "annotator"].drop_duplicates().tolist():
             yield f"Look at the answers of {enumerated(low)}: their competence is probably below {LOW}."
-    if found.parts and not found.errors:
-        yield (
-            f"Find the true labels of {A_FEW}: without them nobody sees errors that all annotators of an item share."
-        )
+    if what == "labels" and not found.errors:
+        yield f"Find the true labels of {A_FEW}: only they show errors that all annotators of an item share."
 
 
 def _find_alike(found: Findings) -> list[str]:
