@@ -57,7 +57,7 @@ def find_information(p: Parameters, noise: Noise) -> pt.TensorVariable:
 def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
     """Return how far each annotator is below the votes on average, in grades, and the root mean square; (annotator,).
 
-    Both are pulled towards an annotator of severity 0 and this sd.
+    Both are shrunk towards an annotator with severity 0 and this sd.
     """
     grade = np.arange(votes.shares.size)
     above = grade[:, None] - grade  # (response, response): how much higher an answer is than a vote

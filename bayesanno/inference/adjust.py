@@ -1,8 +1,8 @@
-"""Label probabilities adjusted for what the check of a fit finds: without any true label.
+"""Adjustment of label probabilities for the problems found in the check of a fit, without true labels.
 
-A model takes the errors of annotators on an item to be independent given its class. On real tables they hardly ever
-are, and then the labels come out overconfident. The check of a fit measures by how much errors correlate, and whether
-annotators agree more, or items have other votes, than the model predicts. Labels are adjusted for that:
+A model assumes that annotators' errors on an item are independent given its class. In real data they rarely are, and
+then the labels come out overconfident. The check of a fit measures the correlation of errors, and whether annotators
+agree more, or votes are distributed differently, than the model predicts. Labels are adjusted for this:
 
     p_i  ->  (1 - pi) p_i + pi ((1 - w) t_i + w v_i),    w = 2/3                                                  (1)
 
@@ -10,24 +10,25 @@ annotators agree more, or items have other votes, than the model predicts. Label
 
     v_i(k)  =  (sum of the weights of k's answers + b_k) / (sum of the weights of all answers + 1)                (3)
 
-pi  The weight of the misfit, in [0, 1]: 0 where answers are as the model predicts them, so that labels stay as they
-    are; 1 where it is beyond doubt.
-t   The model's own probabilities, tempered: n_i answers of correlated errors are worth n_i / (1 + (n_i - 1) r) (Kish
-    1965). c_k is the log of label k's share of items by the model, r the correlation, over whose draws t is averaged.
-v   The vote. Answers weigh what their annotator's informedness is, the probability of a right answer averaged over
-    classes, on the scale where chance is 0. One more answer is added: half of it evenly, half in the shares of labels
+pi  The weight of the misfit, in [0, 1]: 0 if the model predicts the answers well, so that labels do not change; 1 if
+    the misfit is beyond doubt.
+t   The model's own probabilities, tempered: n_i answers with correlated errors are worth n_i / (1 + (n_i - 1) r) (Kish
+    1965). c_k is the log of the model's share of items with label k, and r the correlation; t is averaged over its
+    draws.
+v   The vote. Answers are weighted by the informedness of their annotator, the probability of a right answer averaged
+    over classes, on a scale with chance at 0. One more answer is added: half of it evenly, half by the shares of labels
     among all answers.
 
-Why the vote: tempering treats errors as alike in all pairs of annotators and items, and what correlates in all answers
-of an item cannot be seen in them. The vote does not depend on the model's likelihood, and its confidence grows with the
-number of votes, not exponentially. w was chosen on eleven tables with true labels, by leaving one out
+Why the vote: tempering assumes equal correlation for all pairs of annotators and all items, and errors common to all
+answers of an item are invisible. The vote does not depend on the model's likelihood, and its confidence does not grow
+exponentially with the number of votes. w was chosen on eleven tables with true labels, by leaving one out
 (`tests/benchmarks/sureness.py`): from 1/2 to 4/5 the mean log score is the same to .01.
 
-What it assumes: the items are alike, but for their answers. Errors that all annotators share cannot be seen; true
-labels show them (`bayesanno.recalibrate`, which starts from here).
+Assumptions: items are alike except for their answers. Errors shared by all annotators are invisible; true labels reveal
+them (`bayesanno.recalibrate`, which starts from adjusted labels).
 
-The invariant: the posterior in `latent` stays the model's own; an item whose true label was given to the fit as a
-control stays as it is; and nothing is exponentiated before it is normalised.
+The invariant: the posterior in `latent` is the model's own, controls do not change, and nothing is exponentiated before
+it is normalised.
 
 References
 ----------
@@ -60,17 +61,17 @@ from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.modeling.weighing import average_logs
 
 VOTE_WEIGHT = 2 / 3  # w: two parts vote, one part model
-LEAST_SURE = 3.0  # log odds against a misfit where errors correlate as predicted
-LEAST_WEIGHT = 0.1  # of a misfit: of less, labels stay as they are (z below 1.3)
-REPEL = -2.0  # z of errors that repel each other
-LEAST_VOTE = 0.02  # of an annotator whose answers are no better than chance
-MOST_LOG = -700.0  # what is impossible by the model is at least so improbable: it can be tempered
-CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
+LEAST_SURE = 3.0  # log odds against a misfit if errors correlate as predicted
+LEAST_WEIGHT = 0.1  # of a misfit: with less, labels do not change (z below 1.3)
+REPEL = -2.0  # z of negatively correlated errors
+LEAST_VOTE = 0.02  # weight of an annotator with answers no better than chance
+MOST_LOG = -700.0  # upper bound for log probabilities of excluded labels, so that they can be tempered
+CHUNK_BYTES = 64 * 2**20  # memory for probabilities over draws at a time
 DRAW = "adjustment_draw"  # not "draw": a selection of draws or chains keeps all of these
 
 
 class Votes(NamedTuple):
-    """How many answers there are to each item, (item,), and their weights for each label, (item, label)."""
+    """The number of answers to each item, (item,), and their weights for each label, (item, label)."""
 
     n_answers: np.ndarray
     weight: np.ndarray
@@ -78,7 +79,7 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Adjustment:
-    """What the labels of one table are adjusted by.
+    """The adjustment of the labels of one table.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class Adjustment:
     log_share : array, shape (label,)
         c.
     label_share : array, shape (label,)
-        b: what the added answer is divided into.
+        b: the shares of the added answer.
     """
 
     weight: float
@@ -100,23 +101,23 @@ class Adjustment:
     label_share: np.ndarray
 
     def weigh(self, n_annotators: int, names_class: np.ndarray) -> np.ndarray:
-        """Return what each answer adds to the vote for each label, (annotator, response, label)."""
-        n_new = n_annotators - self.informedness.size  # whom the fit has not seen
+        """Return the weight of each answer in the vote for each label, (annotator, response, label)."""
+        n_new = n_annotators - self.informedness.size  # not in the fit
         weight = np.concatenate([self.informedness, np.full(n_new, self.informedness.mean())]).clip(LEAST_VOTE)
         return weight[:, None, None] * names_class.T
 
     def count(self, data: AnnotationData) -> Votes:
-        """Return how many answers there are to each item, and their weights for each label."""
+        """Return the number of answers to each item, and their weights for each label."""
         weight = self.weigh(data.n_annotators, data.names_class)[data.annotator, data.label]  # (annotation, label)
         votes = [np.bincount(data.item, of_label, minlength=data.n_items) for of_label in weight.T]
         return Votes(np.bincount(data.item, minlength=data.n_items), np.stack(votes, axis=1))
 
     def vote(self, votes: np.ndarray) -> np.ndarray:
-        """Return the log of the vote of weights (item, label): equation (3)."""
+        """Return the log of the vote from weights (item, label): equation (3)."""
         return np.log(votes + self.label_share) - np.log(votes.sum(axis=1, keepdims=True) + 1)
 
     def temper(self, logs: np.ndarray, n_answers: np.ndarray) -> np.ndarray:
-        """Return log probabilities (item, label) tempered by each draw of r, (draw, item, label): equation (2)."""
+        """Return log probabilities (item, label) tempered with each draw of r, (draw, item, label): equation (2)."""
         from scipy.special import log_softmax
 
         effect = 1 + np.maximum(n_answers - 1, 0) * self.correlation[:, None]  # (draw, item)
@@ -124,36 +125,36 @@ class Adjustment:
         return log_softmax(self.log_share + odds / effect[:, :, None], axis=2)
 
     def average(self, logs: np.ndarray, votes: Votes) -> np.ndarray:
-        """Return the adjusted log probabilities of items, from those of the model (item, label): equation (1)."""
+        """Return the adjusted log probabilities of items from those of the model (item, label): equation (1)."""
         n_parts = 1 + 8 * logs.size * self.correlation.size // CHUNK_BYTES
         rows = np.array_split(np.arange(len(logs)), min(n_parts, max(1, len(logs))))
         tempered = np.concatenate([average_logs(self.temper(logs[each], votes.n_answers[each])) for each in rows])
         return _mix(logs, _mix(tempered, self.vote(votes.weight), VOTE_WEIGHT), self.weight)
 
     def draw(self, logs: np.ndarray, votes: Votes, n: int, rng: np.random.Generator) -> Iterator[Any]:
-        """Yield n times what labels are drawn from: log probabilities (item, label), or None, for the model's own."""
+        """Yield n draws of log probabilities (item, label) for drawing labels, or None for the model's own."""
         vote = self.vote(votes.weight)
         for is_misfit in rng.random(n) < self.weight:
             one = replace(self, correlation=rng.choice(self.correlation, 1))
             yield _mix(one.temper(logs, votes.n_answers)[0], vote, VOTE_WEIGHT) if is_misfit else None
 
     def worth(self, n_answers: float) -> float:
-        """Return the mean power of the likelihood of n answers, in (0, 1]: 1 where nothing is adjusted."""
+        """Return the mean power of the likelihood of n answers, in (0, 1]; 1 without adjustment."""
         tempered = float(count_independent(n_answers, self.correlation).mean()) / n_answers
         return 1 - self.weight * (1 - tempered)
 
 
 def _mix(logs: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
-    """Return the logs of a mixture, of which `share` is the other's."""
+    """Return the logs of a mixture in which `other` has weight `share`."""
     with np.errstate(divide="ignore"):
         mixed: np.ndarray = np.logaddexp(np.log1p(-share) + logs, np.log(share) + other)
     return mixed
 
 
 def weigh_misfit(found: Mapping[str, Any], correlation: np.ndarray) -> float:
-    """Return the weight of a misfit: the logistic of z^2 / 2 - 3, times how much it matters; 1 of votes or pairs.
+    """Return the weight of a misfit: the logistic of z^2 / 2 - 3, times its importance; 1 for votes or pairs.
 
-    Votes and pairs count where errors do not repel each other: those are no sign that labels are overconfident.
+    Votes and pairs count unless errors are negatively correlated, which does not indicate overconfident labels.
 
     Examples
     --------
@@ -173,13 +174,13 @@ def weigh_misfit(found: Mapping[str, Any], correlation: np.ndarray) -> float:
 
 
 def find_adjustment(part: FitPart, misfit: Misfit) -> Adjustment | None:
-    """Return what the labels of a table are adjusted by; None where its answers are as the model predicts them."""
+    """Return the adjustment of the labels of a table; None if the model predicts its answers well."""
     if misfit.errors is None:
         return None
     weight = weigh_misfit(misfit.found, misfit.errors.correlation)
     if weight < LEAST_WEIGHT:
         return None
-    shares = np.nansum(np.exp(log_label_posterior(part)), axis=0) + 1  # a label that no item has may have one
+    shares = np.nansum(np.exp(log_label_posterior(part)), axis=0) + 1  # unused labels stay possible
     votes = part.data.votes[:, part.data.class_codes].sum(axis=0) + 1
     label_share = (1 / votes.size + votes / votes.sum()) / 2
     correlation = misfit.errors.correlation.clip(0, 1)
@@ -187,9 +188,9 @@ def find_adjustment(part: FitPart, misfit: Misfit) -> Adjustment | None:
 
 
 def adjust_labels(tree: xr.DataTree, parts: Sequence[FitPart], misfits: Sequence[Misfit]) -> None:
-    """Add to a fit what its labels are adjusted by, if anything, and the adjusted labels of the items that it holds.
+    """Add adjustments, if any, to a fit, with the adjusted labels of its items.
 
-    What was done is added to what was found of a table. `parts` have the items that were looked at.
+    The adjustment is also added to the results of the check. `parts` have the items that were checked.
     """
     adjusted, adjustments = [], {}
     for misfit in misfits:
@@ -207,7 +208,7 @@ def adjust_labels(tree: xr.DataTree, parts: Sequence[FitPart], misfits: Sequence
 
 
 def adjust_part(part: FitPart, adjustment: Adjustment) -> FitPart:
-    """Return a part with adjusted probabilities in place of the model's."""
+    """Return a part with adjusted probabilities."""
     before = log_label_posterior(part)
     after = np.where(is_given(part)[:, None], before, adjustment.average(before, adjustment.count(part.data)))
     return replace(part, latent=with_posterior(part, after))
@@ -217,14 +218,14 @@ def adjust_part(part: FitPart, adjustment: Adjustment) -> FitPart:
 
 
 def adjusted_parts(view: FitView) -> dict[str, FitPart]:
-    """Return the parts of a fit by dimension, adjusted, and not recalibrated."""
+    """Return the parts of a fit by dimension, adjusted but not recalibrated."""
     adjustments = adjustments_of(view)
     parts = {part.dimension: part for part in split_data(view.data, view.latents)}
     return {name: adjust_part(part, adjustments[name]) if name in adjustments else part for name, part in parts.items()}
 
 
 def tabulate_adjustment(part: FitPart, adjustment: Adjustment) -> xr.Dataset:
-    """Return an adjustment as variables of the group that holds it."""
+    """Return the variables of the group that stores an adjustment."""
     dim = str(part.posterior.dims[1])
     variables: dict[str, Any] = {
         "weight": ((), adjustment.weight),
@@ -237,7 +238,7 @@ def tabulate_adjustment(part: FitPart, adjustment: Adjustment) -> xr.Dataset:
 
 
 def adjustments_of(view: FitView) -> dict[str, Adjustment]:
-    """Return the adjustment of each dimension that has one, of "" where there are no dimensions."""
+    """Return the adjustments by dimension ("" without dimensions)."""
     if ADJUSTMENT not in view.tree.children:
         return {}
     names = ("correlation", "informedness", "log_share", "label_share")

@@ -1,6 +1,7 @@
-"""From draws of the parameters to a whole fit: all that follows from draws, model and data; then what is said of it.
+"""From draws of the parameters to a whole fit: everything computed from draws, model and data, and the warnings.
 
-The invariant: `compute` says nothing, and `finish` warns of all that the diagnostics show, in the words of diagnosis/.
+The invariant: `compute` does not warn, and `finish` warns of all problems in the diagnostics, with texts from
+diagnosis/.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from bayesanno.simulation.quantities import ModelDraws
 
 @singledispatch
 def parts_to_check(_data: Any, view: FitView, _random_seed: Sequence[int]) -> list[FitPart]:
-    """Return the answers that are compared with those that a fit predicts, with the posterior of their items.
+    """Return the answers to compare with the fit's predictions, with the posterior of their items.
 
-    They are all that a fit holds; of annotations on a cluster, some of them.
+    These are all answers in the fit, or some of the annotations on a cluster.
     """
     return parts_of(view)
 
@@ -66,20 +67,20 @@ def compute(
     Parameters
     ----------
     posterior : xarray.Dataset
-        With the free parameters; all else that it has is computed again.
+        The free parameters; other variables are recomputed.
     sample_stats : xarray.Dataset
         With the log density `lp`, and `permutation` if the classes of draws were permuted.
     attrs : mapping
-        How the draws came about: `yields` says whether they are of chains.
+        The origin of the draws; `yields` is their kind.
     graph : pymc.Model, optional
-        Of the model and data, where it was built before.
+        The graph of the model and data, if it exists.
     searched : mapping, optional
-        What is known of the modes that were looked for, of these chains.
+        The results of the search for modes, for these chains.
     more_diagnostics : mapping, optional
-        The method's own, or those of the fit before: what is computed here takes their place.
+        The method's own diagnostics, or those of an earlier fit; values computed here replace them.
     """
     graph = model.build(data) if graph is None else graph
-    # Variables of most dimensions first: ArviZ 1.3's summary mixes up the rows of a variable whose dimensions come in
+    # Variables with most dimensions first: ArviZ 1.3's summary mixes up the rows of a variable if its dimensions are in
     # another order than the dataset's, and the dataset's order is that of its first variables.
     names = sorted((variable.name for variable in graph.free_RVs), key=lambda name: -posterior[name].ndim)
     posterior = add_deterministics(graph, posterior[names])
@@ -113,13 +114,13 @@ def compute(
 
 
 def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) -> xr.DataTree:
-    """Make one tree of what was computed, and warn of what the diagnostics show.
+    """Make one tree from the results, and warn of problems in the diagnostics.
 
     Parameters
     ----------
     check : bool
-        Whether to compare the answers with those that the draws predict: `misfit` is then among the diagnostics. Labels
-        are adjusted by what is found, unless the attribute `adjust` is 0.
+        Whether to compare the answers with predictions from the draws; `misfit` is then among the diagnostics. Labels
+        are adjusted for the problems found, unless the attribute `adjust` is 0.
     """
     groups, attrs, found = results.groups, results.attrs, dict(results.diagnostics)
     tree = xr.DataTree.from_dict(dict(groups))
@@ -147,7 +148,7 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
             counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
             found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
     warn_of_results(groups, found)
-    if check:  # and not where it was said before, of the same draws
+    if check:  # but not again for the same draws
         for problem in [*explain_misfit(found), *explain_gold(found)]:
             warn(problem, MisfitWarning)
     tree.attrs["diagnostics"] = json.dumps(found)
@@ -164,5 +165,5 @@ def assemble(
     check: bool = False,
     **how: Any,
 ) -> xr.DataTree:
-    """Make a fit of draws that were of others, or were permuted: `compute`, which has the arguments, and `finish`."""
+    """Make a fit from permuted draws, or draws of other fits, by `compute`, which has the arguments, and `finish`."""
     return finish(model, data, compute(model, data, posterior, sample_stats, **how), check=check)

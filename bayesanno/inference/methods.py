@@ -28,15 +28,15 @@ class Method:
     Parameters
     ----------
     settings : type
-        Its settings: a frozen class, valid once made. A field that is no argument of `fit` is an option of the method.
+        The settings: a frozen class with valid instances. Fields that are not arguments of `fit` are method options.
     run : callable
-        (graph, start, settings, random_seed, progressbar) -> Draws; of a method that needs no graph (model, data,
+        (graph, start, settings, random_seed, progressbar) -> Draws; for methods without a graph, (model, data,
         settings, initvals, relabel, random_seed, progressbar) -> Results.
     yields : {"mcmc", "approximation", "point"}
-        What its draws are: of chains, independent ones from an approximation, or one point. Stored in a fit; what
-        depends on it asks for this, never for the method's name.
+        The kind of draws: from chains, independent ones from an approximation, or a point estimate. It is stored in a
+        fit. Code depends on this kind, never on the method's name.
     needs_graph : bool
-        Whether it fits a PyMC graph. One that does not is asked for before PyMC is imported.
+        Whether the method fits a PyMC graph. Otherwise it runs without importing PyMC.
     """
 
     settings: type[Settings]
@@ -74,12 +74,12 @@ def choose_method(
     method_options : mapping, optional
         The method's own options.
     arguments
-        Those of `ARGUMENTS`; all are checked, and the ones that this method has are taken.
+        The arguments in `ARGUMENTS`; all are checked, and the method gets those it has.
 
     Raises
     ------
     FitError
-        If there is no such method, it has no such option, or a value is not possible.
+        If the method or an option is unknown, or a value is invalid.
     SamplerError
         If a sampler is not installed.
 
@@ -103,14 +103,14 @@ def choose_method(
     for argument, default in NUTSSettings.default_fields().items():
         if isinstance(arguments.get(argument), str) and not isinstance(default, str):
             raise FitError(f"{argument} is {arguments[argument]!r}: it must be a number, and this is text")
-    NUTSSettings(**arguments)  # what is no argument of this method must be possible all the same
+    NUTSSettings(**arguments)  # arguments that this method lacks must be valid, too
     known = {setting.name for setting in fields(method.settings)}
     taken = {setting: value for setting, value in arguments.items() if setting in known}
     return method, method.settings(**taken, **options)
 
 
 def check_method_on_dask(name: str) -> None:
-    """Raise a FitError unless a method can fit data on a Dask cluster."""
+    """Raise a FitError if a method cannot fit data on a Dask cluster."""
     if METHODS[name].needs_graph:
         able = " and ".join(name for name, one in METHODS.items() if not one.needs_graph)
         raise FitError(f"{name} takes data in memory (read_annotations): on a Dask cluster there are {able}")

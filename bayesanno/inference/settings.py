@@ -1,6 +1,6 @@
-"""The input and output of a method of fitting: validated settings, and draws, or all that a fit is made of.
+"""The input and output of a method of fitting: validated settings, and draws or complete results.
 
-The invariant: an instance of a settings class has values of the types that its fields declare, each in its range.
+The invariant: the values in an instance of a settings class have the declared types and are in range.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ class Settings(Fields):
 
 @dataclass(frozen=True, kw_only=True)
 class GraphSettings(Settings):
-    """The settings of a method that a graph is fitted by.
+    """The settings of a method that fits a graph.
 
-    All such methods have `starts`: from how many random points the posterior's modes are looked for.
+    All such methods have `starts`, the number of random starting points in the search for modes of the posterior.
     """
 
     starts: Annotated[int, AtLeast(0)] = 20
 
     @property
     def n_gradients(self) -> int:
-        """How many gradients the method takes, roughly; 0 if it takes none, or cannot say."""
+        """The approximate number of gradients; 0 if there are none, or the number is unknown."""
         return 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ADVISettings(GraphSettings):
-    """The settings of ADVI: `draws * chains` are drawn, in one chain, after `steps` steps at the most.
+    """The settings of ADVI: `draws * chains` draws in one chain, after at most `steps` steps.
 
-    Full rank takes as many at the most in each of its two stages, independent first.
+    Full-rank ADVI takes at most `steps` steps in each of its two stages, the independent one first.
 
     Raises
     ------
@@ -54,7 +54,7 @@ class ADVISettings(GraphSettings):
 
     @property
     def n_gradients(self) -> int:
-        """How many gradients are taken at the most."""
+        """The largest number of gradients."""
         return self.steps
 
 
@@ -65,11 +65,11 @@ class ClimbSettings(Settings):
     Attributes
     ----------
     restarts : int
-        How many points to start from: the majority vote, then draws from the prior.
+        The number of starting points: the majority vote, then draws from the prior.
     steps : int
-        The most E-steps from one start.
+        The largest number of E-steps per start.
     tolerance : float
-        A start has converged when a plain step moves no probability by more.
+        The largest change of any probability in a plain step at convergence.
 
     Raises
     ------
@@ -84,25 +84,25 @@ class ClimbSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class EMSettings(ClimbSettings):
-    """The settings of EM: those of `ClimbSettings`, and these.
+    """The settings of EM: those of `ClimbSettings`, and the following.
 
     Attributes
     ----------
     objective : {"ml", "map"}
-        "ml" maximises the likelihood: of the model's priors it takes random starts, nothing else. "map" maximises the
-        posterior density of the parameters on their own scale. A concentration below 1, where the density grows without
-        bound towards 0, counts as 1, so that it adds nothing to the counts and takes nothing away.
+        "ml" maximises the likelihood; the model's priors are used only for random starts. "map" maximises the posterior
+        density of the parameters on their own scale. Concentrations below 1, for which the density grows without bound
+        towards 0, are treated as 1, so that they do not change the counts.
     smoothing : float, optional
-        Of "ml": this over the number of labels is added to every count of an M-step. By default what the model's paper
-        has: 0.1 for MACE (Hovy et al. 2013), 0 for others.
+        For "ml": this value divided by the number of labels is added to every count of an M-step. The default is that
+        of the model's paper: 0.1 for MACE (Hovy et al. 2013), 0 for others.
     epsilon : float
-        Above 0, each start first converges with every item's posterior leaning to its votes, as in (52) of Rzhetsky et
-        al. (2008), who take 0.1; and goes on from there without. Each of the two phases takes `steps` at the most.
+        If above 0, each start first converges with every item's posterior pulled towards its votes, as in (52) of
+        Rzhetsky et al. (2008), who use 0.1, and then continues without. Each phase has at most `steps` steps.
 
     Raises
     ------
     FitError
-        If a value has the wrong type or lies outside its range, or "map" is to be smoothed, which its priors do.
+        If a value has the wrong type or is out of range, or smoothing is used with "map", where priors smooth.
     """
 
     objective: Literal["ml", "map"] = "ml"
@@ -117,7 +117,7 @@ class EMSettings(ClimbSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class VBSettings(ClimbSettings):
-    """The settings of variational Bayes: those of `ClimbSettings`, and `draws * chains` are drawn, in one chain.
+    """The settings of variational Bayes: those of `ClimbSettings`, with `draws * chains` draws in one chain.
 
     Raises
     ------
@@ -131,16 +131,16 @@ class VBSettings(ClimbSettings):
 
 @dataclass(frozen=True)
 class Draws:
-    """What a method gives back: draws of the free parameters, what it says of them, and how long it took.
+    """The result of a method: draws of the free parameters, diagnostics, and times.
 
     Attributes
     ----------
     posterior : xarray.Dataset
         The free parameters, dims (chain, draw, ...).
     sample_stats : xarray.Dataset
-        Among others `lp`, the log density of each draw on the unconstrained scale, dims (chain, draw).
+        Includes `lp`, the log density of each draw on the unconstrained scale, dims (chain, draw).
     diagnostics : dict
-        The method's own diagnostics, beside those of every fit.
+        The method's own diagnostics, in addition to those of every fit.
     """
 
     posterior: xr.Dataset
@@ -152,14 +152,14 @@ class Draws:
 
 @dataclass(frozen=True)
 class Results:
-    """What was computed of a fit, before anything is said of it.
+    """The computed results of a fit, before warnings.
 
     Attributes
     ----------
     groups : mapping of str to xarray.Dataset
         The groups of the tree.
     attrs : mapping
-        How the draws came about: `random_seed` and seconds among others.
+        The origin of the draws, including `random_seed` and seconds.
     diagnostics : mapping
     """
 

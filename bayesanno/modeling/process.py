@@ -1,4 +1,4 @@
-"""What depends on what in a model's generative process: parameters, the latent state of an item, and the answers."""
+"""The dependencies in a model's generative process: parameters, the latent state of an item, and the answers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class ProcessGraph:
     dims : mapping of str to tuple of str
         The parameters, each with its dimensions.
     known : tuple of str
-        Those of them that have no prior, but are computed from the data.
+        Parameters without a prior, which are computed from the data.
     state : str
         The discrete latent of an item; "" if the model has none.
     numbers : tuple of str
         Further latents of an item, such as its difficulty: random variables that `generate` names.
     answers : str
-        What is observed.
+        The observed variable.
     edges : tuple of (str, str)
-        From what something depends on directly, to that.
+        Direct dependencies, from parent to child.
     """
 
     dims: Mapping[str, tuple[str, ...]]
@@ -43,13 +43,13 @@ class ProcessGraph:
 
 
 def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
-    """Return what depends on what in a model's generative process.
+    """Return the dependencies in a model's generative process.
 
     Parameters
     ----------
     model : AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Any that it can be fitted to.
+        Any data to which the model can be fitted.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
 
 
 def _used_inputs(node: Any) -> list[Any]:
-    """Return the inputs that a random variable is drawn by; others only say how it is sampled."""
+    """Return the inputs that determine a random variable's distribution, without technical ones."""
     inner = getattr(node.op, "inner_inputs", None)
     if inner is None:
         return list(node.inputs)

@@ -1,14 +1,14 @@
-"""What an item is, draw by draw, and how annotators would answer it: the two factors of an answer not yet given.
+"""The states of items and the answers of annotators, draw by draw: the two factors of a future answer.
 
-Given a draw of the parameters, an item's answers are independent given its state: its class (or type), and in models
-whose items have a number of their own, the node of that number too. So
+Given a draw of the parameters, an item's answers are independent given its state: its class (or type) and, in models
+with a number for each item, the node of that number. So
 
     p(answer v of annotator j | answers so far)  =  mean over draws of  sum_s p(s | answers so far) p(v | s, j)
 
-and what the label would be after that answer follows from the same two factors, without a new fit.
+and the label after that answer follows from the same two factors, without a new fit.
 
-The invariant: a model whose answers are not independent given the state is refused, since a product of these factors
-would be wrong without saying so.
+The invariant: models without independent answers given the state are refused, since the product would be silently
+wrong.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from bayesanno.modeling.class_prior import log_classes_of_items, without_items
 from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node, number_of_nodes
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
-MOST_DRAWS = 2000  # of a posterior, evenly spaced; and nodes times draws, where that leaves LEAST_DRAWS or more
+MOST_DRAWS = 2000  # of a posterior, evenly spaced; and nodes times draws, if that leaves at least LEAST_DRAWS
 LEAST_DRAWS = 200
-MOST_BYTES = 256 * 2**20  # of both factors, which are kept with seven digits
+MOST_BYTES = 256 * 2**20  # of both factors, which are stored in single precision
 CLOSE = 1e-6  # nats between an item's likelihood and the product of its answers' probabilities
 
 
@@ -43,9 +43,9 @@ class DrawnStates:
     names : tuple of str
         The classes, or the types.
     state : array, shape (draw, item, class, node)
-        p(class, node | the item's answers, draw), which add up to 1.
+        p(class, node | the item's answers, draw); these add up to 1.
     answer : array, shape (draw, annotator, response, class, node)
-        p(response | class, node, draw), which add up to 1 over responses.
+        p(response | class, node, draw); these add up to 1 over responses.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class DrawnStates:
 
     @property
     def n_draws(self) -> int:
-        """How many draws of the posterior these are of."""
+        """The number of posterior draws."""
         return int(self.state.shape[0])
 
     @property
@@ -66,13 +66,12 @@ class DrawnStates:
 def find_states(
     model: AnnotationModel, data: AnnotationData, posterior: xr.Dataset, known: Mapping[str, np.ndarray]
 ) -> DrawnStates:
-    """Return the states of these items and the answers of their annotators, for draws spread evenly over a posterior.
+    """Return the states of items and the answers of their annotators, for evenly spaced draws of a posterior.
 
     Raises
     ------
     FitError
-        If items have several latents or parameters of their own, or an item's answers are not independent given its
-        state.
+        If items have several latents or their own parameters, or an item's answers are not independent given its state.
     """
     if isinstance(model, SeveralLatents) or not model.collapse_items:
         raise FitError(f"{model.name} has no single state of an item that explains its answers: fit another model")
@@ -122,7 +121,7 @@ def _by_class(model: AnnotationModel, data: AnnotationData, posterior: xr.Datase
 
 
 def _ask_each_once(data: AnnotationData) -> AnnotationData:
-    """Return an item without answers, and one for each annotator and response with that answer alone."""
+    """Return an item without answers, and one item with a single answer for each annotator and response."""
     n_cells = data.n_annotators * data.n_labels
     cell = np.arange(n_cells)
     return replace(
@@ -146,14 +145,14 @@ def _count_answers(data: AnnotationData) -> Any:
 
 
 def _sum_over_answers(counts: Any, logs: np.ndarray) -> np.ndarray:
-    """Add up logs (cell, class) over an item's answers; what is impossible once is impossible: (item, class)."""
+    """Add up logs (cell, class) over an item's answers, (item, class); one impossible answer gives -inf."""
     impossible = np.isneginf(logs)
     total: np.ndarray = counts @ np.where(impossible, 0.0, logs)
     return np.where(counts @ impossible.astype(float) > 0, -np.inf, total)
 
 
 def _check_independence(model: AnnotationModel, data: AnnotationData, joint: np.ndarray, product: np.ndarray) -> None:
-    free = data.control_codes < 0  # a known label is a factor of its own
+    free = data.control_codes < 0  # a known label is a separate factor
     if not np.allclose(joint[free], product[free], rtol=CLOSE, atol=CLOSE):
         raise FitError(
             f"in {model.name} an item's answers depend on each other given its state, so that one more answer cannot "

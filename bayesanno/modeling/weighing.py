@@ -4,11 +4,11 @@ The posterior of a fit's data D and one more item's answers a is, by Bayes' rule
 
     p(parameters | D, a)  ~  p(parameters | D)  p(a | parameters)
 
-so that draws of p(parameters | D), each with the weight p(a | parameters), stand for it: importance sampling, with the
-old posterior as proposal. The weights are probabilities of discrete answers. They are bounded by 1, so that their
-distribution has no heavy tail that smoothing could improve (PSIS: Vehtari et al. 2024, Journal of Machine Learning
-Research 25(72)); what can go wrong is that few draws carry all the weight, and that the effective number of draws says
-(Kong 1992, University of Chicago, Department of Statistics, Technical Report 348).
+so it is represented by draws of p(parameters | D) with weights p(a | parameters). This is importance sampling, with the
+old posterior as proposal. The weights are probabilities of discrete answers. Since they are bounded by 1, they have no
+heavy tail that smoothing could improve (PSIS: Vehtari et al. 2024, Journal of Machine Learning Research 25(72)). The
+remaining danger is that few draws carry all the weight, which the effective number of draws shows (Kong 1992,
+University of Chicago, Department of Statistics, Technical Report 348).
 
 The invariant: nothing overflows, however many answers an item has, and weights of 0 give 0, never nan.
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 
 def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
-    """Return weights of mean 1 over draws, (sample, item); of an item that has none but 0, they are nan.
+    """Return weights with mean 1 over draws, (sample, item); nan for items with only zero weights.
 
     Examples
     --------
@@ -35,11 +35,10 @@ def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
 
 
 def effective_number(weight: np.ndarray, copies: int = 1) -> np.ndarray:
-    """Return Kish's effective number of draws, (item,), from weights of mean 1, (sample, item); 0 where they are nan.
+    """Return Kish's effective number of draws, (item,), from weights with mean 1, (sample, item); 0 for nan weights.
 
-    It is the number of draws where weights are equal, and 1 where one draw has all the weight. Where each draw comes
-    `copies` times, one after the other, its weight is the sum of theirs: a draw that is repeated says no more of what
-    all of them share.
+    It is the number of draws if weights are equal, and 1 if one draw has all the weight. If each draw has `copies`
+    consecutive copies, they count as one draw with the sum of their weights.
 
     Examples
     --------
@@ -54,21 +53,21 @@ def effective_number(weight: np.ndarray, copies: int = 1) -> np.ndarray:
 
 
 def weighted_mean(weight: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean over draws of values (sample, item, ...), and each draw's share in its error, of that shape.
+    """Return the weighted mean of values (sample, item, ...) over draws, and each draw's contribution to its error.
 
-    With weights w of mean 1 and the weighted mean m, that share is w (value - m), by the delta method for a ratio of
-    means: it has mean 0, and the Monte Carlo standard error of its mean is that of m.
+    With weights w of mean 1 and the weighted mean m, the contribution is w (value - m), by the delta method for a ratio
+    of means. It has mean 0, and the Monte Carlo standard error of its mean is that of m.
     """
     aligned = weight.reshape(*weight.shape, *(1,) * (values.ndim - weight.ndim))
-    held = np.where(aligned == 0, 0.0, values)  # what a draw says of answers that it cannot explain may be nan
+    held = np.where(aligned == 0, 0.0, values)  # values may be nan for answers that a draw cannot explain
     mean = (aligned * held).mean(axis=0)  # (item, ...)
     return mean, aligned * (held - mean)
 
 
 def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.ndarray:
-    """Return the logs of the means over draws of what `logs` (sample, item, state) are the logs of; (item, state).
+    """Return the logs of means over draws, (item, state), from logs of values (sample, item, state).
 
-    Draws have log weights (sample, item); by default all count alike. An item whose weights are all 0 has nan.
+    Draws have log weights (sample, item); by default all are equal. Items with only zero weights have nan.
 
     Examples
     --------
