@@ -1,10 +1,9 @@
-"""Formulas for data of any size: the sizes in a graph are data themselves.
+"""Formulas for data of any size: the sizes in a graph become data.
 
-Who fits a second table has other annotators, often other labels, and the same model. Compiling takes longer than
-sampling, and code for arrays does not ask how long they are: but a graph does say it, in arrays of constants (a flat
-prior of three classes, which response names which class), in lengths of arrays that it makes, and in the types that
-follow from these. Here all of them become shared variables, that is data, and no axis has a length but those of length
-one, which may be there to be stretched.
+A second table has other annotators, often other labels, but the same model. Compiling takes longer than sampling, and
+array code does not depend on lengths. But a graph contains lengths: in constant arrays (a flat prior of three classes,
+the response that names each class), in the lengths of arrays that it creates, and in the resulting types. Here all of
+them become shared variables, that is, data. Only axes of length one keep their length, since they may be broadcast.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from bayesanno.ground.lazy import pt
 
 
 def remove_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Return inputs and outputs of the same graph without its sizes: its constant arrays and lengths are shared.
+    """Return inputs and outputs of the same graph without sizes: constant arrays and lengths become shared variables.
 
     Parameters
     ----------
@@ -51,9 +50,9 @@ def remove_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
 
 
 def as_data(number: float) -> Any:
-    """Return a number that follows from how many labels there are, for formulas of any number of them.
+    """Return a number that depends on the number of labels, for formulas of any size.
 
-    It is an element of an array of constants, and those become data.
+    It is an element of a constant array, which becomes data.
 
     Examples
     --------
@@ -65,9 +64,10 @@ def as_data(number: float) -> Any:
 
 
 def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
-    """Return variables of constants alone, arrays among them, that others depend on; and the lengths that are inputs.
+    """Return the variables that depend on constants alone and are used by others, and the lengths that are inputs.
 
-    A length is named by its node and which of its inputs it is: the same number may be no length elsewhere.
+    A length is identified by its node and the position of the input, since the same number may have another meaning
+    elsewhere.
     """
     from pytensor.graph import Constant
 
@@ -97,7 +97,7 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
 
 
 def _find_rows(nodes: Sequence[Any]) -> set[Any]:
-    """Return what is read as coordinates of probabilities alone: two have one coordinate, which is never stretched."""
+    """Return variables used only as coordinates of probabilities: two have one coordinate, which is never broadcast."""
     from bayesanno.modeling.ops.transforms import LogSimplex
 
     reads = [(isinstance(node.op, LogSimplex), one) for node in nodes for one in node.inputs]

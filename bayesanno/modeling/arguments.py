@@ -1,8 +1,8 @@
 """Arguments of a model's methods: parameters and priors by name, and the data for a formula and a process.
 
-`p` are the parameters, and `prior` the fields as data of the graph. A formula (`state_logp`) takes `Answers`, `Counts`
-or `Dimensions`, symbolic; a generative process (`generate`) takes the design of the same kind. What an item is in a
-formula, is a pattern of the data: items with the same answers appear once.
+`p` are the parameters, and `prior` the fields as data of the graph. A formula (`state_logp`) takes symbolic `Answers`,
+`Counts` or `Dimensions`; a generative process (`generate`) takes the design of the same kind. An item of a formula is a
+pattern of the data: items with the same answers appear once.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from bayesanno.ground.fields import Fields
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 
-LOG_CLASS = "log_class"  # log p(class) of items that differ in it, (row, true_class), among the parameters
+LOG_CLASS = "log_class"  # log p(class) of distinct items, (row, true_class), among the parameters
 
 
 class Parameters:
-    """A model's parameters by the names they were declared with: `p.prevalence`, `p["frequency_focus"]`.
+    """A model's parameters by their declared names: `p.prevalence`, `p["frequency_focus"]`.
 
-    Known parameters are among them. `used` says which were asked for.
+    Known parameters are included. `used` contains the names that were accessed.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ class Parameters:
         self.used: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # copying and the like ask for what no parameter is called
+        if name.startswith("__"):  # copying and the like look up names that no parameter has
             raise AttributeError(name)
         return self[name]
 
@@ -46,7 +46,7 @@ class Parameters:
         return self[name], 1 - self[name]
 
     def get(self, name: str) -> Any | None:
-        """Return a parameter, or None where this variant of the model has none of that name."""
+        """Return a parameter, or None if this variant of the model does not have it."""
         return self[name] if name in self._values else None
 
     def __iter__(self) -> Iterator[str]:
@@ -54,9 +54,9 @@ class Parameters:
 
 
 class Priors:
-    """The fields of a model as data containers of the graph that is being built, each made when it is first asked for.
+    """The fields of a model as data containers of the graph under construction, each made at its first use.
 
-    So that a study of a hundred priors compiles once.
+    So a study of a hundred priors compiles once.
     """
 
     def __init__(self, model: Fields) -> None:
@@ -76,12 +76,12 @@ class Priors:
 
 @dataclass(frozen=True)
 class Answers:
-    """The annotations as `state_logp` sees them.
+    """The annotations, as an argument of `state_logp`.
 
     Attributes
     ----------
     annotator, item, response : TensorVariable of int, shape (annotation,)
-        Who annotated which item, and how.
+        The annotator, item and given label of each annotation.
     n_items : TensorVariable of int
         Number of items.
     n_annotators, n_classes, n_responses : int
@@ -89,7 +89,7 @@ class Answers:
     names_class : array of bool, shape (true_class, response)
         Whether a response names a class.
     control : TensorVariable of int, shape (item,), or None
-        The known true class of each item, -1 where there is none.
+        The known true class of each item, -1 if unknown.
     index : mapping of name to TensorVariable
         The model's own `index_arrays`.
     """
@@ -112,7 +112,7 @@ class Answers:
 
     @property
     def response(self) -> pt.TensorVariable:
-        """How each annotation labels its item; shape (annotation,)."""
+        """The label of each annotation; shape (annotation,)."""
         return self.all_responses[self.kept]
 
     def sum_over_annotations(self, table: pt.TensorVariable) -> pt.TensorVariable:
@@ -123,18 +123,18 @@ class Answers:
         return add_rows(pt.join_dims(table, 0, 2), cell, self.item, self.n_items)
 
     def sum_by_item(self, values: pt.TensorVariable) -> pt.TensorVariable:
-        """Add up values (annotation, state), where a table by annotator will not do: shape (item, state)."""
+        """Add up values (annotation, state) that do not form a table by annotator: shape (item, state)."""
         return pt.zeros((self.n_items, values.shape[1]))[self.item].inc(values)
 
 
 @dataclass(frozen=True)
 class Design:
-    """Who is asked about what, as `generate` sees it.
+    """The design (who is asked about what), as an argument of `generate`.
 
     Attributes
     ----------
     annotator, item : TensorVariable of int, shape (annotation,)
-        Who annotates which item.
+        The annotator and the item of each annotation.
     n_items : TensorVariable of int
         Number of items.
     class_response : array of int, shape (true_class,)
@@ -151,13 +151,13 @@ class Design:
     class_row: pt.TensorVariable | None = None  # of each item, where a class prior depends on it
 
     def with_controls(self, state: pt.TensorVariable) -> pt.TensorVariable:
-        """Put the known states in place of random ones; shape (item,)."""
+        """Replace random states by the known ones; shape (item,)."""
         return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
 
     def draw_classes(self, p: Parameters) -> pt.TensorVariable:
-        """Return random true classes (item,), known ones in their place.
+        """Return random true classes (item,), except for known ones.
 
-        By the model's class prior, by `prevalence`, or, where there is none, with equal probabilities.
+        The probabilities come from the model's class prior or `prevalence`; without these they are equal.
         """
         if (log_class := p.get(LOG_CLASS)) is not None:
             return self.with_controls(pm.Categorical.dist(logit_p=log_class[self.class_row]))
@@ -168,12 +168,12 @@ class Design:
 
 @dataclass(frozen=True)
 class Counts:
-    """Positive answers out of all answers, as `state_logp` sees them.
+    """Positive answers out of all answers, as an argument of `state_logp`.
 
     Attributes
     ----------
     successes, trials : TensorVariable of int, shape (item,)
-        Positive answers, and all answers.
+        The numbers of positive answers and of all answers.
     n_items : TensorVariable of int
         Number of items.
     index : mapping of name to TensorVariable
@@ -188,7 +188,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class CountDesign:
-    """How many answers each item gets, as `generate` sees it.
+    """The number of answers to each item, as an argument of `generate`.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class CountDesign:
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The annotations of several dimensions of the same items, as `item_logp` sees them.
+    """The annotations of several dimensions of the same items, as an argument of `item_logp`.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class Dimensions:
 
 @dataclass(frozen=True)
 class DimensionsDesign:
-    """Who is asked about which dimension of which item, as `generate` sees it.
+    """The design (who is asked about which dimension of which item), as an argument of `generate`.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """How each kind of data enters a model's graph: its arrays, and their use in formula and generative process.
 
-A kind is chosen by the class of data that a model is of, never by what it is called. Each array says what it has one
-entry of (`Per`), so that it can be cut to a chunk of patterns, and each has a key: its role, and its dimension where
-there are several.
+A kind is chosen by the data class that a model takes, never by a name. Each array declares the kind of its entries
+(`Per`), so that it can be cut to a chunk of patterns. Each array has a key: its role and, if there are several, its
+dimension.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Data = AnnotationData | CountData | MultiAnnotationData
 
 
 class Per(Enum):
-    """What an array has one entry of."""
+    """The kind of entries of an array."""
 
     DATA = "anything else: it is never cut"
     PATTERN = "a pattern of equal items"
-    ROW = "the items that are alike in what a class prior reads of them"
+    ROW = "items with equal values for a class prior"
     KEPT = "an annotation of the first item of a pattern"
 
 
 class Key(NamedTuple):
-    """What an array is for, in which dimension; "" where there is one only."""
+    """The role of an array, and its dimension; "" if there is only one."""
 
     role: str
     dimension: str = ""
@@ -50,7 +50,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexArray:
-    """An array that a formula or a generative process looks up."""
+    """An array for a formula or a generative process."""
 
     values: np.ndarray
     per: Per = Per.DATA
@@ -65,7 +65,7 @@ CLASS_ROW, ROW_OF_ITEM = Key("class_row"), Key("class_row_of_item")
 
 @dataclass(frozen=True)
 class Patterns:
-    """The items of any data that are equal, and the way back from patterns to whatever has a value per pattern.
+    """The equal items of data, and the way back from patterns to items or annotations.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Patterns:
     of_item : array of int, shape (item,)
         The pattern of each item.
     class_rows : Arrays
-        What a class prior looks up, of each row of items that are alike to it; empty where there is none.
+        The arrays of a class prior, with one row for items with equal values; empty without a class prior.
     """
 
     layouts: Mapping[str, Layout]
@@ -90,7 +90,7 @@ class Patterns:
         return int(self.first.size)
 
     def back(self, dim: str, dimension: str = "") -> np.ndarray:
-        """Return for each item, or annotation of a dimension, the position of its equal among the patterns'."""
+        """Return for each item, or annotation of a dimension, the position of the equal one among the patterns'."""
         return self.of_item if dim == "item" else self.layouts[dimension].source
 
     def rows(self, dim: str, chunk: slice, dimension: str = "") -> np.ndarray:
@@ -101,7 +101,7 @@ class Patterns:
 
 
 class Kind(ABC):
-    """What the mechanism in `bayesanno.modeling.likelihood` asks of a kind of data."""
+    """The interface of a kind of data for `bayesanno.modeling.likelihood`."""
 
     observed: str  # the name of the observed variable,
     values: Key  # of the array that it observes,
@@ -109,19 +109,19 @@ class Kind(ABC):
 
     @abstractmethod
     def find_patterns(self, data: Any, *, collapse: bool = True) -> Patterns:
-        """Find the items that are equal; none are where items are not to be collapsed."""
+        """Find the items that are equal; without `collapse` all are treated as different."""
 
     @abstractmethod
     def arrays(self, data: Any, patterns: Patterns) -> Arrays:
-        """Return the arrays that formula and generative process depend on, the observed values among them."""
+        """Return the arrays for formula and generative process, including the observed values."""
 
     @abstractmethod
     def answers(self, data: Any, given: Mapping[Key, pt.TensorVariable]) -> Any:
-        """Return what a formula sees; of the data only names and sizes are used."""
+        """Return the argument of a formula; only names and sizes of the data are used."""
 
     @abstractmethod
     def design(self, data: Any, given: Mapping[Key, pt.TensorVariable]) -> Any:
-        """Return what a generative process sees; of the data only names and sizes are used."""
+        """Return the argument of a generative process; only names and sizes of the data are used."""
 
 
 class CountKind(Kind):
@@ -150,7 +150,7 @@ class CountKind(Kind):
 
 
 class LabelKind(Kind):
-    """One or several tables of annotations of the same items; a pattern is of all of them together."""
+    """One or several tables of annotations of the same items; patterns cover all of them together."""
 
     observed, values, dim = "annotations", RESPONSE, "annotation"
 
@@ -208,7 +208,7 @@ KINDS: dict[type[Data], Kind] = {
 
 
 def outline_of(data: Any) -> SimpleNamespace:
-    """Return what `Kind.answers` and `Kind.design` use of data: numbers of annotators and labels, and the classes."""
+    """Return the parts of data for `Kind.answers` and `Kind.design`: numbers of annotators and labels, and classes."""
     used = ("n_annotators", "n_labels", "class_codes")
     sizes = {name: getattr(data, name) for name in used if hasattr(data, name)}
     parts = {name: outline_of(part) for name, part in getattr(data, "by_dimension", {}).items()}
@@ -216,7 +216,7 @@ def outline_of(data: Any) -> SimpleNamespace:
 
 
 def cut(arrays: Mapping[Key, IndexArray], chunk: slice) -> dict[Key, np.ndarray]:
-    """Cut a chunk of patterns out of arrays, renumbered from zero; what is not of patterns stays whole."""
+    """Cut a chunk of patterns out of arrays, renumbered from zero; arrays without patterns stay whole."""
     within = {}  # the annotations of the chunk, in each dimension
     for key, array in arrays.items():
         if key.role == "kept_pattern":
@@ -237,7 +237,7 @@ def _of_patterns(patterns: Patterns) -> Arrays:
 
 
 def _of_annotations(data: AnnotationData, layout: Layout, dimension: str, begin: int) -> Arrays:
-    """Return who annotates which item; `begin` is where a dimension's annotations begin among those of all."""
+    """Return the arrays of annotators and items; `begin` is the position of the first annotation among all."""
     arrays = {
         "annotation_annotator": IndexArray(data.annotator),
         "annotation_item": IndexArray(data.item),

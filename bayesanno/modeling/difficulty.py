@@ -1,6 +1,6 @@
-"""Items with a difficulty of their own: `spread` times a standard normal number, which is integrated out.
+"""Item difficulties: `spread` times a standard normal number, which is integrated out.
 
-The integral, taken jointly with the sum over classes, is in `bayesanno.modeling.item_numbers`.
+The integral, combined with the sum over classes, is in `bayesanno.modeling.item_numbers`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from bayesanno.modeling.capabilities import DIFFICULTY, HasRemarks, HasViews, Vi
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 
-TOO_WIDE = 2.0  # above this spread, difficulties may stand for something else
+TOO_WIDE = 2.0  # above this spread, difficulties may represent something else
 BIN = 0.25  # the width of the bins of the posterior of a difficulty
 FARTHEST = 8.0  # the centre of the last bin, which includes everything beyond
 
 
 def bin_centres() -> np.ndarray:
-    """Return the centres of the bins of a difficulty, on the scale of log-odds."""
+    """Return the centres of the bins of a difficulty, on the log-odds scale."""
     return np.linspace(-FARTHEST, FARTHEST, 2 * round(FARTHEST / BIN) + 1)
 
 
 class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
-    """A model whose answers depend on the true class and on an item's difficulty, `spread` times a standard normal.
+    """A model in which answers depend on the true class and the item's difficulty, `spread` times a standard normal.
 
-    Given the item's numbers, an answer v to an item of class k has a probability in proportion to
-    exp(habit_v + [v = k] gain). The model declares `spread` (), `prevalence` (true_class), what its gain depends on,
-    and `habit` (annotator, response) where it has one.
+    Given the item's numbers, the probability of an answer v to an item of class k is proportional to
+    exp(habit_v + [v = k] gain). The model declares `spread` (), `prevalence` (true_class), the parameters of its gain,
+    and, if it has habits, `habit` (annotator, response).
     """
 
     has_difficulty: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
         return pt.switch(is_right, -pt.softplus(-odds)[:, None], wrong)  # the log of 1 - p keeps its digits
 
     def declare_accuracy(self, data: AnnotationData, p: Parameters) -> None:
-        """Declare `accuracy` (annotator): P(right) on an item drawn from all, its difficulty integrated out."""
+        """Declare `accuracy` (annotator): P(right) on a random item, with the difficulty integrated out."""
         nodes = lay_nodes(self.count_nodes(p), self.reach)
         right = _sum_right(self._log_answers(p, data.names_class, nodes.z, nodes.slope), data.names_class)
         accuracy = (p.prevalence * right.dot(pt.exp(nodes.log_weight))).sum(axis=1)  # (annotator,)
@@ -89,7 +89,7 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
 
     @override
     def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
-        """Return the posterior of the items' difficulty, and how often annotators are right on them."""
+        """Return the posterior of item difficulties, and how often annotators are right on the items."""
         nodes = lay_nodes(self.count_nodes(p, answers), self.reach)
         log_answer = self.log_answers(answers, p, nodes.z, nodes.slope)
         share = probability[:, :, None] * self.integrate(answers, p, log_answer, nodes)[1]  # (item, true_class, node)
@@ -128,9 +128,9 @@ def _sum_right(log_answer: pt.TensorVariable, names_class: np.ndarray) -> pt.Ten
 
 
 def _bin(of_z: pt.TensorVariable, z: pt.TensorVariable, n_z: Any, spread: pt.TensorVariable) -> pt.TensorVariable:
-    """Return the probability of each bin of spread times z, (item, bin), from that of the nodes, (item, z).
+    """Return the probabilities of bins of spread times z, (item, bin), from those of the nodes, (item, z).
 
-    The probability of a node is spread evenly, half a step to both sides.
+    The probability of a node is distributed evenly, half a step to both sides.
     """
     step = z[1] - z[0]
     edges = (bin_centres()[:-1] + bin_centres()[1:]) / 2  # none is 0, which divided by a spread of 0 is nan

@@ -1,8 +1,8 @@
-"""Models whose annotations are independent given the class: two tables of probabilities say everything about them.
+"""Models with annotations independent given the class: two tables of probabilities determine everything.
 
-The law of such a model is p(class) and p(answer | annotator, class). The likelihood, the E-step, the expected counts of
-EM and variational Bayes, and accuracies follow from it. It is written once, with operators that PyTensor and NumPy
-share. `generate` stays apart from it, so that the contract of the zoo can compare the two.
+The law of such a model is p(class) and p(answer | annotator, class). It determines the likelihood, the E-step, the
+expected counts of EM and variational Bayes, and accuracies. It is written once, with operators that PyTensor and NumPy
+share. `generate` is independent of it, so that the contract of the zoo can compare the two.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bayesanno.modeling.ops.variables import beta_by_probit
 
 
 class PairedShares(Parameters):
-    """Parameters as shares: a probability is the pair of itself and its complement, along the last axis."""
+    """Parameters as shares: a probability is stored with its complement, along the last axis."""
 
     def both(self, name: str) -> tuple[Any, Any]:
         """Return a probability and its complement."""
@@ -34,39 +34,39 @@ class PairedShares(Parameters):
 
 
 class IndependentAnswers(ClassModel):
-    """A model whose annotations are independent given the class.
+    """A model with annotations independent given the class.
 
     Attributes
     ----------
     derives_accuracy : bool
-        Whether `accuracy` (annotator), how often an annotator is right, is a deterministic that follows from the law.
+        Whether `accuracy` (annotator), how often an annotator is right, is a deterministic computed from the law.
     """
 
     derives_accuracy: ClassVar[bool] = False
 
     @abstractmethod
     def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
-        """Return p(class), and p(answer | annotator, class), by operators that PyTensor and NumPy share.
+        """Return p(class) and p(answer | annotator, class), with operators that PyTensor and NumPy share.
 
         Parameters
         ----------
         p : Parameters
-            Of the graph, or of arrays. `p.both(name)` is a probability and its complement.
+            Variables of the graph, or arrays. `p.both(name)` is a probability and its complement.
         is_class : array of bool, shape (response, true_class)
             Whether a response names a class.
 
         Returns
         -------
         of_class
-            Shape (true_class,), or (item, true_class) where the prior of the class depends on the item. Such a model
-            has `collapse_items = False`.
+            Shape (true_class,), or (item, true_class) if the class prior depends on the item. Such a model has
+            `collapse_items = False`.
         of_answer
-            Shape (annotator, response, true_class); the first dimension is 1 where all annotators are alike.
+            Shape (annotator, response, true_class); the first dimension is 1 if all annotators are alike.
         """
 
     @abstractmethod
     def start_from(self, votes: Votes, data: Labelled) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote, whose sums over items are given."""
+        """Return parameter values near the majority vote, from its sums over items."""
 
     @override
     def start(self, data: Any) -> dict[str, np.ndarray]:
@@ -85,7 +85,7 @@ class IndependentAnswers(ClassModel):
         return pt.log(of_class) + answers.sum_over_annotations(log_answer)
 
     def declare_accuracy(self, data: Labelled, p: Mapping[str, pt.TensorVariable]) -> None:
-        """Declare `accuracy` as a deterministic of the graph, of parameters by name."""
+        """Declare `accuracy` as a deterministic of the graph, from parameters by name."""
         pm.Deterministic("accuracy", self.accuracy_of(Parameters(p), data.names_class.T), dims="annotator")
 
     def accuracy_of(self, p: Parameters, is_class: np.ndarray) -> Any:
@@ -98,12 +98,12 @@ class IndependentAnswers(ClassModel):
 
 @dataclass(frozen=True)
 class Share:
-    """A parameter that is shares of a whole along its last dimension, with a Dirichlet prior.
+    """A parameter with shares of a whole along its last dimension, and a Dirichlet prior.
 
     Attributes
     ----------
     concentration : float, array or TensorVariable
-        One for all shares, or of the shape of the last dimensions.
+        One value for all shares, or an array with the shape of the last dimensions.
     dims : tuple of str
     """
 
@@ -124,12 +124,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Probability:
-    """A parameter that is probabilities, each with a Beta prior and sampled on the probit scale.
+    """A parameter with probabilities, each with a Beta prior and sampled on the probit scale.
 
     Attributes
     ----------
     prior : pair of floats, or TensorVariable of shape (2,)
-        The two concentrations of the Beta.
+        The two concentrations of the Beta prior.
     dims : tuple of str
     """
 
@@ -148,28 +148,28 @@ class Probability:
 class ConjugateModel(IndependentAnswers):
     """A model with a law that EM and variational Bayes can fit: each parameter has a Dirichlet or a Beta prior.
 
-    A Beta is a Dirichlet of two shares: the probability, and its complement. So an update is a matter of counts: the
-    expected ones, and what the prior adds to them. Variational Bayes takes E-steps with shares that add up to less
-    than 1. So the law takes each share as a number of its own, never as what others leave of 1, and is linear in each.
+    A Beta is a Dirichlet of two shares: the probability and its complement. So updates use only expected counts and the
+    prior's concentrations. E-steps of variational Bayes use shares that add up to less than 1. So the law treats each
+    share as a separate number, never as 1 minus the others, and is linear in each.
 
     Attributes
     ----------
     own_smoothing : float
-        What EM for the likelihood adds to each count by default, times the number of labels.
+        The default smoothing of each count in EM for the likelihood, times the number of labels.
     """
 
     own_smoothing: ClassVar[float] = 0.0
 
     @abstractmethod
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
-        """Return a record of each parameter: its prior and its dimensions.
+        """Return the parameters by name, with their priors and dimensions.
 
-        `prior` has the model's fields, as numbers (the model itself) or as data of the graph that is being built;
-        `is_class` (response, true_class) says whether a response names a class.
+        `prior` has the model's fields, as numbers (the model itself) or as data of the graph under construction.
+        `is_class` (response, true_class) is whether a response names a class.
         """
 
     def without_updates(self) -> str:
-        """Return which of its options EM and variational Bayes cannot fit."""
+        """Return the option, if any, that EM and variational Bayes cannot fit."""
         kinds = " + ".join(f"{type(term).__name__}(...)" for term in terms_of(self))
         return f"class_prior={kinds}" if kinds else ""
 
@@ -186,7 +186,7 @@ class ConjugateModel(IndependentAnswers):
             self.declare_accuracy(data, declared)
 
     def concentrations(self, data: Labelled) -> dict[str, np.ndarray]:
-        """Return the prior of each parameter as concentrations, of the shape of its shares."""
+        """Return the prior of each parameter as concentrations, with the shape of its shares."""
         lengths = {"annotator": data.n_annotators, "response": data.n_labels, "true_class": data.n_classes}
         records = self.parameters(self, data.names_class.T)
         return {name: one.concentrations(*(lengths[dim] for dim in one.dims)) for name, one in records.items()}
@@ -198,12 +198,12 @@ class ConjugateModel(IndependentAnswers):
             return np.log(of_class), np.log(of_answer)
 
     def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        """Return for each parameter the counts that its shares are in proportion to.
+        """Return the expected counts for each parameter, to which its shares are proportional.
 
-        The count of a share is the share times the derivative of the log likelihood by it. As the law is linear in
-        each share, that is the sum of E[answers] (law - law without the share) / law, and the same for the classes.
-        A share enters the law only where it has the same annotator, response and class, so that all shares of a
-        parameter, or all of one side of its pairs, are left out at once.
+        The count of a share is the share times the derivative of the log likelihood with respect to it. Since the law
+        is linear in each share, this is the sum of E[answers] (law - law without the share) / law, and the same for the
+        classes. A share enters the law only at the same annotator, response and class, so all shares of a parameter, or
+        all on one side of its pairs, are omitted at once.
         """
         is_class = names_class.T
         law = self.law(PairedShares(shares), is_class)
@@ -231,7 +231,7 @@ class ConjugateModel(IndependentAnswers):
 
 
 def _sum_to(dims: tuple[str, ...], table: np.ndarray, of_table: tuple[str, ...]) -> np.ndarray:
-    """Add up a table with dimensions `of_table` over those that are not in `dims`, and bring the others in order."""
+    """Sum a table with dimensions `of_table` over those that are not in `dims`, and order the others like `dims`."""
     summed = table.sum(axis=tuple(axis for axis, dim in enumerate(of_table) if dim not in dims))
     left = [dim for dim in of_table if dim in dims]
     return summed.transpose([left.index(dim) for dim in dims])

@@ -1,7 +1,7 @@
-"""Shared code of the models of item types: ordered types, binomial probabilities, the hard type, starts.
+"""Shared code of the models of item types: ordered types, binomial probabilities, the hard type, starting values.
 
-The invariant: types are numbered by ascending rate, so that "type 1" is the same type in every draw of the prior, of
-the posterior and of a simulation. Where the priors of the types differ, their prior means ascend.
+The invariant: types are numbered by ascending rate, so "type 1" is the same type in every draw of the prior, of the
+posterior and of a simulation. If the priors of the types differ, their prior means ascend.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OFTEN = 0.1  # if that is so in a larger share of the draws
 
 
 class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
-    """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
+    """A model with item types 1, 2, ..., by ascending rate of positive answers."""
 
     state_dim: ClassVar[str] = ITEM_TYPE
     has_hard_items: ClassVar[bool] = True
@@ -38,7 +38,7 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
     def rate_of(self, parameters: Any, data: Any) -> Any:  # noqa: ARG002
         """Return the rate of positive answers to each type, between 0 and 1, from the model's parameters.
 
-        `data` are the data, or as `state_logp` sees them.
+        `data` are the data, or the argument of `state_logp`.
         """
         return parameters["rate"]
 
@@ -53,13 +53,13 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
         return {"weight": Known(np.ones(1), (ITEM_TYPE,))} if self.n_types == 1 else {}
 
     def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
-        """Return `hard`: P(an item is of the hard type), the one whose rate is nearest to one half in the draw."""
+        """Return `hard`: P(an item is of the hard type), the one with the rate nearest to one half in the draw."""
         hard = pt.argmin(pt.abs(self.rate_of(p, answers) - 0.5))
         return {"hard": View(("item",), probability[:, hard])}
 
 
 def check_types(model: ItemTypeModel, data: CountData) -> None:
-    """Raise a DataError if there are fewer different shares of successes than types: some could hold no item at all."""
+    """Raise a DataError if there are fewer different shares of successes than types, since some would be empty."""
     asked = data.trials > 0
     found = np.unique(data.successes[asked] / data.trials[asked]).size
     if model.n_types > found:
@@ -70,7 +70,7 @@ def check_types(model: ItemTypeModel, data: CountData) -> None:
 
 
 def declare_weight(prior: Priors, n_types: int) -> None:
-    """Declare `weight` (item_type), its prior a symmetric Dirichlet; the weight of a single type is known to be 1."""
+    """Declare `weight` (item_type) with a symmetric Dirichlet prior; the weight of a single type is known to be 1."""
     if n_types > 1:
         pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims=ITEM_TYPE)
 
@@ -78,9 +78,9 @@ def declare_weight(prior: Priors, n_types: int) -> None:
 def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, top: float = 1.0) -> pt.TensorVariable:
     """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`.
 
-    Its gaps, of 0 to the first value, between neighbours, and of the last to `top`, are together 1 after division by
-    `top`, and have a Dirichlet prior: `gap_prior[0]` for the two outer gaps, `gap_prior[1]` for the inner ones. With
-    (1, 1) the values are independent uniform ones, put in order.
+    The gaps from 0 to the first value, between neighbours, and from the last value to `top`, divided by `top`, have a
+    Dirichlet prior with `gap_prior[0]` for the two outer gaps and `gap_prior[1]` for the inner ones. With (1, 1) the
+    values are sorted independent uniform ones.
     """
     from bayesanno.modeling.ops.transforms import Ascending, gaps_of
 
@@ -111,7 +111,7 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
 def ordered_answers_logp(counts: Counts, rate: pt.TensorVariable) -> pt.TensorVariable:
     """Return log p(an item's answers, in their order | type): x log p + (n - x) log(1 - p), shape (item, item_type).
 
-    0 log 0 is 0: a rate of 0 or 1 excludes items, and gives no nan.
+    0 log 0 is 0: a rate of 0 or 1 excludes items without giving nan.
     """
     positive = counts.successes[:, None]  # (item, 1)
     negative = counts.trials[:, None] - positive
@@ -122,7 +122,7 @@ def ordered_answers_logp(counts: Counts, rate: pt.TensorVariable) -> pt.TensorVa
 
 
 def start_weights(n_types: int) -> dict[str, np.ndarray]:
-    """Return even weights of types; nothing for a single type, whose weight is known."""
+    """Return even weights of types; empty for a single type, which has a known weight."""
     return {} if n_types == 1 else {"weight": np.full(n_types, 1 / n_types)}
 
 
@@ -136,14 +136,14 @@ def start_rates(data: CountData, n_types: int) -> np.ndarray:
 
 
 def explain_types(posterior: xr.Dataset, remedy: str) -> list[str]:
-    """Say that a posterior hardly needs one of its types, which keeps chains from mixing.
+    """Explain that a posterior hardly needs one of its types, which keeps chains from mixing.
 
     Parameters
     ----------
     posterior : xarray.Dataset
-        With `weight`, and with `rate` where rates distinguish the types; dims (chain, draw, item_type).
+        With `weight`, and `rate` if rates distinguish the types; dims (chain, draw, item_type).
     remedy : str
-        What to do about it.
+        The remedy in the message.
     """
     if "weight" not in posterior:
         return []

@@ -1,8 +1,8 @@
 """The one place where a discrete latent is summed out, for the density of NUTS and ADVI.
 
-A model says log p(state, an item's answers | parameters) once, in `state_logp`. From that formula follow the
-likelihood, one observed variable with one value per item, here; and in `bayesanno.modeling.posterior` what is read
-off afterwards. Zero probabilities give -inf, never nan. Controls are -inf outside the known state.
+A model defines log p(state, an item's answers | parameters) once, in `state_logp`. From this formula come the
+likelihood, an observed variable with one value per item, in this module, and the posterior of latents, in
+`bayesanno.modeling.posterior`. Zero probabilities give -inf, never nan. Controls have -inf outside the known state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, 
 
 
 class ObservedModel(Protocol):
-    """A model as its observed variable sees it: what `AnnotationModel` is of these."""
+    """The part of `AnnotationModel` that its observed variable needs."""
 
     data_class: ClassVar[type[Any]]
     collapse_items: ClassVar[bool]
@@ -35,7 +35,7 @@ class ObservedModel(Protocol):
 
 
 def find_patterns(model: ObservedModel, data: Data) -> Patterns:
-    """Find the items that are equal in the eyes of a model."""
+    """Find the items that are equal for a model."""
     prior = class_prior_of(model)
     if prior is None:
         return KINDS[model.data_class].find_patterns(data, collapse=model.collapse_items)
@@ -49,7 +49,7 @@ def find_patterns(model: ObservedModel, data: Data) -> Patterns:
 
 
 def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays:
-    """Return every array that a model's formula and generative process look up."""
+    """Return every array for a model's formula and generative process."""
     arrays = KINDS[model.data_class].arrays(data, patterns)
     if not model.takes_controls:
         arrays.pop(CONTROL, None)
@@ -58,19 +58,19 @@ def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays
 
 
 def observed_arrays(model: ObservedModel, data: Data) -> dict[str, np.ndarray]:
-    """Return every array that the observed variable of a model depends on, by the name of its data container.
+    """Return every array on which the observed variable of a model depends, by the name of its data container.
 
-    `pm.set_data(observed_arrays(model, data), graph)` puts other answers of the same shape into a graph that is built.
-    nutpie's `with_data` does so without compiling again; it takes those of them that the likelihood uses.
+    `pm.set_data(observed_arrays(model, data), graph)` puts other answers of the same shape into an existing graph.
+    nutpie's `with_data` does this without recompiling; it takes the arrays that the likelihood uses.
     """
     arrays = index_arrays(model, data, find_patterns(model, data))
     return {key.name: array.values for key, array in arrays.items()}
 
 
 def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariable:
-    """Register the observed variable in the graph whose context this is, each item's latent summed out.
+    """Register the observed variable, with latents summed out, in the graph of the context.
 
-    It depends on those of the declared parameters that the model's formula or generative process takes.
+    It depends on the declared parameters that the model's formula or generative process uses.
     """
     from bayesanno.modeling.ops.transforms import use_log_simplex
 
@@ -109,7 +109,7 @@ def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariab
 
 
 def taken_parameters(model: ObservedModel, data: Data, graph: Any) -> tuple[str, ...]:
-    """Return the names of the parameters that a model's formula or generative process takes, of a graph of its own."""
+    """Return the names of the parameters that a model's formula or generative process uses, from a separate graph."""
     arrays = index_arrays(model, data, find_patterns(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     declared = declared_parameters(model, data, graph, given)
@@ -120,7 +120,7 @@ def taken_parameters(model: ObservedModel, data: Data, graph: Any) -> tuple[str,
 def declared_parameters(
     model: ObservedModel, data: Data, graph: Any, given: Mapping[Key, pt.TensorVariable]
 ) -> dict[str, pt.TensorVariable]:
-    """Return what a model's methods find in `p`: free, derived and known parameters, by name."""
+    """Return the content of `p` in a model's methods: free, derived and known parameters, by name."""
     names = [*(variable.name for variable in graph.unobserved_RVs), *known_parameters(model, data)]
     return with_log_class(model, data, {name: graph[name] for name in names}, given)
 
@@ -145,19 +145,20 @@ def generate_in_numpy(
     n_states: pt.TensorVariable,
     n_annotations: pt.TensorVariable,
 ) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-    """Put a generative process written in NumPy into a graph, where one has too many turns for symbols.
+    """Put a generative process written in NumPy into a graph, if it is too complex to be symbolic.
 
     Parameters
     ----------
     process : callable
-        (inputs..., rng) -> states, labels: arrays of whole numbers. It has a hash: equal ones are one operation, which
-        all graphs share.
+        (inputs..., rng) -> states, labels: integer arrays. It is hashable; equal processes are one operation, which all
+        graphs share.
     inputs : sequence of TensorVariable
-        Vectors and matrices that it depends on.
+        The vectors and matrices on which it depends.
     states_from : sequence of TensorVariable
-        What states alone are drawn from: the graph cannot show it, as one operation draws states and labels.
+        The inputs from which the states alone are drawn; the graph cannot show this, since one operation draws states
+        and labels.
     n_states, n_annotations : TensorVariable of int
-        The lengths of what it returns.
+        The lengths of the results.
     """
     shaped = [*inputs, pt.zeros(n_states + n_annotations)]  # the last one only gives the length
     operation = _random_operation(process, tuple(variable.ndim for variable in shaped))
@@ -169,7 +170,7 @@ def generate_in_numpy(
 
 @cache
 def _random_operation(process: Callable[..., tuple[np.ndarray, np.ndarray]], ndims: tuple[int, ...]) -> Any:
-    """Return the operation that draws by a process, of inputs with so many axes: PyMC makes a new one at each call."""
+    """Return the operation that draws from a process, by the inputs' numbers of axes; PyMC makes a new one per call."""
 
     def random(*arrays: Any, rng: np.random.Generator, size: Any = None) -> np.ndarray:  # noqa: ARG001
         return np.concatenate(process(*arrays[:-1], rng)).astype(np.int64)
@@ -180,7 +181,7 @@ def _random_operation(process: Callable[..., tuple[np.ndarray, np.ndarray]], ndi
 
 
 def _signature(inputs: Sequence[pt.TensorVariable], *, like_last: bool = False) -> str:
-    """Name every axis of the inputs; the output has one of its own, or that of the last input."""
+    """Return a signature that names every axis of the inputs; the output has its own, or that of the last input."""
     axes = iter(range(sum(variable.ndim for variable in inputs) + 1))
     cores = [",".join(f"axis{next(axes)}" for _ in range(variable.ndim)) for variable in inputs]
     return ",".join(f"({core})" for core in cores) + f"->({cores[-1] if like_last else f'axis{next(axes)}'})"

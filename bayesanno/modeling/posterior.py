@@ -1,7 +1,7 @@
 """Recovery of latents: each item's posterior of states, averaged over draws (Rao-Blackwell: no sampling), and draws.
 
-The same formula as in `bayesanno.modeling.likelihood`, compiled as a function of one draw, a chunk of items at a time,
-so that memory stays O(item x state), apart from the log likelihood.
+The formula is that of `bayesanno.modeling.likelihood`, compiled as a function of one draw. Items are processed in
+chunks, so that memory stays O(item x state), except for the log likelihood.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, 
 
 @dataclass(frozen=True)
 class Recovered:
-    """What the states' posterior says, averaged over draws.
+    """The posterior of states, averaged over draws.
 
     Attributes
     ----------
     latents : mapping of str to xarray.Dataset
-        Of each latent, by its name: `probability`, its log `log_probability` and `probability_mcse` (item, state),
+        For each latent, by name: `probability`, its log `log_probability` and `probability_mcse` (item, state),
         `entropy` (item) in nats, and the model's views.
     log_likelihood : array, shape (chain, draw, item), or None
-        Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
+        Log p(the item's answers | parameters), with the state summed out; None if not requested.
     by_chain : list of xarray.DataArray
-        The probability of each item's states by each chain alone, (chain, item, state), for each latent; of no meaning
-        where draws are weighed.
+        The probability of each item's states in each chain alone, (chain, item, state), for each latent; meaningless
+        for weighted draws.
     ess_weights : array, shape (item,)
-        Where draws are weighed, the effective number of draws under the item's weights, draws that are there several
-        times counting once; empty where they are not.
+        For weighted draws, the effective number of draws under the item's weights, with copies of a draw counted once;
+        otherwise empty.
     """
 
     latents: Mapping[str, xr.Dataset]
@@ -56,7 +56,7 @@ class Recovered:
 
     @property
     def latent(self) -> xr.Dataset:
-        """What is said of the only latent."""
+        """The results for the only latent."""
         (latent,) = self.latents.values()
         return latent
 
@@ -71,17 +71,17 @@ def recover(
     weigh_draws: bool = False,
     copies: int = 1,
 ) -> Recovered:
-    """Average p(state | answers, parameters) over the draws of a posterior, a chunk of items at a time.
+    """Average p(state | answers, parameters) over the draws of a posterior, in chunks of items.
 
-    Draws count alike for items that the posterior has seen. Those that it has not seen say something of the parameters
-    themselves: each of their averages is over draws weighed by p(the item's answers | parameters), which is Bayes' rule
-    for the posterior of the fit's data and that one item.
+    Draws have equal weights for items of the fit. New items are informative about the parameters. Their averages use
+    draws weighted by p(the item's answers | parameters), which is Bayes' rule for the posterior of the fit's data and
+    that one item.
 
     Parameters
     ----------
     model : AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData
-        The data of the fit, or of new items by the same annotators.
+        The data of the fit, or new items with the same annotators.
     posterior : xarray.Dataset
         The parameters, with dims (chain, draw, ...).
     known : mapping of name to array, optional
@@ -89,10 +89,10 @@ def recover(
     with_log_likelihood : bool, default True
         Whether to keep the log likelihood of every draw and item.
     weigh_draws : bool, default False
-        Whether the items are new to the posterior. An item whose answers no draw can explain (all weights are 0) has
-        nan everywhere, and an effective number of 0.
+        Whether the items are new to the posterior. If no draw can explain an item's answers (all weights are 0), its
+        results are nan, with an effective number of 0.
     copies : int, default 1
-        How many copies of each draw there are, one after the other, each with annotators of its own.
+        The number of consecutive copies of each draw, each with its own annotators.
     """
     from scipy.special import entr
 
@@ -193,14 +193,14 @@ def _evaluate_all(
 
 
 def _mcse(p: np.ndarray) -> np.ndarray:
-    """Return the MCSE of means over (chain, draw, ...); 0 where all draws are equal."""
+    """Return the MCSE of means over (chain, draw, ...); 0 if all draws are equal."""
     from arviz_stats.base import array_stats
 
     return np.nan_to_num(array_stats.mcse(p, chain_axis=0, draw_axis=1))
 
 
 def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
-    """Return so many draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
+    """Return n draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
     whole = posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     at = np.linspace(0, whole.sizes["sample"] - 1, min(n, whole.sizes["sample"])).round().astype(int)
     taken: xr.Dataset = whole.isel(sample=at).drop_vars(["chain", "draw"], errors="ignore").rename_dims(sample="draw")
@@ -212,7 +212,7 @@ def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What the formula gives for one draw: log p(answers) (item,), each latent's log posterior, and the views."""
+    """The results of the formula for one draw: log p(answers) (item,), each latent's log posterior, and the views."""
 
     log_likelihood: np.ndarray
     log_probability: dict[str, np.ndarray]
@@ -226,12 +226,12 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Formula:
-    """A model's formula, compiled, with the data and the draws that it is evaluated for.
+    """A model's formula, compiled, with data and draws.
 
     Attributes
     ----------
     patterns : Patterns
-        What an item is to the formula.
+        The items of the formula.
     view_dims : mapping of latent and name to tuple of str
         The dimensions of each view.
     """
@@ -260,11 +260,11 @@ class Formula:
             yield Evaluated(total, logs, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
 
     def log_likelihood(self) -> np.ndarray:
-        """Return log p(the item's answers | parameters) of every draw and item, (chain, draw, item)."""
+        """Return log p(the item's answers | parameters) for every draw and item, (chain, draw, item)."""
         return self._by_chain([one.log_likelihood[self.patterns.of_item] for one in self.evaluate()])
 
     def log_joint(self, latent: str = "") -> Iterator[np.ndarray]:
-        """Yield log p(the item's answers, its state | parameters) of each draw, (item, state), chain after chain.
+        """Yield log p(the item's answers, its state | parameters) for each draw, (item, state), chain after chain.
 
         `latent` names one of several latents.
         """
@@ -285,7 +285,7 @@ class Formula:
         return self._as_array(states, "item", self.data.items).rename(chosen.dim)
 
     def count_states(self) -> xr.DataArray:
-        """Return how many items are expected in each state, given the answers and one draw: (chain, draw, state)."""
+        """Return the expected number of items in each state, given the answers and one draw: (chain, draw, state)."""
         (latent,) = latents(self.model, self.data)
         n_items = np.bincount(self.patterns.of_item, minlength=self.patterns.n_patterns)  # (pattern,)
         counts = [n_items @ one.probability[""] for one in self.evaluate()]
@@ -299,10 +299,10 @@ class Formula:
         return np.asarray(total)[:, self.patterns.of_item]
 
     def view(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a view of items in every draw, instead of its mean over draws; of a model with one latent.
+        """Return a view of items in every draw, instead of its mean over draws, for a model with one latent.
 
-        Items with the same answers have the same value, so that it is given per pattern: shape (sample, pattern, ...),
-        and the pattern of each item, shape (item,). The samples are the draws, chain after chain.
+        Items with the same answers have the same value, so the result is per pattern: an array (sample, pattern, ...),
+        and the pattern of each item, (item,). The samples are the draws, chain after chain.
         """
         return np.stack([one.views["", name] for one in self.evaluate()]), self.patterns.of_item
 
@@ -327,7 +327,7 @@ def compile_formula(
     Raises
     ------
     FitError
-        If items have parameters of their own, and the draws are of other items.
+        If items have their own parameters, and the draws are those of other items.
     """
     if "item" in posterior.dims and posterior["item"].values.tolist() != list(data.items):
         raise FitError(f"items have parameters of their own in {model.name}, and these are of other items")
