@@ -24,10 +24,12 @@ Annotators = Annotated[
     Path | None,
     opt.value(
         "FILE",
-        "Who can be asked: a column annotator and, if they differ, answers (the most of each) and cost (of one).",
+        "Who can be asked: columns annotator and, optionally, answers (maximum for each) and cost (of one answer).",
     ),
 ]
-PerAnnotator = Annotated[int | None, typer.Option(metavar="N", min=1, help="The most answers of each annotator.")]
+PerAnnotator = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Maximum number of answers of each annotator.")
+]
 
 
 def ask_next(
@@ -37,7 +39,7 @@ def ask_next(
     target: Annotated[
         str,
         typer.Option(
-            help="What to learn: labels, annotators, gold (true labels by an expert, for all labels), or ranking "
+            help="What to learn: labels, annotators, gold (which true labels an expert should give), or ranking "
             "(which of two systems is better, if items compare systems)."
         ),
     ] = "labels",
@@ -49,10 +51,12 @@ def ask_next(
         Path | None,
         opt.value(
             "FILE.csv",
-            "Instead of --utility, what decisions cost: a column label (the true one) and one for each decision.",
+            "The costs of decisions, in place of --utility: a column label (the true one) and one for each decision.",
         ),
     ] = None,
-    items: Annotated[Path | None, opt.value("FILE", "About which items: a column item; by default all.")] = None,
+    items: Annotated[
+        Path | None, opt.value("FILE", "The items to ask about, in a column item; by default all.")
+    ] = None,
     annotators: Annotators = None,
     per_annotator: PerAnnotator = None,
     seed: opt.Seed = None,

@@ -45,7 +45,7 @@ def compare(
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
     chains: opt.Chains = NUTSSettings.chains,
-    replicates: Annotated[int, typer.Option(help="Simulated data sets of each predictive check.")] = 500,
+    replicates: Annotated[int, typer.Option(help="Number of simulated data sets for each predictive check.")] = 500,
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,

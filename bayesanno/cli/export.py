@@ -23,7 +23,7 @@ def export(
     tasks: Annotated[
         Path | None,
         opt.value(
-            "FILE", "What is shown of each item: the tool's own export (JSON or JSON Lines), or a table (item,text)."
+            "FILE", "The contents of items to show: the tool's own export (JSON or JSON Lines), or a table (item,text)."
         ),
     ] = None,
     item: Annotated[

@@ -59,10 +59,10 @@ def fit(
     options: opt.DataOptions,
     coverage: opt.Coverage = None,
     grades: Annotated[
-        bool, typer.Option("--grades", help="Labels are grades, in order: write grades.csv, of any model of labels.")
+        bool, typer.Option("--grades", help="Write grades.csv: the labels are grades, in order.")
     ] = False,
     bio: Annotated[
-        bool, typer.Option("--bio", help="Items are tokens, as text/3, and labels BIO tags: write tags.csv.")
+        bool, typer.Option("--bio", help="Write tags.csv: items are tokens, such as text/3, and labels BIO tags.")
     ] = False,
     dask: Annotated[
         str | None,

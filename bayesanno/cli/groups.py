@@ -29,7 +29,7 @@ def groups(
         str,
         opt.value(
             "FILE|COL",
-            "The group of every item: a file (item,group), or a column of the items; the table of answers will do.",
+            "The group of every item: a column of the items, or a file (item,group), such as the table of answers.",
         ),
     ],
     item: Annotated[str | None, opt.value("COL", "The item column of FILE.")] = None,
@@ -38,7 +38,7 @@ def groups(
     ] = None,
     out: opt.OutTable = None,
     at_large: Annotated[
-        bool, typer.Option("--at-large", help="Shares among all items, of which those of a group are a sample.")
+        bool, typer.Option("--at-large", help="Shares in the population that the items of a group are a sample of.")
     ] = False,
     ignore_gold: Annotated[
         bool, typer.Option("--ignore-gold", help="Do not count items by their known true labels.")

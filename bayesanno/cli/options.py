@@ -55,7 +55,7 @@ FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `b
 OutFolder = Annotated[Path, value("DIR", "The folder to write; it must not exist yet.")]
 OutTable = Annotated[Path | None, value("FILE.csv", "Where to write the table.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
-Dimension = Annotated[str | None, value("NAME", "Which dimension, of several.")]
+Dimension = Annotated[str | None, value("NAME", "The dimension, if there are several.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 Coverage = Annotated[float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")]

@@ -1,4 +1,4 @@
-"""Counts from a table: of each item, how many answers were positive and how many there are."""
+"""Counts from a table: how many answers each item has, and how many of them are positive."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def read_counts(
     source : path, str or DataFrame
         As for `read_annotations`.
     item, successes, trials : str, optional
-        The columns' names. Without them columns are found by name, in any case: the aliases of item in
-        `read_annotations`; successes, positive, positives, x; trials, n, total.
+        The names of the columns. By default columns are recognised by their names, in upper or lower case: those of
+        item as in `read_annotations`; successes, positive, positives, x; trials, n, total.
     encoding : str, optional
         As for `read_annotations`.
 

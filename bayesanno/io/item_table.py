@@ -1,4 +1,4 @@
-"""What is known of items, from a table with a row for each: a column of names or of numbers for each of its columns."""
+"""Columns of items, of names or of numbers, from a table with a row for each item."""
 
 from __future__ import annotations
 

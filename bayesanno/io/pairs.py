@@ -1,7 +1,7 @@
-"""Tables of comparisons: a row names two systems, and its label is the side, or the system, that is better, or a tie.
+"""Tables of comparisons: each row names two systems, and its label says which is better, or that it is a tie.
 
-Such tables come from arenas of language models (model_a, model_b, winner) and from crowds (left, right, label). What is
-read has as labels the names of the two columns and, where there are ties, "tie".
+Such tables come from arenas of language models (model_a, model_b, winner) and from crowds (left, right, label). The
+labels of the data are the names of the two columns and, if there are ties, "tie".
 
 The invariant: a label is a side only where it has the name of its column or of its system in that row, and an item has
 one ordered pair of systems.

@@ -1,4 +1,4 @@
-"""What is read and written, by name: shapes of tables, exports of tools, and tools that take labels.
+"""Readers and writers by name: shapes of tables, exports of tools, and tools that take labels.
 
 A line says where a reader or a writer is. Its file is imported when it is asked for.
 """

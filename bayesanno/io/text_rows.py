@@ -1,7 +1,7 @@
 """From the bytes of a file to rows of cells: the encoding, the separator and the quotes of a text, or a workbook.
 
-The invariant: each row keeps the number of the line it begins in, rows without content are left out, and nothing is
-guessed from the cells.
+The invariant: each row keeps the number of its first line, empty rows are left out, and nothing is guessed from the
+cells.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writers: each kind of data as a table of text that its reader gives back; a file is complete or absent."""
+"""Writers: each kind of data becomes a table of text that its reader restores; a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPECIAL = frozenset(SEPARATORS + '"\r\n')
 
 @singledispatch
 def write_data(data: Any, path: str | os.PathLike[str]) -> None:
-    """Write data of any kind by the writer of that kind; a file that is there is replaced.
+    """Write data of any kind by the writer of that kind; an existing file is replaced.
 
     Raises
     ------
@@ -43,15 +43,15 @@ def write_annotations(
     *,
     format: Literal["long", "wide"] = "long",  # noqa: A002
 ) -> None:
-    """Write annotations so that `read_annotations` gives them back; a file that is there is replaced.
+    """Write annotations so that `read_annotations` restores them; an existing file is replaced.
 
-    Long: item, annotator, label and, where any is known, gold; an item without annotations has a row of its own, and so
-    has an annotator without any. Wide: item, one column per annotator and, where any is known, gold. The separator is a
-    comma, or a tab if the name ends in `.tsv`.
+    The long form has the columns item, annotator, label and, if any true label is known, gold. An item or an annotator
+    without annotations has a row of its own. The wide form has the columns item, one for each annotator and, if any
+    true label is known, gold. The separator is a comma, or a tab if the name ends in `.tsv`.
 
-    What a file does not keep: labels that nobody used (`read_annotations(..., labels=...)` brings them back), which
-    labels are no class (`unsure=...`), controls, and in long form the order of items and annotators without
-    annotations. A wide table whose annotators share few labels is read where `columns=...` names them.
+    A file does not keep unused labels (`read_annotations(..., labels=...)` restores them), unsure labels
+    (`unsure=...`), controls and, in long form, the order of items and annotators without annotations. To read a wide
+    table whose annotators share few labels, name them with `columns=...`.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def write_annotations(
 
 
 def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
-    """Write counts (item, successes, trials) so that `read_counts` gives them back; a file that is there is replaced.
+    """Write counts (item, successes, trials) so that `read_counts` restores them; an existing file is replaced.
 
     Raises
     ------
@@ -123,11 +123,11 @@ def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
 
 
 def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[str]) -> None:
-    """Write annotations of several dimensions so that `read_multi_annotations` gives them back.
+    """Write annotations of several dimensions so that `read_multi_annotations` restores them.
 
-    A file that is there is replaced. One row per item and annotator, item by item, with a column for each dimension
+    An existing file is replaced. One row per item and annotator, item by item, with a column for each dimension
     and, where any is known, its gold as gold_<dimension>. An item without annotations has a row of its own, and so has
-    an annotator without any. What a file does not keep is as for `write_annotations`.
+    an annotator without any. A file does not keep what `write_annotations` does not keep.
 
     Raises
     ------
@@ -181,7 +181,7 @@ write_data.register(MultiAnnotationData, write_multi_annotations)
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table of results with all its digits, without its index; a file that is there is replaced.
+    """Write a table of results with all its digits, without its index; an existing file is replaced.
 
     Raises
     ------

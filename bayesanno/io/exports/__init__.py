@@ -1,5 +1,5 @@
-"""Exports of the tools in which people annotate: one file for each tool, and a line in `bayesanno.io.registry`.
+"""Exports of annotation tools: one file for each tool, and a line in `bayesanno.io.registry`.
 
-`document` has what is in a file before its tool is known, and `records` the values of a record. `answers` has what an
-export is: it makes of its answers a long table, which is then read as every other.
+`document` holds a file before its tool is known, and `records` the values of a record. `answers` defines an export and
+turns its answers into a long table, which is then read like any other.
 """

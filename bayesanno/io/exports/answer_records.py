@@ -1,11 +1,11 @@
 """Records of answers, as programs write them: an object for each answer, such as those of judges that are models.
 
-Item, annotator and label are fields by the names that columns of a table have; `id`, `score` and plurals do too. Item
-and annotator may also be a template over fields: `{model}/{prompt}`. A record may hold the answers of several
-annotators: lists side by side, or an object with a label for each of them.
+Item, annotator and label are fields with the names that columns of a table have, or `id`, `score` and plurals. Item and
+annotator may also be templates over fields: `{model}/{prompt}`. A record may hold the answers of several annotators:
+lists side by side, or an object with a label for each of them.
 
-A table is read so where a template, several labels in a cell or what separates them is asked for, and where its cells
-hold lists. Labels may then be columns of 0 and 1, and annotators columns of lists.
+A table is read in this way if the options ask for a template, for several labels in a cell or for a separator, or if
+its cells hold lists. Labels may then be columns of 0 and 1, and annotators columns of lists.
 """
 
 from __future__ import annotations

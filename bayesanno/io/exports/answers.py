@@ -1,6 +1,6 @@
-"""What an export is, and how its answers become a long table, which is read as every other.
+"""Exports, and how their answers become a long table, which is read like any other.
 
-The invariant: one row is one answer, and its place is that in the export; a question is chosen, never guessed.
+The invariant: one row is one answer and keeps its place in the export; a question is chosen, never guessed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GOLD, CONTROL = "gold", "control"
 
 
 class Answer(NamedTuple):
-    """What one annotator says to one question of an item, and its place, the file included.
+    """The answer of one annotator to one question about an item, and its place, including the file.
 
     `labels` is None where nothing was said, and empty where none of the labels was chosen; then `question` may be "",
     any. `known` says that the labels are true, and what for: for evaluation ("gold") or for the model ("control");
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """What a tool gives its users to take away.
+    """An export of a tool.
 
     Parameters
     ----------

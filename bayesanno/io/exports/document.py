@@ -1,4 +1,4 @@
-"""What a file holds before it is known which tool wrote it: records, one after the other, each with its place.
+"""The contents of a file before its tool is known: records, one after the other, each with its place.
 
 The invariant: records are decoded one at a time, so that memory is that of the text and of one record, and whatever
 does not decode is refused with its line.
@@ -28,7 +28,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Document:
-    """What a file, or a table or a list in memory, holds.
+    """The contents of a file, or of a table or a list in memory.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Prodigy: the JSONL of `prodigy db-out`, a line for each answer.
 
 The item is the input (`_input_hash`), the annotator the named session. A choice is the options in `accept`; without
-options the answer is accept or reject, about the label of the line where there is one. What is ignored, and a choice
-that is rejected as a whole, is missing. Format: https://prodi.gy/docs/api-interfaces and https://prodi.gy/docs/review
+options the answer is accept or reject, about the label of the line where there is one. Ignored tasks, and choices
+that are rejected as a whole, are missing. Format: https://prodi.gy/docs/api-interfaces and https://prodi.gy/docs/review
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Toloka: the TSV of a pool, a row for each answer to a task.
 
-The annotator is `ASSIGNMENT:worker_id`, the item `ASSIGNMENT:task_id`, and each `OUTPUT:*` a question. What `GOLDEN:*`
-says of control tasks are controls, which models take as known, unless `gold` names that column: then it is gold.
+The annotator is `ASSIGNMENT:worker_id`, the item `ASSIGNMENT:task_id`, and each `OUTPUT:*` a question. The labels of
+control tasks in `GOLDEN:*` are controls, which models take as known; if `gold` names that column, they are gold.
 Format: https://toloka.ai/docs/guide/result-of-eval
 """
 

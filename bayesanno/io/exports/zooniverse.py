@@ -1,7 +1,7 @@
 """Zooniverse: the CSV of a project's classifications, a row for each volunteer and subject.
 
-The item is the subject, the annotator the volunteer by name; who has not logged in is named by the address that
-Zooniverse gives instead. The answers of a classification are JSON in `annotations`, each to a task, which is a
+The item is the subject, the annotator the volunteer by name; volunteers who are not logged in have an address
+from Zooniverse instead. The answers of a classification are JSON in `annotations`, each to a task, which is a
 question. Format: https://help.zooniverse.org/next-steps/data-exports/
 """
 

@@ -1,4 +1,4 @@
-"""cleanlab: a folder of what `cleanlab.multiannotator` takes, and of the tables that it gives, by this fit."""
+"""cleanlab: a folder with the input of `cleanlab.multiannotator`, and with its tables computed from this fit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is exported, and what a tool that takes it is: a name, the options that it has, and a writer.
+"""Tools that take labels, each with a name, its options and a writer.
 
-And what a tool shows of each item: read from its own export, or from a table, and given back as it was.
+What a tool shows of each item is read from its own export, or from a table, and returned unchanged.
 """
 
 from __future__ import annotations
