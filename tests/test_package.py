@@ -119,7 +119,7 @@ def test_the_sdist_holds_what_the_wheel_is_made_of_and_no_link(wheel):
 def test_the_version_is_one():
     assert f"version: {ba.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {ba.__version__} (" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"It is version {ba.__version__}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"This is version {ba.__version__}," in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
