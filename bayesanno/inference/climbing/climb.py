@@ -1,11 +1,11 @@
-"""Climbing: plain steps that never make an objective worse, from several starts, and accelerated.
+"""Climbing: plain steps that never make an objective worse, from several starts, with acceleration.
 
-EM and variational Bayes are both such: an E-step gives every item the posterior of its class under what is known of the
-parameters so far, and its expected counts lead to the next point. Near the top steps may be very short, so that two are
-extrapolated (SQUAREM, scheme S3 of Varadhan and Roland 2008, Scandinavian Journal of Statistics 35:335-353,
-doi:10.1111/j.1467-9469.2007.00585.x). Where an extrapolated point is worse, the plain steps are kept.
+Both EM and variational Bayes climb: an E-step computes the posterior of every item's class at the present point, and
+its expected counts give the next point. Near the top, steps may be very short, so two steps are extrapolated (SQUAREM,
+scheme S3 of Varadhan and Roland 2008, Scandinavian Journal of Statistics 35:335-353,
+doi:10.1111/j.1467-9469.2007.00585.x). If an extrapolated point is worse, the plain steps are kept.
 
-The invariant: what is returned is a fixed point of plain steps to the tolerance, or says that it is not.
+The invariant: the result is a fixed point of plain steps up to the tolerance, or is marked as not converged.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Ascent:
-    """Where the climb from one start ended.
+    """The end of the climb from one start.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def _(data: AnnotationData) -> AddsUp:
 
 
 class Problem(ABC):
-    """What is climbed: an objective of a model and some items. A method of climbing is a subclass.
+    """An objective of a model and some items. Each method of climbing is a subclass.
 
     Parameters
     ----------

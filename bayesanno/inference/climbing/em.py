@@ -1,10 +1,10 @@
-"""EM: the parameters that make the data, or data and prior, most probable; and a fit of that point, without PyMC.
+"""EM: the parameters of maximum likelihood or maximum posterior density, and a fit with this point, without PyMC.
 
-An E-step gives every item the posterior of its class under the parameters so far, an M-step the parameters that would
-be best if those were counts. How steps are put together is in `bayesanno.inference.climbing.climb`.
+An E-step computes the posterior of every item's class under the present parameters. An M-step computes the best
+parameters for the resulting counts. `bayesanno.inference.climbing.climb` combines the steps.
 
-The invariant: parameters are distributions at every step; no count is negative. What a fit by EM holds under a name, it
-holds in the form that other fits do, and a posterior that was not computed (intervals, convergence) is not there.
+The invariant: parameters are distributions at every step, and no count is negative. A fit by EM has the same form as
+other fits, without the parts that were not computed (intervals, convergence).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from bayesanno.modeling.independent import ConjugateModel
 
 
 class EM(Problem):
-    """What EM maximises: a model's likelihood of some items, and what is added to the counts of an M-step.
+    """The objective of EM: a model's likelihood of some items, with additions to the counts of an M-step.
 
-    A point is the parameters themselves.
+    A point consists of the parameters.
     """
 
     name: ClassVar[str] = "EM"
@@ -98,8 +98,8 @@ def fit_by_em(
 ) -> Results:
     """Fit a model by EM; the arguments are those of `fit`.
 
-    The first start is near the majority vote ("auto", "vote"), or the given point; the others are drawn from the prior,
-    and with "prior" the first as well.
+    The first start is near the majority vote ("auto", "vote"), or the given point. The others are drawn from the prior;
+    with "prior" so is the first.
     """
     begin = time.perf_counter()
     problem, found = find_point(model, data, settings, random_seed=random_seed, **how)

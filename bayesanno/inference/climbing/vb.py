@@ -1,7 +1,7 @@
-"""Variational Bayes: the approximation q(parameters) q(latents) of the posterior that is nearest to it.
+"""Variational Bayes: the approximation q(parameters) q(latents) nearest to the posterior.
 
-The model's priors are Dirichlets, or Betas, which are Dirichlets of two shares. With q of that form, an item's latents
-(its class; with MACE, who spams on it) taken together, the best q of one half given the other is known:
+The model's priors are Dirichlets, or Betas, which are Dirichlets of two shares. If q has that form, and the latents of
+an item (its class; with MACE, who spams on it) are taken together, the best q of one part given the other is known:
 
     q(shares)  = Dirichlet(c),   c = prior concentrations + expected counts
     q(latents) of an item ~ p(its latents, its answers | s),   s = exp(E log share) = exp(psi(c) - psi(sum c))
@@ -11,10 +11,10 @@ al. 2013, section 2.1; in general Beal 2003, chapter 2, https://cse.buffalo.edu/
 
     ELBO = sum over items of log sum over latents p(latents, answers | s)  -  sum KL(Dirichlet(c) || prior)
 
-which is at most the log evidence p(data), and less by what q is away from the posterior: KL(q || posterior).
+which is the log evidence log p(data) minus KL(q || posterior).
 
-What is known of q in closed form is not averaged over draws: labels, entropies and views of a fit are those of
-q(latents). Draws are for what reads draws: intervals, comparisons, predictions, leave-one-out.
+Quantities with a closed form under q are not averaged over draws: labels, entropies and views of a fit come from
+q(latents). Draws are used for intervals, comparisons, predictions and leave-one-out.
 
 The invariant: concentrations are those of the prior or larger, and the ELBO is that of q(latents) at its best for them.
 In a fit, `lp` is the log density of a draw on the scale that NUTS samples on, `log_ratio` that less the one of q.

@@ -1,8 +1,8 @@
-"""ADVI: a normal approximation to the posterior on the unconstrained scale, and how far it is from the posterior.
+"""ADVI: a normal approximation to the posterior on the unconstrained scale, with its distance from the posterior.
 
-The density and its gradient are those that NUTS samples with, compiled once per machine. PyMC's own ADVI has the sizes
-of the data in its code, so that another table is compiled again. Beside `pymc.fit` (20,000 steps of Adam, from the same
-start), model_b, CPU seconds:
+The density and its gradient are those of NUTS, compiled once per machine. PyMC's own ADVI compiles the sizes of the
+data into its code, so each table is compiled separately. Comparison with `pymc.fit` (20,000 steps of Adam, from the
+same start) for model_b, in CPU seconds:
 
     table and method              seconds         ELBO                 Pareto k      accuracy
                                   ours   PyMC     ours      PyMC       ours  PyMC    ours   PyMC
@@ -11,9 +11,9 @@ start), model_b, CPU seconds:
     @crowd, after RTE              1.7   20.4     -1755.7   -1758.8    3.3   4.0     .950   .950
     RTE, full rank, after these    8.3   34.7     -4348.9   -4408.7    1.1   4.2     .923   .921
 
-The full-rank approximation starts from the fitted independent one; started from scratch it wanders on models of this
-size. Both stop once the ELBO has stopped rising, both are the mean of the last steps, and both are judged by the Pareto
-k of the importance ratios.
+The full-rank approximation starts from the fitted independent one; from scratch, its steps wander on models of this
+size. Both stop when the ELBO stops rising, average the last steps, and are assessed by the Pareto k of the importance
+ratios.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from bayesanno.inference.graph.draws import as_one_chain
 from bayesanno.inference.sampling.starts import Starts
 from bayesanno.inference.settings import ADVISettings, Draws
 
-ROUND = 2_000  # steps between two looks at the ELBO
+ROUND = 2_000  # steps between checks of the ELBO
 LEARNING_RATE = 1e-2
 LEARNING_RATE_FULL_RANK = 3e-4
 INITIAL_SD = 0.7  # on the unconstrained scale
-TRIES = 100  # draws, one of which has to have a density
+TRIES = 100  # draws, at least one of them with a density
 PARETO_DRAWS = 1_000
 MOST_FULL_RANK = 9_000  # parameters: six matrices of them squared are in memory, 4 GB
 
@@ -56,13 +56,13 @@ def approximate(
     Returns
     -------
     Draws
-        `diagnostics` holds `converged` (the ELBO had stopped rising), `steps` (how many were taken), and `pareto_k`,
-        the tail shape of the ratios between posterior and approximation (Yao et al. 2018, arXiv:1802.02538).
+        `diagnostics` has `converged` (whether the ELBO stopped rising), `steps` (their number), and `pareto_k`, the
+        tail shape of the ratios between posterior and approximation (Yao et al. 2018, arXiv:1802.02538).
 
     Raises
     ------
     FitError
-        If there are too many parameters for full rank, or the approximation goes where there is no density.
+        If there are too many parameters for full rank, or the approximation moves to a region without density.
     """
     begin = time.perf_counter()
     rng = np.random.default_rng(random_seed)
@@ -99,7 +99,7 @@ def approximate(
 
 
 class Normal:
-    """A normal distribution, z = mean + scale * standard, whose mean and scale are climbed with.
+    """A normal distribution, z = mean + scale * standard, with mean and scale to optimise.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Normal:
 
     @property
     def numbers(self) -> list[np.ndarray]:
-        """All that is climbed with, changed in place."""
+        """The numbers to optimise, changed in place."""
         return [self.mean, self.log_sd, *([] if self.below is None else [self.below])]
 
     def at(self, standard: np.ndarray) -> np.ndarray:
@@ -141,10 +141,10 @@ class Normal:
         return -0.5 * (standard**2 + np.log(2 * np.pi)).sum(axis=-1) - self.log_sd.sum()
 
     def slopes(self, standard: np.ndarray, gradient: np.ndarray) -> list[np.ndarray]:
-        """Return the slopes of log p(z) - log q(z), of z = `at(standard)`, by all `numbers` through z.
+        """Return the gradient of log p(z) - log q(z) at z = `at(standard)` with respect to all `numbers`, through z.
 
-        The slope by the numbers with z held is 0 on average, and left out: at the end it is all the noise that there
-        is (Roeder, Wu and Duvenaud 2017, arXiv:1703.09194). `gradient` is that of log p at z, (dimension,).
+        The direct gradient for fixed z is 0 on average and omitted: near the optimum it is the only noise (Roeder, Wu
+        and Duvenaud 2017, arXiv:1703.09194). `gradient` is that of log p at z, (dimension,).
         """
         from scipy.linalg import solve_triangular
 
@@ -165,9 +165,9 @@ def _climb(
     message: str,
     progressbar: bool,
 ) -> tuple[int, bool]:
-    """Climb until the ELBO no longer rises; return how many steps were taken, and whether that was so.
+    """Climb until the ELBO no longer rises; return the number of steps, and whether it converged.
 
-    The end is the mean of the last round, about which the steps go to and fro (Dhaka et al. 2020, arXiv:2009.00666).
+    The result is the mean of the last round, around which the steps oscillate (Dhaka et al. 2020, arXiv:2009.00666).
     """
     loss: deque[float] = deque(maxlen=2 * ROUND)
     climb, rose, step = Adam(learning_rate, normal.numbers), True, 0
@@ -189,12 +189,12 @@ def _climb(
 def _draw_where_dense(
     density: Density, normal: Normal, rng: np.random.Generator
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """Return standard normal numbers, and the log density and its gradient at z: where there is one in floating point.
+    """Return standard normal numbers, with the log density and its gradient at z, such that the density is finite.
 
     Raises
     ------
     FitError
-        If of many draws none has a density.
+        If none of many draws has a density.
     """
     for _ in range(TRIES):
         standard = rng.standard_normal(normal.mean.size)

@@ -1,6 +1,6 @@
-"""NUTS, by several samplers: each takes a graph and a start, and returns draws of its free parameters.
+"""NUTS with several samplers: each takes a graph and a start, and returns draws of the free parameters.
 
-The invariant: the same seed on the same machine gives the same draws, bit for bit, and an interrupted run gives none.
+The invariant: the same seed on the same machine gives the same draws, bit for bit. An interrupted run gives no draws.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from bayesanno.inference.graph.draws import name_draws
 from bayesanno.inference.sampling.starts import Starts
 from bayesanno.inference.settings import Draws, GraphSettings
 
-PER_DRAW = 15  # gradients, where a posterior is well-behaved
+PER_DRAW = 15  # gradients, for a well-behaved posterior
 NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NUTSSettings(GraphSettings):
-    """The settings of NUTS: those of `fit`.
+    """The settings of NUTS, as arguments of `fit`.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class NUTSSettings(GraphSettings):
 
     @property
     def n_gradients(self) -> int:
-        """How many gradients sampling takes, roughly."""
+        """The approximate number of gradients in sampling."""
         return PER_DRAW * self.chains * (self.tune + self.draws)
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ def sample_nuts(
     random_seed: int,
     progressbar: bool,
 ) -> Draws:
-    """Draw from the posterior by NUTS; each chain starts where `start` says."""
+    """Draw from the posterior by NUTS, with starting points from `start`."""
     begin = time.perf_counter()
     if settings.nuts_sampler == "nutpie":
         tree = _sample_nutpie(start, settings, random_seed, progressbar)
@@ -101,9 +101,9 @@ def _sample_nutpie(start: Starts, settings: NUTSSettings, random_seed: int, prog
 
 
 def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings: Any) -> Any:
-    """Return what nutpie drew; an interrupted run keeps nothing, where nutpie would hand back the draws so far.
+    """Return nutpie's draws; an interrupted run gives none, although nutpie would return the draws so far.
 
-    A sampler that is interrupted while it is made is out of reach, and its threads would go on drawing.
+    A sampler that is interrupted during its construction cannot be reached, and its threads would continue.
     """
     sampler = None
     try:
@@ -123,14 +123,14 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
 
 
 def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settings: Any) -> Any:
-    """Let nutpie sample a density, by functions of C or else, two to three times as slowly, by functions of Python."""
+    """Let nutpie sample a density with C functions, or else with Python functions (two to three times as slow)."""
     import nutpie
 
     if (functions := density.functions) is not None:
         try:
             return nutpie.sample(make_compiled_model(functions, density.parts, density.n_dim, start), **settings)
         except (AttributeError, ImportError, TypeError) as error:
-            density.functions = None  # this is said once of a fit, and not of each time that it asks nutpie
+            density.functions = None  # so that a fit warns only once
             warn(
                 f"this nutpie is not the one that bayesanno was made for ({name_error(error)}): it samples by "
                 "functions of Python, and the fit is slower",
@@ -150,9 +150,9 @@ def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settin
 
 
 def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
-    """Return the seeds by which nutpie's chains ask for their starts: it does not say which chain asks.
+    """Return the seeds with which nutpie's chains request their starts, since nutpie does not pass the chain's number.
 
-    They depend on its seed and the chain alone, so that a run of next to no steps is asked with the same ones.
+    They depend only on its seed and the chain, so a very short run has the same ones.
     """
     seeds: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Where chains start: in the modes that carry the posterior's mass, or where the user says."""
+"""Starting points of chains: in the modes with posterior mass, or as given by the user."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ JITTER = 1.0  # half the width of the interval that a chain's start is drawn fro
 
 @dataclass(frozen=True)
 class Starts:
-    """Where chains start, and the density of their graph.
+    """The starting points of chains, and the density of their graph.
 
     Attributes
     ----------
     density : Density
     points : array, shape (place, dimension)
-        The places that chains are shared out among, on the unconstrained scale.
+        The places over which chains are distributed, on the unconstrained scale.
     widths : array, shape (place, dimension)
-        Half the width of the interval around each that starts are drawn from.
+        Half the width of the interval around each place from which starts are drawn.
     mass : array, shape (place,)
-        The share of the chains that each place is to have.
+        The share of chains for each place.
     modes : Modes or None
-        The modes that were looked for, with "auto".
+        The modes found, with "auto".
     place_of : mapping of int to int
-        The place of the chain of each seed; that of another seed is drawn.
+        The place of the chain with each seed; for other seeds it is drawn.
     draw_prior : callable, optional
-        From a seed to a point from the prior, which is then where a chain starts.
+        A function from a seed to a draw from the prior; if given, chains start there.
     """
 
     density: Density
@@ -56,7 +56,7 @@ class Starts:
 
     @property
     def centre(self) -> np.ndarray:
-        """The point of most mass, or the given one, without jitter, shape (dimension,)."""
+        """The point with the most mass, or the given one, without jitter, (dimension,)."""
         return self.points[int(np.argmax(self.mass))]
 
     @property
@@ -65,17 +65,17 @@ class Starts:
         return self.density.values_at(self.centre)
 
     def share_out(self, seeds: Sequence[int]) -> Starts:
-        """Return starts for the chains of these seeds: each of the places has its share of them, one at least.
+        """Return starts for chains with these seeds; each place gets its share of them, at least one.
 
-        Of fewer chains than places, the places of most mass have one each.
+        If there are fewer chains than places, the places with the most mass get one each.
         """
         numbers = share_chains(self.mass, len(seeds))
         return replace(self, place_of=dict(zip(sorted(seeds), numbers, strict=True)))  # in whatever order chains ask
 
     def draw(self, seed: int) -> np.ndarray:
-        """Return the point (dimension,), on the unconstrained scale, where the chain of a seed starts.
+        """Return the starting point (dimension,) of the chain with a seed, on the unconstrained scale.
 
-        The jitter is the smaller the worse it would do: of tens of thousands of numbers, some may leave the density.
+        The jitter is reduced if necessary: among tens of thousands of numbers, some may leave the density.
         """
         if self.draw_prior is not None:
             return self.draw_prior(seed)
@@ -87,7 +87,7 @@ class Starts:
         return next((point for point in points if _has_density(self.density, point)), self.points[at])
 
     def draw_values(self, seed: int) -> Mapping[str, np.ndarray]:
-        """Return the free variables where the chain of a seed starts, each on its own scale."""
+        """Return the free variables at the start of the chain with a seed, each on its own scale."""
         return self.density.values_at(self.draw(seed))
 
 
@@ -110,10 +110,10 @@ def choose_starts(
     model : AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
-        "auto": in the modes that carry mass; "vote": near the majority vote; "prior": anywhere that the prior allows;
-        "em": near the best point that EM finds.
+        "auto": in the modes with mass; "vote": near the majority vote; "prior": at draws from the prior; "em": near the
+        best point that EM finds.
     n_starts, most_gradients : int
-        How many random starts "auto" looks for modes from, and about how many gradients it may compute.
+        The number of random starts in the search for modes with "auto", and its approximate budget of gradients.
     random_seed : int
     progressbar : bool
         Whether to show progress.
@@ -121,7 +121,7 @@ def choose_starts(
     Raises
     ------
     FitError
-        If an initial value is not of the graph, or there is no density where chains are to start.
+        If an initial value does not belong to the graph, or there is no density at a starting point.
     """
     given = initvals if isinstance(initvals, Mapping) else {}
     if isinstance(initvals, str) and initvals == "em":
@@ -151,10 +151,10 @@ def choose_starts(
 
 
 def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarray]:
-    """Return where chains start and in which shares: by mass where it is known, or else evenly.
+    """Return the starting places of chains and their shares: by mass if known, or else even.
 
-    Chains may be fewer than these places: the best comes first, and next where the first start led to, often the vote.
-    Of the labellings of a mode, chains start in the one nearest to a point (dimension,).
+    There may be fewer chains than places: the best place comes first, then the end of the first start, often the vote.
+    Among the labellings of a mode, chains start in the one nearest to the point `near` (dimension,).
     """
 
     def nearest(group: Sequence[int]) -> Mode:
@@ -178,9 +178,9 @@ def start_near(density: Density) -> Starts:
 
 
 def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
-    """Return the number of the mode of each chain: each mode has one, and the others are in proportion to the mass.
+    """Return the mode of each chain: each mode gets one chain, and the others are in proportion to mass.
 
-    Of fewer chains than modes, the modes of most mass have one each.
+    If there are fewer chains than modes, the modes with the most mass get one each.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
 
 
 def check_initvals(initvals: Any) -> None:
-    """Raise a FitError unless these can be initial values."""
+    """Raise a FitError if these are not valid initial values."""
     if isinstance(initvals, Mapping) or (isinstance(initvals, str) and initvals in get_args(Begin)):
         return
     names = ", ".join(repr(name) for name in get_args(Begin))
