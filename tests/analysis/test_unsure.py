@@ -45,7 +45,7 @@ def test_labels_are_classes(fit, data):
 
 def test_annotators_have_the_share_of_their_unsure_answers(fit, data):
     table = ba.annotator_table(fit)
-    assert list(table)[:3] == ["annotator", "n_annotations", "unsure"]
+    assert list(table)[:5] == ["annotator", "n_annotations", "n_gold", "gold_agreement", "unsure"]
     np.testing.assert_allclose(table["unsure"], data.unsure_by_annotator / data.by_annotator)
     assert table.loc[table["annotator"].str.startswith("careless"), "unsure"].eq(0).all()
 
