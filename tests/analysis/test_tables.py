@@ -116,7 +116,9 @@ def test_an_annotator_table_summarises_the_draws_of_competence(mace_fit, crowd):
     data, _ = crowd
     table = ba.annotator_table(mace_fit)
     numbers = ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
-    assert table.columns.tolist() == ["annotator", "n_annotations", *(f"competence_{name}" for name in numbers)]
+    assert table.columns.tolist() == [
+        "annotator", "n_annotations", "n_gold", "gold_agreement", *(f"competence_{name}" for name in numbers),
+    ]  # fmt: skip
     assert table["annotator"].tolist() == list(data.annotators)
     assert table["n_annotations"].sum() == data.n_annotations
     draws = competence(mace_fit)

@@ -173,7 +173,9 @@ def test_what_is_read_off_is_of_one_dimension_at_a_time(loaded, data, refuses):
             read_off()
         with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'evidence'"):
             read_off(dimension="evidence")
-    with refuses(FitError, "drawn together, since .* not the product .*: name one of 'focus', 'polarity'"):
+    with refuses(
+        FitError, "drawn together, since their joint posterior does not factor: name one of 'focus', 'polarity'"
+    ):
         ba.sample_labels(loaded)
     with refuses(DataError, "is of MultiAnnotationData: predict from MultiAnnotationData, not from AnnotationData"):
         ba.predict_labels(loaded, data.by_dimension["focus"])

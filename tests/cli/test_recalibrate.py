@@ -75,7 +75,7 @@ def test_by_default_the_gold_of_the_data_and_with_a_report(at, folder):
     assert out.endswith("by_all/report.html\n")
     page = (folder / "by_all" / "report.html").read_text(encoding="utf-8")
     assert "What did recalibration change?" in page
-    assert "learnt from the true labels of 300 items" in page
+    assert "estimated from the true labels of 300 items" in page
     assert pd.read_csv(folder / "by_all" / "labels.csv")["kept"].sum() == 270
 
 

@@ -22,7 +22,7 @@ def test_the_page_goes_beside_the_fit_or_where_it_is_asked_for(command, run):
     assert (code, out) == (0, "run/report.html\n")
     page = (run / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert "bayesanno report does that" in page
+    assert "bayesanno report does this" in page
     code, out, _ = command("report", "run", "--no-checks", "--out", "page.html")
     assert (code, out) == (0, "page.html\n")
     assert (run.parent / "page.html").read_text(encoding="utf-8") == page

@@ -20,6 +20,7 @@ from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable, strip_id
 
+_AS_THEY_ARE = ReadOptions()
 _WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
 SNOW_COLUMNS = dict(zip(ROLES, ("orig_id", "!amt_worker_ids", "response"), strict=True))
 
@@ -113,7 +114,7 @@ def _check_guesses(answers: NamedAnswers, names: Mapping[str, str], options: Rea
         )
 
 
-def read_rows(table: TextTable, columns: Mapping[str, int], options: ReadOptions) -> NamedAnswers:
+def read_rows(table: TextTable, columns: Mapping[str, int], options: ReadOptions = _AS_THEY_ARE) -> NamedAnswers:
     """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
 
     The options say which labels and true labels are missing, and which spellings are one.
