@@ -23,7 +23,7 @@ READERS = {  # what only a reader has: exports, tables of their own, a cluster, 
 }
 FETCHED = {"@rte"}  # from the network
 SHORT = {  # what takes long, and a short form of it
-    "simulations=200": "simulations=3",
+    "simulations=200": "simulations=50",
     "good=range(11)": "good=[4]",
     "per_item=range(1, 11)": "per_item=[2]",
     "shares=[0, 0.1, 0.5]": "shares=[0.1]",
