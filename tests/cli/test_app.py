@@ -102,8 +102,8 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
 
     annotators = read(folder / "annotators.csv")
     assert annotators.columns.tolist() == [
-        "annotator", "n_annotations", "competence_mean", "competence_sd", "competence_hdi94_lb", "competence_hdi94_ub",
-        "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
+        "annotator", "n_annotations", "n_gold", "gold_agreement", "competence_mean", "competence_sd",
+        "competence_hdi94_lb", "competence_hdi94_ub", "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
     ]  # fmt: skip
     assert annotators["n_annotations"].sum() == labels["n_annotations"].sum()
 
