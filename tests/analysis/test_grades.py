@@ -213,8 +213,8 @@ def test_annotators_of_a_model_of_grades_have_severity_and_sd(grading, mace_fit)
     table, plain = ba.annotator_table(grading), ba.annotator_table(mace_fit)
     each = ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
     columns = [f"{name}_{what}" for name in ("competence", "severity", "sd") for what in each]
-    assert table.columns.tolist() == ["annotator", "n_annotations", *columns]
-    assert plain.columns.tolist() == ["annotator", "n_annotations", *columns[:7]]
+    assert table.columns.tolist() == ["annotator", "n_annotations", "n_gold", "gold_agreement", *columns]
+    assert plain.columns.tolist() == ["annotator", "n_annotations", "n_gold", "gold_agreement", *columns[:7]]
     rows = ba.summary(grading, ["severity", "sd"]).set_index("parameter")
     for name in ("severity", "sd"):
         own = rows.loc[[f"{name}[{who}]" for who in table["annotator"]], each]
