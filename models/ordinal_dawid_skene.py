@@ -1,19 +1,16 @@
 """Ordinal Dawid-Skene: ordered grades, which severe and lenient annotators perceive with individual noise.
 
-Use to see who is severe and who is consistent, for ordered labels (ratings, grades) declared with `labels=` from the
-lowest to the highest.  For the grades themselves use `mace`: this model was better only in simulations.  In the one
-available table of real grades with true ones, `mace` gets .80 of them right, the median answer .78, this model .68 and
-`model_b` .65 (notebooks/which-model.md).  Avoid when distant labels are confused as often as neighbours: fit `model_b`
-or `hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
+Use to see who is severe and who is consistent, for ordered labels declared with `labels=` from the lowest to the
+highest.  For the grades themselves use `mace`: in the one available table of real grades with true ones, `mace` gets
+.80 of them right, the median answer .78, this model .68 and `model_b` .65 (notebooks/which-model.md).  Avoid when
+distant labels are confused as often as neighbours: fit `model_b`, and let `bayesanno.compare` decide.
 
-Annotators who share errors, such as copies or prompts of one base model, can get a small sd together, and their answers
-become the true grades.  With three copies among twelve annotators .60 of the grades were right, with one of the three
-.91.  No prior of sd prevents this, since the sd of a copy is that of a precise annotator: sds of at least .3 gave .61,
-of at least .6 .69.  The fit names annotators whom the labels follow and who agree more than independent errors explain.
+Annotators who share errors, such as copies of one base model, can get a small sd together, and their answers become
+the true grades: with three copies among twelve annotators .60 of the grades were right, with one of the three .91.
+No prior of sd prevents this.  The fit names annotators whom the labels follow and who agree too closely.
 
-Generative process.  The grades are 1 ... K in the order of the labels, or the labels' own numbers if these increase by
-1.  Annotators perceive an item's grade too high or too low.  They report the grade that belongs to the interval,
-between common thresholds, of the perceived value.
+Generative process.  The grades are 1 ... K, or the labels' own numbers if these increase by 1.  Annotators perceive an
+item's grade too high or too low, and report the grade of the interval, between common thresholds, that it falls into.
 
     C_i            ~ Categorical(prevalence)                                the true grade of item i
     perceived_ij   = C_i - severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1
@@ -71,15 +68,7 @@ from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
-from bayesanno.models._grades import (
-    ends_of,
-    explain_few,
-    find_information,
-    first_grade,
-    level_of,
-    log_reported,
-    measure_errors,
-)
+from bayesanno.models import _grades
 from bayesanno.models._order import explain_order
 
 
@@ -123,7 +112,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        return [*explain_order(data), *explain_few(data, shared=self.shared)]
+        return [*explain_order(data), *_grades.explain_few(data, shared=self.shared)]
 
     @override
     def spreads(self) -> tuple[str, ...]:
@@ -139,9 +128,11 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
         prevalence = self.declare_prevalence(prior)
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
-        pm.Deterministic("threshold", first_grade(data) + ends_of(width, data.n_labels)[1][:-1], dims="boundary")
+        pm.Deterministic(
+            "threshold", _grades.first_grade(data) + _grades.ends_of(width, data.n_labels)[1][:-1], dims="boundary"
+        )
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
-        together = {"level": level_of(width, data), "centring": centring, "dims": "annotator"}
+        together = {"level": _grades.level_of(width, data), "centring": centring, "dims": "annotator"}
         severity = normal_around("severity", 0.0, severity_spread, **together)
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
@@ -150,7 +141,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         if self.shared:
             p["shared_spread"] = pm.HalfNormal("shared_spread", prior.shared_prior)
         nodes = lay_nodes(self.count_nodes(Parameters(p)), self.reach)
-        log_answer = log_reported(Parameters(p), data.n_labels, nodes.z, self.noise)
+        log_answer = _grades.log_reported(Parameters(p), data.n_labels, nodes.z, self.noise)
         reported = pt.exp(log_answer).dot(pt.exp(nodes.log_weight))  # (annotator, response, true_class)
         right = (reported * np.eye(data.n_labels)).sum(axis=1)  # (annotator, true_class)
         pm.Deterministic("accuracy", (prevalence * right).sum(axis=-1), dims="annotator")
@@ -163,19 +154,19 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         perceived = true_class[item] - p.severity[who] + p.sd[who] * noise
         if self.shared:
             perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,), name="shared_error")[item]
-        thresholds = ends_of(p.width, design.class_response.size)[1][:-1]
+        thresholds = _grades.ends_of(p.width, design.class_response.size)[1][:-1]
         grade = (perceived[:, None] > thresholds).sum(axis=1)  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[grade]
 
     @override
     def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
-        return log_reported(p, answers.n_classes, z, self.noise)
+        return _grades.log_reported(p, answers.n_classes, z, self.noise)
 
     def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
-        return ((find_information(p, self.noise), pt.zeros(())),) if self.shared else ()
+        return ((_grades.find_information(p, self.noise), pt.zeros(())),) if self.shared else ()
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        severity, sd = measure_errors(votes_of(data), self.sd_prior[0])
+        severity, sd = _grades.measure_errors(votes_of(data), self.sd_prior[0])
         values = {
             "prevalence": in_proportion(votes_of(data).shares + self.prevalence_prior),
             "width": np.full(data.n_labels, 1 / data.n_labels),

@@ -77,6 +77,7 @@ def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
 
 
 MADE = {
+    "plot_groups": "group_table",
     "plot_label_power_scaling": "label_power_scaling", "plot_power_scaling": "power_scaling_table",
     "plot_predictive_check": "predictive_check", "plot_prior": "describe_prior", "plot_priors": "sensitivity",
     "plot_ranks": "sbc", "plot_subsets": "subset_table",

@@ -27,6 +27,8 @@ def name_columns(table: TextTable, options: ReadOptions) -> ReadOptions:
     the rows are as in a long table: items and annotators are repeated, but hardly any pair of them.
     """
     lacking = [role for role, columns in _find_named(table, options).items() if not columns]
+    if any(options.roles[role] is not None for role in lacking):
+        return options  # an item or an annotator may be named by several fields
     if not lacking or options.format not in ("auto", "long") or options.columns or options.split:
         return options
     fitting = _find_fitting(table, options, lacking)

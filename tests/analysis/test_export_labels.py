@@ -58,7 +58,7 @@ def test_export_warns_of_an_unknown_gold_label_and_keeps_the_label(data, tmp_pat
     gold = {"11": "groß", "14": "klein", "15": "winzig", "16": "größer"}
     fit = fit_by_em(replace(data, gold=gold, controls={"16": "klein"}))
     path = tmp_path / "labels.csv"
-    with pytest.warns(ba.NamesWarning, match="2 true labels of 4 cannot be exported, as 'groß' of item '11'"):
+    with pytest.warns(ba.NamesWarning, match="2 true labels of 4 cannot be exported, such as 'groß' of item '11'"):
         written = ba.export_labels(fit, path, to="soft-labels")
     assert (written.n_items, written.n_known) == (7, 2)
     table = pd.read_csv(path, dtype={"item": str}).set_index("item")

@@ -30,6 +30,7 @@ def listing(folder):
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.NamesWarning")  # one answers twice
 def test_files_are_those_of_the_library(compare, tmp_path):
     specs = ("model_b", "model_b,confusion_accuracy=0.8,confusion_strength=5")
     code, out, err = compare(

@@ -46,7 +46,7 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
         "run/report.html",
     ]  # fmt: skip
     page = (answers.parent / "run" / "report.html").read_text(encoding="utf-8")
-    assert "holds no items: bayesanno.write_labels writes their labels there" in page
+    assert "does not hold the items: bayesanno.write_labels writes their labels there" in page
     run = json.loads((answers.parent / "run" / "run.json").read_text())
     data = crowd[0]
     assert run["data"]["items"] == data.n_items

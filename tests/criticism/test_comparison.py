@@ -170,7 +170,7 @@ def test_items_with_different_numbers_of_trials(refuses):
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
     fits = {name: ba.fit(BinomialMixture(types=1), data, **(SETTINGS | {"random_seed": seed}))
             for name, seed in (("a", 1), ("b", 2))}  # fmt: skip
-    with refuses(DataError, "'s2' has 6 trials and item 's1' 3: a histogram needs items with the same number"):
+    with refuses(DataError, "'s2' has 6 trials and item 's1' 3: a histogram needs items with equal numbers of trials"):
         predictive_check(fits["a"], "histogram")
     check = predictive_check(fits["a"], random_seed=1).table.set_index("statistic")
     assert check.index.tolist() == ["positive_share", "spread"]

@@ -178,10 +178,10 @@ def test_posterior_p_value_finds_a_wrong_model_only(rng):
     p = p_after_fitting(make_data(OneCoin(), design, right, rng))
     assert (p < 0.05).sum().max() <= 5
     assert 0.2 < p["votes_per_item"].median() < 0.95
-    wrong = repeat(3, hard_fraction=((), 0.5), coin=(("annotator", "response"), np.full((5, 2), 0.5)),
+    wrong = repeat(10, hard_fraction=((), 0.5), coin=(("annotator", "response"), np.full((5, 2), 0.5)),
                    easy_prevalence=(("response",), prevalence))  # fmt: skip
     p = p_after_fitting(make_data(EasyHard(), design, wrong, rng))
-    assert (p["votes_per_item"] < 0.05).all()
+    assert (p["votes_per_item"] < 0.05).sum() >= 8  # of 56 other tables, 54 were
     assert (p["label_counts"] > 0.05).any()  # these it does predict: parameters are fitted to them
 
 

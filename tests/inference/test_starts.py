@@ -101,7 +101,7 @@ class TestTwoModes:
         (said,) = explain_modes({"rough": False, "crossing": [], "found": [best, lost]})
         assert said.startswith("chain 1 is in mode 2, which carries an estimated 0.0% of the posterior's mass ('no' ")
         assert "'yes' stands for 'no'; 1 item with another most probable state): leave it out" in said
-        assert said.endswith(", by bayesanno.drop_chains(fit, [1])")
+        assert said.endswith(": leave it out with bayesanno.drop_chains(fit, [1])")
         assert explain_modes({"rough": False, "crossing": [], "found": [best | {"mass": 1.0}]}) == []
 
     def test_no_chain_is_to_be_left_out_whose_density_is_not_lower(self):
