@@ -49,7 +49,7 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         data, table = part.data, _list_annotators(part)
-        if hasattr(data, "gold_codes") and data.gold:  # the totals of a cluster do not say who is right
+        if isinstance(data, AnnotationData) and data.gold:  # the totals of a cluster do not say who is right
             table = table.assign(**agree_with_gold(data))
         if data.unsure:
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)

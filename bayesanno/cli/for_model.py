@@ -57,17 +57,13 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
         data = replace(data, controls={})  # those that an export comes with
     added = ""
     if options.add is not None:
-        n_before, data = data.n_annotations, _add(data, options)
+        n_before = data.n_annotations
+        as_read = {name: getattr(options, name) for name in ("missing", "strip", "ignore_case", "encoding")}
+        data = add_annotations(data, options.add, **as_read)
         added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
     if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
     return data, data.describe() + added
-
-
-def _add(data: AnnotationData, options: DataOptions) -> AnnotationData:
-    assert options.add is not None
-    as_read = {name: getattr(options, name) for name in ("missing", "strip", "ignore_case", "encoding")}
-    return add_annotations(data, options.add, **as_read)
 
 
 def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
