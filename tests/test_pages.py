@@ -4,6 +4,7 @@ What the code and the commands do is tested where that is; here, that the pages 
 """
 
 import ast
+import json
 import re
 import shlex
 from pathlib import Path
@@ -20,6 +21,8 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "notebooks" / "guide.md",
     ROOT / "notebooks" / "which-model.md",
+    ROOT / "notebooks" / "teaching.md",
+    ROOT / "notebooks" / "answers.md",
 ]
 FIRST = "    pip install uv && uv run bayesanno fit mace @crowd --out crowd\n    pip install uv && uv run pytest\n"
 
@@ -30,7 +33,10 @@ def page(request):
 
 
 def text_of(page):
-    return page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
 
 
 def anchors_of(page):
@@ -60,6 +66,7 @@ def test_commands_have_the_options_that_they_are_given(page):
         command.make_parser(context).parse_args(arguments)
 
 
+@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "notebooks").glob("*.ipynb"))], ids=lambda page: page.stem)
 def test_links_to_files_and_headings_lead_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)]+)\)", text_of(page)):
         file, _, anchor = link.partition("#")
