@@ -49,6 +49,7 @@ from .criticism.power_scaling import label_power_scaling as label_power_scaling
 from .criticism.power_scaling import power_scaling_table as power_scaling_table
 from .criticism.predictive import PredictiveCheck as PredictiveCheck
 from .criticism.predictive import add_predictions as add_predictions
+from .criticism.predictive import item_predictions as item_predictions
 from .criticism.predictive import predictive_check as predictive_check
 from .criticism.prior import PriorDescription as PriorDescription
 from .criticism.prior import describe_prior as describe_prior

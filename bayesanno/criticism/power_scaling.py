@@ -43,7 +43,7 @@ GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # the scaled de
 FLAT = 1e-9  # nats that a density may vary due to rounding
 CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
 TOO_FEW_DRAWS = "too few draws to tell"
-SHIFTS = 8  # least number of shifts of draws against the scaled density
+SHIFTS = 20  # least number of shifts of draws against the scaled density: so that a lone row can reach FALSE_SHARE
 UNRELATED = 400  # least number of sensitivities of shifted draws: with few parameters there are more shifts
 MOST_SHIFTED = 500  # parameters with shifted draws; of more, this many, evenly spaced
 THRESHOLD = 0.05  # of a sensitivity, as in the paper
@@ -85,7 +85,9 @@ def power_scaling_table(
           Carlo standard error, `_mcse`;
         * `diagnosis`. A sensitivity counts if it is 0.05 or more, with an adjusted p of 0.05 or less. "potential
           prior-data conflict": both count. "potential strong prior or weak likelihood": only the prior's counts. "too
-          few draws to tell": the prior's is 0.05 or more, but does not count. Otherwise empty.
+          few draws to tell": the prior's is 0.05 or more, but does not count. Otherwise empty;
+        * `draws_to_tell`, in those rows: about how many draws, in all chains, would tell. Chance values fall with the
+          square root of the number of draws; with this many, a sensitivity of 0.05 counts.
 
     Raises
     ------
@@ -122,7 +124,10 @@ def power_scaling_table(
     counts = {of: (table[of] >= THRESHOLD) & (adjusted[of] <= FALSE_SHARE) for of in GROUPS}
     conditions = [counts["prior"] & counts["likelihood"], counts["prior"], table["prior"] >= THRESHOLD]
     said = np.select(conditions, [CONFLICT, STRONG, TOO_FEW_DRAWS], "")
-    return table.assign(diagnosis=pd.Series(said, dtype="str"))
+    chance = np.quantile(unrelated["prior"], 1 - FALSE_SHARE * (table["prior"] >= THRESHOLD).mean())
+    enough = math.ceil(scaled["prior"].size * (chance / THRESHOLD) ** 2)
+    draws = pd.array(np.where(said == TOO_FEW_DRAWS, enough, None), dtype="Int64")
+    return table.assign(diagnosis=pd.Series(said, dtype="str"), draws_to_tell=draws)
 
 
 def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence[str] | None = None) -> pd.DataFrame:

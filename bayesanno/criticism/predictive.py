@@ -24,11 +24,15 @@ from bayesanno.agreement.histograms import measure_chi_square
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
 from bayesanno.criticism.histogram import expected_by_type
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.labelled import count_cells
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_count, check_seed
 from bayesanno.ground.wording import nearest
+from bayesanno.inference.log_likelihood import compute_log_likelihood
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws
@@ -182,6 +186,62 @@ def add_predictions(
         coords = {"chain": [0], "draw": np.arange(len(answers))}
         whole[f"{group}_predictive"] = xr.DataTree(xr.Dataset({observed: (dims, answers[None])}, coords=coords))
     return whole
+
+
+def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> xr.DataTree:
+    """Return one predicted number per draw and item, with the log likelihoods of items, for leave-one-out PIT.
+
+    A fit's log likelihoods are of items, and an item may have many answers. ArviZ's `loo_pit` and `plot_loo_pit` need
+    one number per item: how many answers the item's most frequent label got, or the successes of an item of counts.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        A fit with draws, of annotations with one dimension or of counts.
+    random_seed : int, optional
+
+    Returns
+    -------
+    xarray.DataTree
+        The groups `posterior`, as in the fit; `observed_data`, with `most_votes` or `successes`, (item,);
+        `posterior_predictive`, the same for every draw, (chain, draw, item); `log_likelihood`, under the same name.
+
+    Raises
+    ------
+    FitError
+        If the fit is one point, holds no data, or has several dimensions.
+
+    Examples
+    --------
+    >>> import arviz_stats
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> arviz_stats.loo_pit(ba.item_predictions(fit, random_seed=1))["most_votes"].sizes
+    Frozen({'item': 300})
+    """
+    check_seed(random_seed)
+    view = view_for_table(fit, from_draws=True)
+    require_draws(view, "predictions of items")
+    if isinstance(view.data, MultiAnnotationData):
+        raise FitError("items of several dimensions have no one number: fit each dimension alone")
+    data, kind, rng = view.data, KINDS[view.model.data_class], np.random.default_rng(random_seed)
+    of_counts = isinstance(data, CountData)
+
+    def measure(answers: np.ndarray) -> np.ndarray:
+        return answers if of_counts else count_cells(data.item, answers, (data.n_items, data.n_labels)).max(axis=1)
+
+    log_likelihood = compute_log_likelihood(view)["log_likelihood"].to_dataset()[kind.observed]
+    drawn = ModelDraws(view.model, data, view.posterior, view.known)
+    predicted = np.array([measure(answers) for answers, _ in replicate(drawn, rng)])
+    observed = measure(view.tree["observed_data"].to_dataset()[kind.observed].values)
+    name = kind.observed if of_counts else "most_votes"
+    groups = {
+        "log_likelihood": log_likelihood,
+        "posterior_predictive": log_likelihood.copy(data=predicted.reshape(log_likelihood.shape)),
+        "observed_data": log_likelihood.isel(chain=0, draw=0, drop=True).copy(data=observed),
+    }
+    named = {group: values.to_dataset(name=name) for group, values in groups.items()}
+    return xr.DataTree.from_dict({"posterior": view.posterior, **named})
 
 
 def check_draws(

@@ -64,7 +64,7 @@ def test_what_is_no_parameter_is_derived_from_them(tiny_fit, slopes):
     names = ["accuracy", "prevalence", "class_share"]
     table, own = (ba.power_scaling_table(fit, names) for fit in (without, tiny_fit))
     assert table["parameter"].tolist() == own["parameter"].tolist()
-    numbers = [column for column in table if column not in ("parameter", "diagnosis")]
+    numbers = [column for column in table if column not in ("parameter", "diagnosis", "draws_to_tell")]
     np.testing.assert_allclose(table[numbers], own[numbers], rtol=1e-6, atol=1e-9)
     # of the share of items in a class, the mean is that of the label probabilities
     share = table[table["parameter"].str.startswith("class_share")]
@@ -124,6 +124,21 @@ def test_sensitivities_that_chance_may_bring_are_not_told_of(tiny_fit, mace_fit,
     unsure = (few["prior"] >= 0.05) & (few["prior_p_adjusted"] > 0.05)
     assert unsure.any()
     assert (few.loc[unsure, "diagnosis"] == "too few draws to tell").all()
+    assert (few["draws_to_tell"].notna() == unsure).all()
+
+
+def test_as_many_draws_as_the_table_asks_for_tell(mace_fit):
+    def measure(step, *priors):
+        return ba.power_scaling_table(mace_fit.isel(draw=slice(0, 1000, step)), prior_var_names=priors or None)
+
+    few, many = measure(4), measure(1)
+    asked = [table["draws_to_tell"].dropna().unique().item() for table in (few, many)]  # of 1,000 draws, and of 4,000
+    assert max(asked) < 1.5 * min(asked)  # chance values that fall below 0.05 leave fewer rows to count
+    few, many = measure(4, "competence"), measure(1, "competence")
+    undecided = few["draws_to_tell"].notna()
+    assert few.loc[undecided, "draws_to_tell"].between(3_500, 6_000).all()
+    assert undecided.sum() > 20
+    assert many["draws_to_tell"].notna().sum() < undecided.sum() / 3
 
 
 @pytest.mark.slow

@@ -346,3 +346,28 @@ def test_points_and_counts(refuses):
     answers = whole["posterior_predictive"]["successes"].values[0]  # (draw, item)
     assert (answers <= counts.trials).all()
     assert answers.shape == (20, 3)
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+def test_leave_one_out_pit_by_item(refuses):
+    """Uniform if the model is right; with easy items and hard ones, the votes of items are more extreme."""
+    design = ba.make_design(items=300, annotators=8, labels=3, per_item=5, random_seed=1)
+    right, _ = ba.simulate("one_coin", design, parameters={"accuracy": np.full(8, 0.7)}, random_seed=2)
+    is_easy = right.item % 3 > 0
+    label = np.where(is_easy, right.item % 3, np.random.default_rng(1).integers(3, size=right.n_annotations))
+    short = {"draws": 200, "tune": 200, "chains": 2, "check": False}
+    p = []
+    for data in (right, replace(right, label=label)):
+        whole = ba.item_predictions(ba.fit("one_coin", data, **short, **QUIET), random_seed=1)
+        assert whole["observed_data"]["most_votes"].values.tolist() == data.votes.max(axis=1).tolist()
+        p.append(kstest(azs.loo_pit(whole)["most_votes"], "uniform").pvalue)
+    assert p[0] > 0.01
+    assert p[1] < 1e-6
+    assert azp.plot_loo_pit(whole).viz["figure"].item().axes[0].has_data()
+    plt.close("all")
+    counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
+    of_counts = ba.item_predictions(ba.fit("binomial_mixture", counts, **short, **QUIET), random_seed=1)
+    assert (of_counts["posterior_predictive"]["successes"].max(["chain", "draw"]) <= counts.trials).all()
+    assert azs.loo_pit(of_counts)["successes"].sizes == {"item": 3}
+    with refuses(FitError, match="predictions of items"):
+        ba.item_predictions(ba.fit("one_coin", right, method="em", **QUIET))
