@@ -22,7 +22,13 @@ from bayesanno.modeling.class_prior import with_log_class
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import DrawsFunction, compile_draws, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights, weighted_mean
+from bayesanno.modeling.weighing import (
+    average_logs,
+    effective_number,
+    measure_mcse,
+    normalise_weights,
+    weighted_mean,
+)
 
 Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is
 OF_STATES = ("probability", "log_probability", "probability_mcse")
@@ -138,7 +144,7 @@ def recover(
             p = np.exp(logs, out=logs)
             mean, spread = weighted_mean(weight, p) if weigh_draws else (p.sum(axis=0) / n_samples, p)
             by_chain = spread.reshape(n_chains, n_draws, *p.shape[1:])
-            for what, values in zip(OF_STATES, (mean, log_mean, _mcse(by_chain)), strict=True):
+            for what, values in zip(OF_STATES, (mean, log_mean, measure_mcse(by_chain)), strict=True):
                 parts[name, what].append(values)
             parts[name, "entropy"].append(entr(mean).sum(axis=1))
             parts[name, BY_CHAIN].append(by_chain.mean(axis=1).swapaxes(0, 1))  # (pattern, chain, state)
@@ -190,13 +196,6 @@ def _evaluate_all(
             else:
                 views[reading] += each
     return log_likelihood, log_probability, views
-
-
-def _mcse(p: np.ndarray) -> np.ndarray:
-    """Return the MCSE of means over (chain, draw, ...); 0 if all draws are equal."""
-    from arviz_stats.base import array_stats
-
-    return np.nan_to_num(array_stats.mcse(p, chain_axis=0, draw_axis=1))
 
 
 def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
