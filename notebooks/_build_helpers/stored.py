@@ -16,8 +16,8 @@ from _build_helpers.models import write
 
 ABOUT = """# Notebooks
 
-Sixteen lessons of nine to fifteen minutes, in the order of a course. All are stored with their outputs, and run on a
-laptop. To teach with them: [a plan of ten sessions](../teaching.md).
+In a hurry, read notebook 0. The other sixteen are lessons of nine to fifteen minutes, in the order of a course. All
+are stored with their outputs, and run on a laptop. To teach with them: [a plan of ten sessions](../teaching.md).
 """
 WIDTH = 480  # pixels of a thumbnail
 QUESTION = re.compile(r"\*\*The question\.\*\* (.+)", re.DOTALL)
