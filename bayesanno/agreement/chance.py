@@ -59,18 +59,18 @@ class ChanceDifference:
     ----------
     noise : int
         R, the number of noisy items in the test set.
-    confidence : float
-        The confidence of the bounds.
+    ci_prob : float
+        The probability with which the bounds hold.
     sd : float
         Standard deviation of the difference, sqrt(R / 2).
     chebyshev : int
         The bound by Chebyshev's inequality, as in the paper.
     exact : int
-        The smallest s such that chance exceeds s with probability below 1 - confidence.
+        The smallest s such that chance exceeds s with probability below 1 - ci_prob.
     """
 
     noise: int
-    confidence: float
+    ci_prob: float
     sd: float
     chebyshev: int
     exact: int
@@ -199,7 +199,7 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     )
 
 
-def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDifference:
+def bound_chance_difference(noise: int, *, ci_prob: float = 0.95) -> ChanceDifference:
     """Bound the difference between two systems that noise in the test set explains (section 4.1 of the paper).
 
     On each of R noisy items, only the first system is counted right with probability 1/4, and only the second with 1/4.
@@ -210,8 +210,8 @@ def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDi
     ----------
     noise : int
         R, the number of noisy items in the test set; `NoiseBound.n_noise` bounds it.
-    confidence : float
-        The confidence, between 0 and 1.
+    ci_prob : float
+        The probability with which the bounds hold, between 0 and 1.
 
     Raises
     ------
@@ -225,14 +225,14 @@ def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDi
     (35, 15)
     """
     noise = check_whole("noise", noise)
-    check_share("confidence", confidence)
+    check_share("ci_prob", ci_prob)
     from scipy.stats import binom
 
     sd = math.sqrt(noise / 2)
     exceeds = 2 * binom.sf(noise + np.arange(noise + 1), 2 * noise, 0.5)  # P(|S| > s), s = 0..R
-    chebyshev = min(math.floor(sd / math.sqrt(1 - confidence) + 1e-9), noise)
-    exact = int(np.argmax(exceeds < 1 - confidence))
-    return ChanceDifference(noise=noise, confidence=confidence, sd=sd, chebyshev=chebyshev, exact=exact)
+    chebyshev = min(math.floor(sd / math.sqrt(1 - ci_prob) + 1e-9), noise)
+    exact = int(np.argmax(exceeds < 1 - ci_prob))
+    return ChanceDifference(noise=noise, ci_prob=ci_prob, sd=sd, chebyshev=chebyshev, exact=exact)
 
 
 def check_whole(what: str, value: int, least: int = 0) -> int:

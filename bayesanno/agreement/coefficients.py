@@ -74,7 +74,7 @@ def agreement_table(
     data: AnnotationData,
     *,
     ordered: bool | None = None,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -85,8 +85,8 @@ def agreement_table(
     data : AnnotationData
     ordered : bool, optional
         Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are if all are numbers.
-    confidence : float, default 0.95
-        The confidence of the intervals.
+    ci_prob : float, default 0.95
+        The confidence level of the bootstrap intervals.
     resamples : int
         Number of bootstrap resamples of the items; 0 for no intervals.
     random_seed : int, optional
@@ -119,7 +119,7 @@ def agreement_table(
     >>> table.loc["krippendorff_alpha_nominal", ["value", "low", "high"]].astype(float).round(3).tolist()
     [0.041, 0.031, 0.05]
     """
-    check_resampling(confidence, resamples, random_seed)
+    check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data, "agreement_table")
     (numbers, is_ordered), pairs, sums = find_label_scale(data, ordered), find_pairs(data), count_sums(data)
     reasons = _explain_undefined(data, numbers, is_ordered)
@@ -129,7 +129,7 @@ def agreement_table(
     if resamples:
         parts = resample_items(data.n_items, resamples, random_seed, data.n_labels)
         drawn = [np.stack(list(measure_all(sums, pairs, numbers, weights).values())) for weights in parts]
-        low, high = bound(values, np.concatenate(drawn, axis=1), confidence)
+        low, high = bound(values, np.concatenate(drawn, axis=1), ci_prob)
     reasons |= _explain_missing(pairs, dict(zip(found, values, strict=True)), reasons)
     for name, value, end in zip(found, values, low, strict=True):
         if resamples and name in MEAN_OF_PAIRS and math.isnan(end) and not math.isnan(value):

@@ -7,10 +7,10 @@ probability p, so there may be more:
     P(A_d | B_h) = C(h, d) (1 - p)^d p^(h - d)                                   d disagreements, given h hard items
     P(B_h | A_d) = C(h, d) p^(h - d) P(B_h) / sum_i C(i, d) p^(i - d) P(B_i)     h, i = d .. n
     P(X > t | A_d) = sum of P(B_h | A_d) over h = t+1 .. n                                                     (eq. 1)
-    t0 = the smallest t with P(X > t | A_d) < 1 - confidence          gamma = (t0 - d) / (n - d)
+    t0 = the smallest t with P(X > t | A_d) < 1 - ci_prob          gamma = (t0 - d) / (n - d)
 
-gamma bounds the share of hard items among the agreed ones, the annotation noise, at that confidence.  p is assumed to
-be known; `bayesanno.agreement.chance` estimates it.
+gamma bounds the share of hard items among the agreed ones, the annotation noise, with that probability.  p is assumed
+to be known; `bayesanno.agreement.chance` estimates it.
 
 References
 ----------
@@ -45,8 +45,8 @@ class NoiseBound:
         The number of items, and of items disagreed on.
     p : float
         The probability that the annotators of a hard item agree.
-    confidence : float
-        The confidence of the bounds t0 and gamma.
+    ci_prob : float
+        The probability with which the bounds t0 and gamma hold.
     t0 : int
         An upper bound for the number of hard items.
     gamma : float or None
@@ -58,7 +58,7 @@ class NoiseBound:
     n: int
     d: int
     p: float
-    confidence: float
+    ci_prob: float
     t0: int
     gamma: float | None
     kappa: float | None = None
@@ -118,22 +118,22 @@ def bound_noise(
     d: int,
     p: float,
     *,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     prior: ArrayLike | None = None,
 ) -> NoiseBound:
-    """Bound the hard items, and the noise of the agreed ones, at a confidence (section 2 of the paper).
+    """Bound the hard items, and the noise of the agreed ones, with a probability (section 2 of the paper).
 
     Parameters
     ----------
     n, d, p, prior
         As for `hard_items_posterior`.
-    confidence : float
-        The confidence, between 0 and 1.
+    ci_prob : float
+        The probability with which the bounds hold, between 0 and 1.
 
     Raises
     ------
     DataError
-        As from `hard_items_posterior`, or if the confidence is not between 0 and 1.
+        As from `hard_items_posterior`, or if `ci_prob` is not between 0 and 1.
 
     Examples
     --------
@@ -143,17 +143,17 @@ def bound_noise(
     >>> bound.t0, bound.n_noise, round(bound.gamma, 4)
     (225, 125, 0.1389)
     """
-    check_share("confidence", confidence)
+    check_share("ci_prob", ci_prob)
     posterior = hard_items_posterior(n, d, p, prior=prior)
-    t0 = max(bound_count(posterior, confidence), d)  # rounding may leave P(X > d - 1) a hair below 1
+    t0 = max(bound_count(posterior, ci_prob), d)  # rounding may leave P(X > d - 1) a hair below 1
     gamma = (t0 - d) / (n - d) if n > d else None
-    return NoiseBound(n=int(n), d=int(d), p=float(p), confidence=confidence, t0=t0, gamma=gamma)
+    return NoiseBound(n=int(n), d=int(d), p=float(p), ci_prob=ci_prob, t0=t0, gamma=gamma)
 
 
 def bound_noise_of(
     data: AnnotationData,
     *,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     chance: float | None = None,
     prior: ArrayLike | None = None,
 ) -> NoiseBound:
@@ -164,8 +164,8 @@ def bound_noise_of(
     data : AnnotationData
         The annotations, with any number of labels and annotators. "Unsure" ones are left out, and so are items with
         fewer than two others.
-    confidence : float
-        The confidence, between 0 and 1.
+    ci_prob : float
+        The probability with which the bounds hold, between 0 and 1.
     chance : float, optional
         The probability that the annotators of a hard item agree; by default from `estimate_chance_agreement`.
     prior : array, shape (n + 1,), optional
@@ -196,11 +196,11 @@ def bound_noise_of(
             f"from {counted(found.d, 'item')} disagreed on the chance of agreement is {p:g}, not a reliable estimate: "
             "give the chance of agreement with chance=..."
         )
-    bound = bound_noise(found.n, found.d, p, confidence=confidence, prior=prior)
+    bound = bound_noise(found.n, found.d, p, ci_prob=ci_prob, prior=prior)
     return replace(bound, kappa=found.kappa)
 
 
-def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float = 0.95) -> int | None:
+def tolerated_disagreements(n: int, p: float, gamma: float, *, ci_prob: float = 0.95) -> int | None:
     """Return how many disagreements are compatible with noise of at most gamma (section 3.1 of the paper).
 
     The result is the largest D such that 0..D disagreements are all tolerated, under a uniform prior. X - d is then
@@ -214,8 +214,8 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
         The probability that the annotators of a hard item agree.
     gamma : float
         The tolerated noise, at least 0 and below 1.
-    confidence : float
-        The confidence, between 0 and 1.
+    ci_prob : float
+        The probability with which the bounds hold, between 0 and 1.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
     """
     n, _ = _check_counts(n, 0)
     check_share("p, the chance of agreement on a hard item,", p)
-    check_share("confidence", confidence)
+    check_share("ci_prob", ci_prob)
     if not 0 <= gamma < 1:
         raise DataError(f"gamma is {gamma}: it must be at least 0 and below 1")
     from scipy.stats import nbinom
@@ -243,12 +243,12 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
     most = np.floor(gamma * (n - d) + 1e-9)  # hard items allowed among the agreed ones
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where only p^n counts: not tolerated
         within = nbinom.cdf(most, d + 1, 1 - p) / nbinom.cdf(n - d, d + 1, 1 - p)  # P(X - d <= most)
-    tolerated = int(np.argmin(np.append(within > confidence, False)))  # 0..tolerated-1 are
+    tolerated = int(np.argmin(np.append(within > ci_prob, False)))  # 0..tolerated-1 are
     return tolerated - 1 if tolerated else None
 
 
 def plan_annotators(
-    n: int, hard: int, annotators: int, *, coin: Sequence[float] = (0.5, 0.5), confidence: float = 0.95
+    n: int, hard: int, annotators: int, *, coin: Sequence[float] = (0.5, 0.5), ci_prob: float = 0.95
 ) -> NoiseBound:
     """Bound the expected noise with more annotators (section 5.3 of the paper).
 
@@ -263,8 +263,8 @@ def plan_annotators(
         The number of annotators, at least 2.
     coin : sequence of float
         The probability of each label when an annotator flips a coin; the same for all annotators.
-    confidence : float
-        The confidence, between 0 and 1.
+    ci_prob : float
+        The probability with which the bounds hold, between 0 and 1.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def plan_annotators(
     if annotators < 2:
         raise DataError(f"annotators is {annotators}: agreement is between at least 2")
     p = chance_agreement([coin] * annotators)
-    return bound_noise(n, min(math.floor((hard + 1) * (1 - p)), hard), p, confidence=confidence)
+    return bound_noise(n, min(math.floor((hard + 1) * (1 - p)), hard), p, ci_prob=ci_prob)
 
 
 def noise_from_kappa(kappa: float, n: int, d: int) -> float:
@@ -319,8 +319,8 @@ def noise_from_kappa(kappa: float, n: int, d: int) -> float:
     return min(max(1 - kappa * n / (n - d), 0.0), 1.0)
 
 
-def bound_count(pmf: np.ndarray, confidence: float) -> int:
-    """Return the smallest t with P(X > t) < 1 - confidence, where `pmf` has the probabilities of X = 0, 1, ...
+def bound_count(pmf: np.ndarray, ci_prob: float) -> int:
+    """Return the smallest t with P(X > t) < 1 - ci_prob, where `pmf` has the probabilities of X = 0, 1, ...
 
     Examples
     --------
@@ -329,7 +329,7 @@ def bound_count(pmf: np.ndarray, confidence: float) -> int:
     2
     """
     exceeds = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)  # P(X > t)
-    return int(np.argmax(exceeds < 1 - confidence))
+    return int(np.argmax(exceeds < 1 - ci_prob))
 
 
 def _check_counts(n: int, d: int) -> tuple[int, int]:

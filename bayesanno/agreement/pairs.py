@@ -223,15 +223,15 @@ def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -
 
 
 def pair_table(
-    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
+    data: AnnotationData, *, ci_prob: float = 0.95, resamples: int = 0, random_seed: int | None = None
 ) -> pd.DataFrame:
     """Return the agreement of every two annotators who answered the same items.
 
     Parameters
     ----------
     data : AnnotationData
-    confidence : float, default 0.95
-        The confidence of the intervals.
+    ci_prob : float, default 0.95
+        The confidence level of the bootstrap intervals.
     resamples : int
         Number of bootstrap resamples of the items; by default there are no intervals.
     random_seed : int, optional
@@ -259,25 +259,25 @@ def pair_table(
     >>> table[["annotator_1", "annotator_2", "n"]].to_numpy().tolist()
     [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
     """
-    check_resampling(confidence, resamples, random_seed)
+    check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
     parts = resample_items(data.n_items, resamples, random_seed)
-    columns = _add_bounds(pairs.coefficients_and_errors, data.n_items, parts, confidence)
+    columns = _add_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
     return table.assign(n=pairs.n_items, **columns)
 
 
 def annotator_agreement(
-    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
+    data: AnnotationData, *, ci_prob: float = 0.95, resamples: int = 0, random_seed: int | None = None
 ) -> pd.DataFrame:
     """Return the agreement of each annotator with the others: the mean of each coefficient over their pairs.
 
     Parameters
     ----------
     data : AnnotationData
-    confidence : float, default 0.95
-        The confidence of the intervals.
+    ci_prob : float, default 0.95
+        The confidence level of the bootstrap intervals.
     resamples : int
         Number of bootstrap resamples of the items; by default there are no intervals.
     random_seed : int, optional
@@ -301,7 +301,7 @@ def annotator_agreement(
     >>> table.loc[table["cohen_kappa"].idxmin(), "annotator"]
     'xavier'
     """
-    check_resampling(confidence, resamples, random_seed)
+    check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data, "annotator_agreement")
     pairs, n = find_pairs(data), data.n_annotators
     table = pd.DataFrame({"annotator": list(data.annotators)}, dtype="str").assign(n=data.by_annotator)
@@ -312,14 +312,14 @@ def annotator_agreement(
         return {name: average_over_partners(pairs, each, n) for name, each in found.items()}
 
     parts = resample_items(data.n_items, resamples, random_seed)
-    return table.assign(**_add_bounds(average, data.n_items, parts, confidence))
+    return table.assign(**_add_bounds(average, data.n_items, parts, ci_prob))
 
 
 def _add_bounds(
     measure: Callable[[np.ndarray], dict[str, np.ndarray]],
     n_items: int,
     parts: Iterable[np.ndarray],
-    confidence: float,
+    ci_prob: float,
 ) -> dict[str, np.ndarray]:
     """Return columns with the values measured on the items and, with resamples, their bounds."""
     drawn, columns = [measure(weights) for weights in parts], {}
@@ -327,5 +327,5 @@ def _add_bounds(
         columns[name] = values
         if drawn:
             every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values, every, confidence)
+            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values, every, ci_prob)
     return columns

@@ -19,10 +19,10 @@ MAX_CELLS = 20_000_000  # array cells in memory at a time
 MOST_BIAS = 1.0  # largest distance of the median of resamples from the value, in standard errors
 
 
-def check_resampling(confidence: float, resamples: int, random_seed: int | None) -> None:
+def check_resampling(ci_prob: float, resamples: int, random_seed: int | None) -> None:
     """Raise an error if the settings of intervals are invalid."""
     check_seed(random_seed)
-    check_share("confidence", confidence)
+    check_share("ci_prob", ci_prob)
     if resamples < 0:
         raise DataError(f"resamples is {resamples}: it must be 0 or more")
 
@@ -47,7 +47,7 @@ def split_rows(n: int, cells: int) -> Iterator[slice]:
     return (slice(begin, min(begin + size, n)) for begin in range(0, n, size))
 
 
-def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+def bound(value: np.ndarray, drawn: np.ndarray, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of intervals: percentiles of the resamples, corrected for bias.
 
     Parameters
@@ -56,7 +56,7 @@ def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.n
         The value for the items themselves.
     drawn : array (..., resample)
         The value for each resample; nan if undefined, which leaves that resample out.
-    confidence : float
+    ci_prob : float
 
     Returns
     -------
@@ -80,7 +80,7 @@ def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.n
     away = ndtri(divide(below, n))  # standard errors
     good = np.isfinite(value) & (n >= drawn.shape[-1] / 2) & (np.abs(away) <= MOST_BIAS)
     ends = []
-    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
+    for tail in ((1 - ci_prob) / 2, (1 + ci_prob) / 2):
         place = ndtr(2 * np.where(good, away, 0) + ndtri(tail)) * np.maximum(n - 1, 0)
         before = np.floor(place).astype(int)
         after = np.minimum(before + 1, np.maximum(n - 1, 0))

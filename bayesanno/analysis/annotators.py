@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
+from bayesanno.analysis.parameters import CI_PROB, DIAGNOSTICS, CiKind, convergence_of, describe_draws, require_draws
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
 from bayesanno.fits.view import FitView
@@ -17,8 +17,14 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import OF_GRADING
 
 
-def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+def annotator_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
     """Return the posterior of each annotator's competence, as the model defines it.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    ci_prob, ci_kind
+        As in `summary`.
 
     Returns
     -------
@@ -54,7 +60,7 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         if data.unsure:
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
         for called, name in variables.items():
-            described = describe_draws(part.select(view.posterior[name]))
+            described = describe_draws(part.select(view.posterior[name]), ci_prob, ci_kind)
             described |= dict(zip(DIAGNOSTICS, part.select(convergence_of(view, name)).values, strict=True))
             table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
         return table

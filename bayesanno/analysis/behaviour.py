@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import describe_draws, require_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, require_draws
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
@@ -30,7 +30,12 @@ MOST_DERIVED = 1_000  # draws of confusion matrices, when computed from other pa
 
 
 def behaviour_table(
-    fit: xr.DataTree | FitView, *, farthest_by: Measure = "jsd_mean", base: float = math.e
+    fit: xr.DataTree | FitView,
+    *,
+    farthest_by: Measure = "jsd_mean",
+    base: float = math.e,
+    ci_prob: float = CI_PROB,
+    ci_kind: CiKind = "hdi",
 ) -> pd.DataFrame:
     """Return the posterior of how much each annotator's use of the labels differs from the others'.
 
@@ -43,6 +48,8 @@ def behaviour_table(
         leverage over the mean of all, or the Kullback-Leibler divergence from the mean of the others.
     base : float
         The base of the logarithm: e for nats, 2 for bits.
+    ci_prob, ci_kind
+        As in `summary`.
 
     Returns
     -------
@@ -71,7 +78,7 @@ def behaviour_table(
     table = pd.DataFrame({"annotator": list(view.data.annotators)}, dtype="str")
     table["n_annotations"] = view.data.by_annotator
     for name, values in found.items():
-        described = describe_draws(usage[..., 0].copy(data=values.reshape(usage.shape[:3])))
+        described = describe_draws(usage[..., 0].copy(data=values.reshape(usage.shape[:3])), ci_prob, ci_kind)
         table = table.assign(**{f"{name}_{what}": values for what, values in described.items()})
     first = np.bincount(found[farthest_by].argmax(axis=1), minlength=view.data.n_annotators)
     return table.assign(farthest_probability=first / len(draws))
@@ -106,13 +113,15 @@ def differ_more_probability(fit: xr.DataTree | FitView, pair: tuple[str, str], t
     return float((distances[:, 0, 1] > distances[:, 2, 3]).mean())
 
 
-def confusion_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+def confusion_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
     """Return the posterior of how often annotators give one label in place of another.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model with confusion matrices, such as `model_b`.
+    ci_prob, ci_kind
+        As in `summary`.
 
     Returns
     -------
@@ -137,7 +146,7 @@ def confusion_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b")
     data = view.named_data
     weight = xr.DataArray(data.by_annotator / data.n_annotations, dims="annotator")
-    described = describe_draws((_confusion_of(view) * weight).sum("annotator"))
+    described = describe_draws((_confusion_of(view) * weight).sum("annotator"), ci_prob, ci_kind)
     classes, responses = np.array(data.classes, dtype=object), np.array(data.labels, dtype=object)
     row, column = np.nonzero(classes[:, None] != responses[None, :])
     table = pd.DataFrame({"true_class": classes[row], "response": responses[column]}, dtype="str")

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
+from bayesanno.analysis.parameters import CI_PROB, DIAGNOSTICS, CiKind, convergence_of, describe_draws
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
@@ -15,13 +15,15 @@ from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.columns import SLOPE, Classifier, Columns
 
 
-def coefficient_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+def coefficient_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
     """Return the effects of item columns on the log odds of each class.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model whose class prior has `Columns` or a `Classifier`.
+    ci_prob, ci_kind
+        As in `summary`.
 
     Returns
     -------
@@ -49,7 +51,7 @@ def coefficient_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
             f"this fit of {view.model.name} has no effects of columns: fit with class_prior=Columns(...), or a "
             "Classifier"
         )
-    return pd.concat([_describe(view, name) for name in names], ignore_index=True)
+    return pd.concat([_describe(view, name, ci_prob, ci_kind) for name in names], ignore_index=True)
 
 
 def has_effects(view: FitView) -> bool:
@@ -63,10 +65,10 @@ def _list_effects(view: FitView) -> list[str]:
     return names + [SLOPE for term in terms if isinstance(term, Classifier)]
 
 
-def _describe(view: FitView, name: str) -> pd.DataFrame:
+def _describe(view: FitView, name: str, ci_prob: float, ci_kind: CiKind) -> pd.DataFrame:
     draws = view.posterior[name].transpose("chain", "draw", ...)
     rows = list(product(*(draws[dim].values.tolist() for dim in draws.dims[2:])))  # levels, and the class at the end
-    found = describe_draws(draws)
+    found = describe_draws(draws, ci_prob, ci_kind)
     found |= dict(zip(DIAGNOSTICS, convergence_of(view, name).values, strict=True))
     names = {"level": [" | ".join(row[:-1]) for row in rows], "true_class": ["".join(row[-1:]) for row in rows]}
     table = pd.DataFrame({"effect": [name] * len(rows), **names}, dtype="str")

@@ -58,7 +58,7 @@ def dependence_table(
     truth: Truth | None = None,
     dimension: str | None = None,
     least_items: int = 20,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -85,8 +85,8 @@ def dependence_table(
         The dimension, for data with several dimensions.
     least_items : int, default 20
         The number of shared items from which a pair of annotators has a row of its own.
-    confidence : float, default 0.95
-        The confidence of the intervals.
+    ci_prob : float, default 0.95
+        The confidence level of the bootstrap intervals.
     resamples : int, default 1000
         Bootstrap samples of the items for the intervals, with fixed error probabilities; 0 for none. An interval that
         excludes 0 is also beyond what independent errors give at that confidence.
@@ -135,7 +135,7 @@ def dependence_table(
     >>> table.loc[0, ["correlation", "n_answers", "worth"]].astype(float).round(2).tolist()  # independent by design
     [-0.0, 5.13, 5.13]
     """
-    check_resampling(confidence, resamples, random_seed)
+    check_resampling(ci_prob, resamples, random_seed)
     check_at_least("least_items", least_items, 1, DataError)
     view = view_for_table(fit)
     part = part_of(view, dimension)
@@ -159,7 +159,7 @@ def dependence_table(
     found, by_chance = (np.concatenate(each) for each in zip(*(one.measure() for one in products()), strict=True))
     weights = resample_items(residuals.cells.shape[1], resamples, random_seed)
     drawn = [np.concatenate([one.correlation(each) for one in products()]) for each in weights]
-    low, high = _bound(found, by_chance, drawn, confidence)
+    low, high = _bound(found, by_chance, drawn, ci_prob)
     table = rows.assign(correlation=found, correlation_low=low, correlation_high=high)
     for worth, correlation in (("worth", found), ("worth_low", high), ("worth_high", low)):
         table[worth] = count_independent(table["n_answers"].to_numpy(), correlation)
@@ -171,7 +171,7 @@ def dependence_table(
 
 
 def _bound(
-    found: np.ndarray, by_chance: np.ndarray, drawn: list[np.ndarray], confidence: float
+    found: np.ndarray, by_chance: np.ndarray, drawn: list[np.ndarray], ci_prob: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of intervals (row,) from resamples (row, resample); nan without resamples.
 
@@ -182,8 +182,8 @@ def _bound(
 
     if not drawn:
         return np.full(found.size, np.nan), np.full(found.size, np.nan)
-    low, high = bound(found, np.concatenate(drawn, axis=1), confidence)
-    away = by_chance * ndtri((1 + confidence) / 2)
+    low, high = bound(found, np.concatenate(drawn, axis=1), ci_prob)
+    away = by_chance * ndtri((1 + ci_prob) / 2)
     none = np.abs(found) < away
     ends = np.minimum(low, found - away), np.maximum(high, found + away)
     return np.where(none, np.maximum(ends[0], -1), low), np.where(none, np.minimum(ends[1], 1), high)

@@ -6,7 +6,7 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import label_table
-from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
@@ -14,20 +14,22 @@ from bayesanno.ground.lazy import pd, xr
 QUANTILES = 200  # number of intervals compared to find the shortest
 
 
-def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Return the difficulty of each item, the hardest first.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model with item difficulties: `item_difficulty`.
+    ci_prob : float, default 0.94
+        The probability of the intervals, which is part of their columns' names.
 
     Returns
     -------
     pandas.DataFrame
         One row per item: `item`; `difficulty_mean`, `difficulty_sd`, `difficulty_hdi94_lb` and `difficulty_hdi94_ub`,
         the posterior of its difficulty on the log-odds scale, with the average item at 0 (the interval is the shortest
-        one of probability 0.94, computed on bins of 0.25 between -8 and 8); `expected_accuracy`, the probability that a
+        one of its probability, computed on bins of 0.25 between -8 and 8); `expected_accuracy`, the probability that a
         random annotator is right; `n_annotations`, `label` (the most probable one), `probability` (of that label), and
         `gold` if any is known. Rows are sorted by `difficulty_mean`. The posterior of an item without answers is the
         distribution of difficulty over all items.
@@ -46,15 +48,15 @@ def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     view = view_for_table(fit)
     if not view.model.has_difficulty:
         raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
+    lower, upper = name_ends(ci_prob, "hdi")
     latent, labels = view.latent, label_table(view)
     found = latent["difficulty_probability"]
     centres = found[found.dims[1]].values.astype(float)
-    low, high = shortest_intervals(found.values, centres)
+    low, high = shortest_intervals(found.values, centres, ci_prob)
     table = labels[["item"]].assign(
         difficulty_mean=latent["difficulty"].values,
         difficulty_sd=_measure_sd(found.values, centres),
-        difficulty_hdi94_lb=low,
-        difficulty_hdi94_ub=high,
+        **{f"difficulty_{lower}": low, f"difficulty_{upper}": high},
         expected_accuracy=latent["expected_accuracy"].values,
     )
     rest = [name for name in ("n_annotations", "label", "probability", "gold") if name in labels]
@@ -63,7 +65,7 @@ def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 
 
 def shortest_intervals(
-    probability: np.ndarray, centres: np.ndarray, prob: float = HDI_PROB
+    probability: np.ndarray, centres: np.ndarray, ci_prob: float = CI_PROB
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the shortest intervals with a given probability, for densities that are uniform within equal bins.
 
@@ -71,7 +73,7 @@ def shortest_intervals(
     ----------
     probability : array, shape (item, bin)
     centres : array, shape (bin,)
-    prob : float
+    ci_prob : float
 
     Returns
     -------
@@ -88,11 +90,11 @@ def shortest_intervals(
     """
     half = (centres[1] - centres[0]) / 2
     edges = np.append(centres - half, centres[-1] + half)  # (edge,)
-    begin = np.linspace(0, 1 - prob, QUANTILES)
+    begin = np.linspace(0, 1 - ci_prob, QUANTILES)
     ends = np.empty((len(probability), 2))
     for item, row in enumerate(probability):
         below = np.append(0.0, row.cumsum())
-        low, high = (np.interp(at, below, edges) for at in (begin, begin + prob))
+        low, high = (np.interp(at, below, edges) for at in (begin, begin + ci_prob))
         best = np.argmin(high - low)
         ends[item] = low[best], high[best]
     return ends[:, 0], ends[:, 1]

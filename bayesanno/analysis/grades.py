@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of
@@ -48,7 +48,11 @@ class Graded(NamedTuple):
 
 
 def grade_table(
-    fit: xr.DataTree | FitView, *, order: Sequence[str] | None = None, dimension: str | None = None
+    fit: xr.DataTree | FitView,
+    *,
+    order: Sequence[str] | None = None,
+    dimension: str | None = None,
+    ci_prob: float = CI_PROB,
 ) -> pd.DataFrame:
     """Return the posterior of each item's grade, for ordered labels.
 
@@ -65,12 +69,14 @@ def grade_table(
         of the numbers.
     dimension : str, optional
         The dimension, for data with several dimensions; all by default.
+    ci_prob : float, default 0.94
+        The least probability of the range of grades, which is part of its columns' names.
 
     Returns
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`; `median`, the median label; `grade_mean`, the expected grade;
-        `grade_sd`; `grade_hdi94_lb` and `grade_hdi94_ub`, the shortest range of grades with probability 0.94 or more;
+        `grade_sd`; `grade_hdi94_lb` and `grade_hdi94_ub`, the shortest range of grades with that probability or more;
         `p_below` and `p_above`, the probability that the true grade is below or above the median label;
         `n_annotations`, `label` (the most probable one), `probability` (of that label), and `gold` if any is known. For
         data with several dimensions, one row per dimension and item; `dimension` is the first column.
@@ -98,24 +104,25 @@ def grade_table(
         names = enumerated([part.dimension for part in parts])
         raise FitError(f"order applies to one dimension, and this fit has {names}: name one (dimension=...)")
     if dimension is not None:
-        return _tabulate(view, parts[0], order)
-    return concat_parts(parts, lambda part: _tabulate(view, part, order))
+        return _tabulate(view, parts[0], order, ci_prob)
+    return concat_parts(parts, lambda part: _tabulate(view, part, order, ci_prob))
 
 
-def _tabulate(view: FitView, part: FitPart, order: Sequence[str] | None) -> pd.DataFrame:
+def _tabulate(view: FitView, part: FitPart, order: Sequence[str] | None, ci_prob: float) -> pd.DataFrame:
+    lower, upper = name_ends(ci_prob, "hdi")
     labels, grades, probability = graded = grade_items(view, part, order)
     median = (graded.at_most >= 0.5 - ROUNDED).argmax(axis=1)  # (item,)
     place = np.arange(grades.size) - median[:, None]  # (item, label), 0 at the median
     mean = probability @ grades
-    low, high = shortest_ranges(probability, grades)
+    low, high = shortest_ranges(probability, grades, ci_prob)
     table = pd.DataFrame(
         {
             "item": pd.Series(list(part.data.items), dtype="str"),
             "median": pd.Series([labels[code] for code in median], dtype="str"),
             "grade_mean": mean,
             "grade_sd": np.sqrt((probability * (grades - mean[:, None]) ** 2).sum(axis=1)),
-            "grade_hdi94_lb": low,
-            "grade_hdi94_ub": high,
+            f"grade_{lower}": low,
+            f"grade_{upper}": high,
             "p_below": (probability * (place < 0)).sum(axis=1),
             "p_above": (probability * (place > 0)).sum(axis=1),
         }
@@ -208,7 +215,7 @@ def find_loss(view: FitView, part: FitPart, loss: str, order: Sequence[str] | No
 
 
 def shortest_ranges(
-    probability: np.ndarray, grades: np.ndarray, prob: float = HDI_PROB
+    probability: np.ndarray, grades: np.ndarray, ci_prob: float = CI_PROB
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the shortest range of grades with at least a given probability; ties go to the most probable range.
 
@@ -217,7 +224,7 @@ def shortest_ranges(
     probability : array, shape (item, label)
     grades : array, shape (label,)
         Increasing.
-    prob : float
+    ci_prob : float
 
     Returns
     -------
@@ -239,7 +246,7 @@ def shortest_ranges(
     for number in np.argsort(grades[high] - grades[low], kind="stable"):
         inside = total[:, high[number] + 1] - total[:, low[number]]  # (item,)
         length = grades[high[number]] - grades[low[number]]
-        better = (inside >= prob - ROUNDED) & ((length < shortest) | ((length == shortest) & (inside > most)))
+        better = (inside >= ci_prob - ROUNDED) & ((length < shortest) | ((length == shortest) & (inside > most)))
         shortest[better], most[better], best[better] = length, inside[better], number
     return grades[low[best]], grades[high[best]]
 

@@ -16,7 +16,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
-from bayesanno.analysis.parameters import HDI_PROB, describe_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends
 from bayesanno.analysis.recalibrated import each_posterior, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
@@ -25,7 +25,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed, check_share
+from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted, listed
 from bayesanno.modeling.class_prior import class_prior_of, column_of
 from bayesanno.modeling.posterior import compile_formula
@@ -44,7 +44,8 @@ def group_table(
     *,
     at_large: bool = False,
     use_gold: bool = True,
-    prob: float = HDI_PROB,
+    ci_prob: float = CI_PROB,
+    ci_kind: CiKind = "hdi",
     order: Sequence[str] | None = None,
     dimension: str | None = None,
     random_seed: int | None = None,
@@ -84,8 +85,8 @@ def group_table(
         random sample. By default they refer to the items of the fit, and intervals are narrower.
     use_gold : bool, default True
         Whether items with gold count with their gold label. Otherwise only controls count with their known label.
-    prob : float, default 0.94
-        The probability of the highest-density intervals.
+    ci_prob, ci_kind
+        As in `summary`.
     order : sequence of str, optional
         The labels from the lowest to the highest, for expected grades; by default as declared, or as numbers.
     dimension : str, optional
@@ -99,15 +100,15 @@ def group_table(
         for the share of each label and, for ordered labels, one for the mean grade (as in `grade_table`).
 
         The columns: `first`, the group; `second`, the other group of a pair, with values for first minus second;
-        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `hdi94_lb` and `hdi94_ub` (named by
-        `prob`); `p_above`, for pairs, the probability that first has more than second, with equal values counted half;
+        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `hdi94_lb` and `hdi94_ub`;
+        `p_above`, for pairs, the probability that first has more than second, with equal values counted half;
         `n_items`, of both groups in a pair; and `n_known`, how many of these count with their known label.
 
     Raises
     ------
     DataError
         If an item has no group or two, a group has no items, a gold label to be used is not among the labels, the order
-        of the labels is invalid, or `prob` is out of range.
+        of the labels is invalid, or there is no such interval.
     FitError
         If the model gives no labels, the fit holds no items, or it has several dimensions and none is named.
 
@@ -130,7 +131,7 @@ def group_table(
     ['billing', 'delivery', 'other', 'quality']
     """
     check_seed(random_seed)
-    check_share("prob", prob)
+    name_ends(ci_prob, ci_kind)  # refuses what is no interval
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data = part.data
@@ -170,18 +171,24 @@ def group_table(
             "fewer groups to get them",
             SizeWarning,
         )
-    return _tabulate(shares, names, labels, sizes, prob)
+    return _tabulate(shares, names, labels, sizes, ci_prob, ci_kind)
 
 
 def _tabulate(
-    values: np.ndarray, names: Sequence[str], labels: Sequence[str], sizes: np.ndarray, prob: float
+    values: np.ndarray,
+    names: Sequence[str],
+    labels: Sequence[str],
+    sizes: np.ndarray,
+    ci_prob: float,
+    ci_kind: CiKind,
 ) -> pd.DataFrame:
     """Return the table of values (sample, group, quantity): shares and, for the label "", mean grades."""
     pairs = list(combinations(range(len(names)), 2)) if len(names) <= MOST_PAIRED else []
     ends = np.array([(one, one) for one in range(len(names))] + pairs)  # (row, 2)
     is_pair = ends[:, 0] != ends[:, 1]
     of_rows = np.where(is_pair[:, None], values[:, ends[:, 0]] - values[:, ends[:, 1]], values[:, ends[:, 0]])
-    found = describe_draws(xr.DataArray(of_rows[None], dims=("chain", "draw", "row", "quantity")), prob)
+    draws = xr.DataArray(of_rows[None], dims=("chain", "draw", "row", "quantity"))
+    found = describe_draws(draws, ci_prob, ci_kind)
     found["sd"] = (of_rows - of_rows[0]).std(axis=0, ddof=1)  # 0 where all draws are equal
     above = ((of_rows > ROUNDED) + 0.5 * (np.abs(of_rows) <= ROUNDED)).mean(axis=0)
     n = np.where(is_pair[:, None], sizes[ends].sum(axis=1), sizes[ends[:, 0]])  # (row, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
@@ -14,13 +14,15 @@ from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.posterior import compile_formula
 
 
-def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+def type_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
     """Return the posterior of each item type: its number of items and its rate of positive answers.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model of item types, such as `binomial_mixture`.
+    ci_prob, ci_kind
+        As in `summary`.
 
     Returns
     -------
@@ -58,7 +60,7 @@ def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     found["expected_items"] = compile_formula(model, view.data, posterior, view.known).count_states()
     table: dict[str, Any] = {ITEM_TYPE: pd.Series([str(name) for name in names], dtype="str")}
     for name, draws in found.items():
-        table |= {f"{name}_{what}": values for what, values in describe_draws(draws).items()}
+        table |= {f"{name}_{what}": values for what, values in describe_draws(draws, ci_prob, ci_kind).items()}
     table["hard_type_probability"] = [float((nearest == code).mean()) for code in range(model.n_types)]
     return pd.DataFrame(table)
 

@@ -33,8 +33,8 @@ class NoisePosterior:
     ----------
     n, d : int
         The number of items with two or more annotations, and of those with disagreement.
-    confidence : float
-        The confidence of the bounds t0 and gamma.
+    ci_prob : float
+        The probability with which the bounds t0 and gamma hold.
     t0 : int
         An upper bound for the number of hard items among the n.
     gamma : float or None
@@ -49,7 +49,7 @@ class NoisePosterior:
 
     n: int
     d: int
-    confidence: float
+    ci_prob: float
     t0: int
     gamma: float | None
     expected: float | None
@@ -64,14 +64,14 @@ class NoisePosterior:
     @property
     def n_noise(self) -> int:
         """An upper bound for the number of hard items among the agreed ones."""
-        return bound_count(self.hard_agreed, self.confidence)
+        return bound_count(self.hard_agreed, self.ci_prob)
 
 
-def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> NoisePosterior:
+def noise_posterior(fit: xr.DataTree | FitView, *, ci_prob: float = 0.95) -> NoisePosterior:
     """Bound the noise of the items that all annotators agree on, by the posterior of a fit.
 
     gamma and t0 follow section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is the
-    smallest t with P(more than t items are hard) < 1 - confidence, and gamma is the corresponding bound for the agreed
+    smallest t with P(more than t items are hard) < 1 - ci_prob, and gamma is the corresponding bound for the agreed
     items, as a share of them. Both can be compared with those of `bound_noise_of`. As there, items with fewer than two
     annotations are left out.
 
@@ -79,13 +79,13 @@ def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> 
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model of annotations that infers which items are hard, such as `easy_hard`.
-    confidence : float
-        The confidence of the bounds, between 0 and 1.
+    ci_prob : float
+        The probability with which the bounds hold, between 0 and 1.
 
     Raises
     ------
     DataError
-        If the confidence is not between 0 and 1, or no item has two annotations.
+        If `ci_prob` is not between 0 and 1, or no item has two annotations.
     FitError
         If the model does not infer which items are hard, or is not a model of annotations.
 
@@ -95,7 +95,7 @@ def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> 
     >>> fit = ba.load("easy")  # doctest: +SKIP
     >>> ba.noise.noise_posterior(fit).gamma, ba.noise.bound_noise_of(ba.data_of(fit)).gamma  # doctest: +SKIP
     """
-    check_share("confidence", confidence)
+    check_share("ci_prob", ci_prob)
     view = view_for_table(fit, from_draws=True)
     part, *others = parts_of(view)
     if not view.model.has_hard_items or part.votes is None or others:
@@ -110,9 +110,9 @@ def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> 
     return NoisePosterior(
         n=n,
         d=n - n_agreed,
-        confidence=confidence,
-        t0=bound_count(of_shared, confidence),
-        gamma=bound_count(of_agreed, confidence) / n_agreed if n_agreed else None,
+        ci_prob=ci_prob,
+        t0=bound_count(of_shared, ci_prob),
+        gamma=bound_count(of_agreed, ci_prob) / n_agreed if n_agreed else None,
         expected=float(of_agreed @ np.arange(n_agreed + 1)) / n_agreed if n_agreed else None,
         hard=of_shared,
         hard_agreed=of_agreed,

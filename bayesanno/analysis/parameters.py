@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
+from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import azs, pd, xr
+from bayesanno.ground.validate import check_choice, check_share
 from bayesanno.ground.wording import listed, name_elements
 
-HDI_PROB = 0.94  # also part of the column names
+CI_PROB = 0.94
 CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
-UNKNOWN_OF_A_POINT = ("sd", "hdi94_lb", "hdi94_ub")
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
 
-def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) -> pd.DataFrame:
+def summary(
+    fit: xr.DataTree | FitView,
+    var_names: Sequence[str] | None = None,
+    *,
+    ci_prob: float = CI_PROB,
+    ci_kind: CiKind = "hdi",
+) -> pd.DataFrame:
     """Return ArviZ's summary of the parameters, unrounded.
 
     Parameters
@@ -27,6 +33,9 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
     fit : xarray.DataTree or FitView
     var_names : sequence of str, optional
         The variables to report; all by default.
+    ci_prob, ci_kind
+        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
+        They name the columns: `hdi94_lb`, `eti89_ub`.
 
     Returns
     -------
@@ -38,6 +47,8 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
     ------
     FitError
         If a variable is not in the fit.
+    DataError
+        If there is no such interval.
 
     Examples
     --------
@@ -51,28 +62,15 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
     unknown = [name for name in chosen if name not in known]
     if unknown:
         raise FitError(f"variable {unknown[0]!r} is not in this fit, which has {listed(known)}")
-    if view.yields == "point":
-        return _list_point(view, chosen)
-
-    options: dict[str, Any] = {"kind": "stats", "ci_prob": HDI_PROB, "ci_kind": "hdi", "round_to": "none"}
     tables = []
-    for name in chosen:  # one variable at a time: with several, ArviZ 1.3 mixes up the rows
-        table = azs.summary(view.posterior[[name]], **options)
-        values = convergence_of(view, name).values  # (diagnostic, ...)
-        tables.append(table.assign(**dict(zip(DIAGNOSTICS, values.reshape(len(DIAGNOSTICS), -1), strict=True))))
-    return pd.concat(tables).rename_axis("parameter").reset_index()
-
-
-def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
-    """Return the summary of a point estimate: its values, without uncertainty."""
-    names: list[str] = []
-    values: list[np.ndarray] = []
     for name in chosen:
-        point = view.posterior[name].isel(chain=0, draw=0)
-        names += name_elements(name, [point[dim].values.tolist() for dim in point.dims])
-        values.append(point.values.ravel())
-    table = pd.DataFrame({"parameter": pd.Series(names, dtype="str"), "mean": np.concatenate(values)})
-    return table.assign(**dict.fromkeys([*UNKNOWN_OF_A_POINT, *DIAGNOSTICS], np.nan))
+        draws = view.posterior[name].transpose("chain", "draw", ...)
+        found = describe_draws(draws, ci_prob, ci_kind)
+        found |= dict(zip(DIAGNOSTICS, convergence_of(view, name).values, strict=True))
+        names = name_elements(name, [draws[dim].values.tolist() for dim in draws.dims[2:]])
+        table = pd.DataFrame({"parameter": names}, dtype="str")
+        tables.append(table.assign(**{what: np.ravel(values) for what, values in found.items()}))
+    return pd.concat(tables, ignore_index=True)
 
 
 def require_draws(view: FitView, what: str) -> FitView:
@@ -85,7 +83,26 @@ def require_draws(view: FitView, what: str) -> FitView:
     return view
 
 
-def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB, kind: CiKind = "hdi") -> dict[str, np.ndarray]:
+def name_ends(ci_prob: float, ci_kind: CiKind) -> tuple[str, str]:
+    """Return the names of the columns of an interval.
+
+    Raises
+    ------
+    DataError
+        If the probability is not between 0 and 1, or there is no such kind.
+
+    Examples
+    --------
+    >>> from bayesanno.analysis.parameters import name_ends
+    >>> name_ends(0.94, "hdi")
+    ('hdi94_lb', 'hdi94_ub')
+    """
+    check_share("ci_prob", ci_prob)
+    check_choice(f"ci_kind is {ci_kind!r}", ci_kind, get_args(CiKind), DataError)
+    return f"{ci_kind}{100 * ci_prob:.6g}_lb", f"{ci_kind}{100 * ci_prob:.6g}_ub"
+
+
+def describe_draws(draws: xr.DataArray, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> dict[str, np.ndarray]:
     """Return the mean, standard deviation and interval, by column name and in this order.
 
     For a single draw (a point estimate) the last three are nan.
@@ -94,22 +111,21 @@ def describe_draws(draws: xr.DataArray, prob: float = HDI_PROB, kind: CiKind = "
     ----------
     draws : xarray.DataArray
         Dims (chain, draw, ...); the returned values have the remaining dims.
-    prob : float
-        The probability of the interval; the column names contain it as a percentage.
-    kind : {"hdi", "eti"}
-        Of the highest density, or with equal tails.
+    ci_prob, ci_kind
+        As in `summary`.
     """
+    lower, upper = name_ends(ci_prob, ci_kind)
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
-        return {"mean": point} | {name: np.full(point.shape, np.nan) for name in UNKNOWN_OF_A_POINT}
+        return {"mean": point} | {name: np.full(point.shape, np.nan) for name in ("sd", lower, upper)}
 
-    find = azs.hdi if kind == "hdi" else azs.eti
-    interval, percent = find(draws.rename("of").to_dataset(), prob=prob)["of"], f"{100 * prob:.6g}"
+    find = azs.hdi if ci_kind == "hdi" else azs.eti
+    interval = find(draws.rename("of").to_dataset(), prob=ci_prob)["of"]
     return {
         "mean": draws.mean(("chain", "draw")).values,
         "sd": draws.std(("chain", "draw"), ddof=1).values,
-        f"{kind}{percent}_lb": interval.sel(ci_bound="lower").values,
-        f"{kind}{percent}_ub": interval.sel(ci_bound="upper").values,
+        lower: interval.sel(ci_bound="lower").values,
+        upper: interval.sel(ci_bound="upper").values,
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import HDI_PROB, describe_draws, require_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends, require_draws
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
@@ -17,13 +17,15 @@ SEED = 0  # for annotators drawn from the population: the same fit gives the sam
 NEW_ANNOTATORS_PER_DRAW = 4
 
 
-def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+def population_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
     """Return the posterior of the population of annotators, which describes both those in the fit and new ones.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model with a population of annotators, such as `hierarchical_dawid_skene`.
+    ci_prob, ci_kind
+        As in `summary`; the range over annotators always has equal tails.
 
     Returns
     -------
@@ -31,8 +33,8 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         One row per class and response, with `true_class`, `response` and
 
         * `mean`, `sd`, `hdi94_lb`, `hdi94_ub`: the probability of that response by the typical annotator;
-        * `annotators_lb`, `annotators_ub`: the range of this probability over 94% of annotators, including the
-          uncertainty of the typical one;
+        * `annotators_eti94_lb`, `annotators_eti94_ub`: the range of this probability over 94% of annotators, including
+          the uncertainty of the typical one;
         * `spread_mean`, `spread_hdi94_lb`, `spread_hdi94_ub`: the spread of log odds among equally able annotators;
         * `pooling`: how strongly annotators are pooled in that class. With more answers than this to items of the
           class, an annotator's accuracy depends more on their own answers than on those of others. It is the posterior
@@ -61,21 +63,22 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     draws = {str(name): one.values.reshape(-1, *one.shape[2:]) for name, one in sampled.items()}
     rng = np.random.default_rng(SEED)
     drawn = view.model.draw_annotators(draws, NEW_ANNOTATORS_PER_DRAW, data.class_codes, rng)["confusion"]
-    tails = (1 - HDI_PROB) / 2
-    low, high = np.quantile(drawn, [tails, 1 - tails], axis=(0, 1))  # (true_class, response)
+    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    low, high = np.quantile(drawn, tails, axis=(0, 1))  # (true_class, response)
     right = draws["population"][:, np.arange(data.n_classes), data.class_codes]  # (draw, true_class)
     variance = draws["spread"] ** 2 + draws["ability_spread"][:, None] ** 2  # (draw, true_class)
     pooling = np.median(1 / (variance * right * (1 - right)), axis=0)  # (true_class,)
 
     row, column = np.divmod(np.arange(low.size), data.n_labels)
     names = {"true_class": np.array(data.classes, dtype=object)[row], "response": np.array(data.labels)[column]}
-    of_rates = {what: values[row, column] for what, values in describe_draws(sampled["population"]).items()}
-    of_spread = describe_draws(sampled["spread"])
+    described = describe_draws(sampled["population"], ci_prob, ci_kind)
+    of_rates = {what: values[row, column] for what, values in described.items()}
+    of_spread = describe_draws(sampled["spread"], ci_prob, ci_kind)
+    of_annotators = zip(name_ends(ci_prob, "eti"), (low, high), strict=True)
     return pd.DataFrame(names, dtype="str").assign(
         **of_rates,
-        annotators_lb=low[row, column],
-        annotators_ub=high[row, column],
-        **{f"spread_{what}": of_spread[what][row] for what in ("mean", "hdi94_lb", "hdi94_ub")},
+        **{f"annotators_{end}": values[row, column] for end, values in of_annotators},
+        **{f"spread_{what}": values[row] for what, values in of_spread.items() if what != "sd"},
         pooling=pooling[row],
     )
 

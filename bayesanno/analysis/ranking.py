@@ -8,11 +8,19 @@ from typing import Literal, get_args
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import DIAGNOSTICS, HDI_PROB, convergence_of, describe_draws, require_draws
+from bayesanno.analysis.parameters import (
+    CI_PROB,
+    DIAGNOSTICS,
+    CiKind,
+    convergence_of,
+    describe_draws,
+    name_ends,
+    require_draws,
+)
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_choice, check_share
+from bayesanno.ground.validate import check_choice
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.pairs import STRENGTH, SYSTEM, TIE, Pairs
 
@@ -20,7 +28,9 @@ ELO = 400 / np.log(10)  # Elo points per unit of log odds
 Ties = Literal["half", "out"]
 
 
-def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float = HDI_PROB) -> pd.DataFrame:
+def ranking_table(
+    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+) -> pd.DataFrame:
     """Return the ranking of the compared systems, with its uncertainty.
 
     Parameters
@@ -29,8 +39,8 @@ def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float 
         A fit of a model whose class prior has `Pairs`.
     elo : bool, default False
         Whether to add strengths in Elo points: 400 / ln 10 per unit of log odds, with mean 0.
-    prob : float, default 0.94
-        The probability of the intervals.
+    ci_prob, ci_kind
+        As in `summary`; those of ranks always have equal tails.
 
     Returns
     -------
@@ -40,8 +50,7 @@ def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float 
 
         * `strength_` with `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
           0 over systems;
-        * `rank_` with `mean` and the equal-tailed interval `eti94_lb` and `eti94_ub` (named by `prob`): 1 is the
-          strongest;
+        * `rank_` with `mean` and the equal-tailed interval `eti94_lb` and `eti94_ub`: 1 is the strongest;
         * `win_rate_` with `mean`, `sd` and interval: how often it truly wins against a random other system, with ties
           as half a win;
         * with `elo`, also `elo_` with `mean`, `sd` and interval.
@@ -59,7 +68,6 @@ def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float 
     """
     from scipy.stats import rankdata
 
-    check_share("prob", prob)
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
     strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
@@ -70,19 +78,23 @@ def ranking_table(fit: xr.DataTree | FitView, *, elo: bool = False, prob: float 
     table = pd.DataFrame({"system": pd.Series(strength[SYSTEM].values, dtype="str")})
     table["n_answers"] = _answers_to_pairs(view, pairs).sum(axis=1)
     for called, draws in rows.items():
-        table = table.assign(**{f"{called}_{what}": values for what, values in describe_draws(draws, prob).items()})
+        described = describe_draws(draws, ci_prob, ci_kind)
+        table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
     of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, STRENGTH).values, strict=True))
     table = table.assign(**{f"strength_{what}": values for what, values in of_chains.items()})
-    tails = ranks.quantile([(1 - prob) / 2, (1 + prob) / 2], ("chain", "draw"), method="inverted_cdf").values
+    tails = ranks.quantile([(1 - ci_prob) / 2, (1 + ci_prob) / 2], ("chain", "draw"), method="inverted_cdf").values
     table["rank_mean"] = ranks.mean(("chain", "draw")).values
-    table[f"rank_eti{100 * prob:.6g}_lb"], table[f"rank_eti{100 * prob:.6g}_ub"] = tails.astype(int)
+    for end, values in zip(name_ends(ci_prob, "eti"), tails, strict=True):
+        table[f"rank_{end}"] = values.astype(int)
     table["p_best"] = (ranks == 1).mean(("chain", "draw")).values
     kinds = ("system", "n_answers", "strength", "rank", "p_best", "win_rate", "elo")
     ordered = [name for kind in kinds for name in map(str, table) if name == kind or name.startswith(f"{kind}_")]
     return table[ordered].sort_values("strength_mean", ascending=False, kind="stable").reset_index(drop=True)
 
 
-def win_table(fit: xr.DataTree | FitView, *, ties: Ties = "half", prob: float = HDI_PROB) -> pd.DataFrame:
+def win_table(
+    fit: xr.DataTree | FitView, *, ties: Ties = "half", ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+) -> pd.DataFrame:
     """Return how often one system truly wins against another, for every pair of systems.
 
     Parameters
@@ -91,8 +103,8 @@ def win_table(fit: xr.DataTree | FitView, *, ties: Ties = "half", prob: float = 
         A fit of a model whose class prior has `Pairs`.
     ties : {"half", "out"}, default "half"
         Whether ties count as half a win, or are left out.
-    prob : float, default 0.94
-        The probability of the intervals.
+    ci_prob, ci_kind
+        As in `summary`.
 
     Returns
     -------
@@ -112,7 +124,6 @@ def win_table(fit: xr.DataTree | FitView, *, ties: Ties = "half", prob: float = 
     >>> fit = ba.load("ranking")  # doctest: +SKIP
     >>> ba.win_table(fit).query("p_stronger < 0.9")  # doctest: +SKIP
     """
-    check_share("prob", prob)
     check_choice(f"ties is {ties!r}", ties, get_args(Ties))
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
@@ -124,7 +135,7 @@ def win_table(fit: xr.DataTree | FitView, *, ties: Ties = "half", prob: float = 
     columns = {"first": names[:, 0], "second": names[:, 1]}
     return pd.DataFrame(columns, dtype="str").assign(
         n_answers=_answers_to_pairs(view, pairs)[ends[:, 0], ends[:, 1]],
-        **describe_draws(_win(a, b, view.posterior.get(TIE) if ties == "half" else None), prob),
+        **describe_draws(_win(a, b, view.posterior.get(TIE) if ties == "half" else None), ci_prob, ci_kind),
         p_stronger=((a > b) + 0.5 * (a == b)).mean(("chain", "draw")).values,
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.analysis.recalibrated import recalibrate_part, recalibrations_of, tabulate_recalibration
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.data.annotations import AnnotationData
@@ -145,13 +145,17 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     return whole
 
 
-def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+def recalibration_table(
+    fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+) -> pd.DataFrame:
     """Return the temperature and the shifts of a recalibrated fit.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit that `recalibrate` returned.
+    ci_prob, ci_kind
+        As in `summary`.
 
     Returns
     -------
@@ -177,7 +181,7 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     require_recalibrated(view)
     learnt = recalibrations_of(view)
     parts = [part for part in parts_of(view) if part.dimension in learnt]
-    return concat_parts(parts, lambda part: _describe(learnt[part.dimension], part.states))
+    return concat_parts(parts, lambda part: _describe(learnt[part.dimension], part.states, ci_prob, ci_kind))
 
 
 def about_recalibration(view: FitView) -> dict[str, dict[str, Any]]:
@@ -310,10 +314,12 @@ def _recalibrate_one(
     return done, learnt, about | {"remarks": _remark(about, after - shares, part.dimension)}
 
 
-def _describe(learnt: Recalibration, labels: Sequence[str]) -> pd.DataFrame:
+def _describe(
+    learnt: Recalibration, labels: Sequence[str], ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+) -> pd.DataFrame:
     """Return the table of the temperature and the shifts."""
     values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)
-    found = describe_draws(xr.DataArray(values, dims=("chain", "draw", "parameter")))
+    found = describe_draws(xr.DataArray(values, dims=("chain", "draw", "parameter")), ci_prob, ci_kind)
     names = ["temperature", *(f"shift[{label}]" for label in labels)]
     return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **found})
 

@@ -9,6 +9,7 @@ import typer
 
 import bayesanno as ba
 from bayesanno.analysis.group_shares import code_items
+from bayesanno.analysis.parameters import CI_PROB, CiKind
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_dimension, check_out, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
@@ -43,7 +44,8 @@ def groups(
     ignore_gold: Annotated[
         bool, typer.Option("--ignore-gold", help="Do not count items by their known true labels.")
     ] = False,
-    prob: Annotated[float, typer.Option(help="The probability of the intervals.")] = 0.94,
+    ci_prob: Annotated[float, typer.Option(help="The probability of the intervals.")] = CI_PROB,
+    ci_kind: Annotated[CiKind, typer.Option(help="Intervals of the highest density, or with equal tails.")] = "hdi",
     order: Annotated[
         str | None, opt.value("A,B,...", "The labels from the lowest to the highest, for mean grades.")
     ] = None,
@@ -59,7 +61,7 @@ def groups(
     The table has the share of each label in each group, the mean grade where labels are in order, and the differences
     between groups, with intervals.
     """
-    check_share("--prob", prob)
+    check_share("--ci-prob", ci_prob)
     for path in (out, figure):
         check_out(path, overwrite=overwrite)
     if figure is not None and figure.suffix not in FIGURES:
@@ -77,7 +79,8 @@ def groups(
             table,
             at_large=at_large,
             use_gold=not ignore_gold,
-            prob=prob,
+            ci_prob=ci_prob,
+            ci_kind=ci_kind,
             order=None if order is None else opt.split_names(order),
             dimension=dimension,
             random_seed=seed,

@@ -22,7 +22,7 @@ def noise(
     chance: Annotated[
         float | None, opt.value("P", "Chance that annotators agree on a hard item; estimated from DATA if not given.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95,
+    ci_prob: Annotated[float, typer.Option(help="The probability with which the bounds hold.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
     options: opt.DataOptions,
@@ -37,13 +37,13 @@ def noise(
         raise DataError(f"DATA and {' and '.join(given)} are both given: the counts come from one of the two")
     if data is None and not given:
         raise DataError("no data: give DATA, or --items, --disagreements and --chance")
-    check_share("confidence", confidence)
+    check_share("--ci-prob", ci_prob)
     if data is not None:
         from bayesanno.io.annotations import annotations_from
         from bayesanno.io.sources import open_source
 
         answers = annotations_from(*open_source(data, options.of_one_column))
-        level = bound_noise_of(answers, confidence=confidence, chance=chance)
+        level = bound_noise_of(answers, ci_prob=ci_prob, chance=chance)
         if left_out := answers.n_items - level.n:
             what = "annotations that are not unsure" if options.unsure else "annotations"
             typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
@@ -51,7 +51,7 @@ def noise(
         missing = [option for option, value in {**counts, "--chance": chance}.items() if value is None]
         raise DataError(f"without DATA give {' and '.join(missing)} as well")
     else:
-        level = bound_noise(items, disagreements, chance, confidence=confidence)
+        level = bound_noise(items, disagreements, chance, ci_prob=ci_prob)
     typer.echo(format_noise(level, as_json=as_json))
 
 
@@ -63,7 +63,7 @@ def format_noise(level: NoiseBound, *, as_json: bool) -> str:
         "items": str(level.n),
         "disagreed on": str(level.d),
         "chance that a hard item is agreed on": f"{level.p:.4g}",
-        "confidence": f"{level.confidence:g}",
+        "probability of the bounds": f"{level.ci_prob:g}",
         "hard items, at most": str(level.t0),
         "noise among the agreed items, at most": (
             "no item is agreed on"

@@ -141,8 +141,8 @@ def name_priors(model: AnnotationModel, grid: dict[str, list[str]]) -> dict[str,
 def _describe_before(table: pd.DataFrame) -> list[str]:
     accuracy = table[table["quantity"] == "accuracy"]
     return [
-        f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time ({row['low']:.0%} to "
-        f"{row['high']:.0%})"
+        f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time ({row['eti94_lb']:.0%} to "
+        f"{row['eti94_ub']:.0%})"
         for row in accuracy.head(MOST_SHOWN).to_dict("records")
     ]
 

@@ -60,7 +60,7 @@ def calibration_table(
     fit: xr.DataTree | FitView,
     *,
     bins: int = BINS,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     cumulative: bool = False,
     order: Sequence[str] | None = None,
 ) -> pd.DataFrame:
@@ -72,8 +72,8 @@ def calibration_table(
         A fit of data with gold.
     bins : int, default 10
         Number of bins of equal width in [0, 1] for the probability of an item's most probable label.
-    confidence : float, default 0.95
-        The confidence of the (Wilson) intervals for the share of right labels.
+    ci_prob : float, default 0.95
+        The confidence level of the (Wilson) intervals for the share of right labels.
     cumulative : bool, default False
         For ordered labels: check the probabilities that the true grade is at most that of a label, for every label but
         the highest, instead of the probability of the most probable label. Only this shows whether uncertain items are
@@ -95,7 +95,7 @@ def calibration_table(
     FitError
         If there are no gold labels apart from controls, or the model gives item types instead of labels.
     DataError
-        If `bins` or `confidence` is out of range; with `cumulative`, if the order of the labels is unknown; without, if
+        If `bins` or `ci_prob` is out of range; with `cumulative`, if the order of the labels is unknown; without, if
         `order` is given.
 
     Examples
@@ -105,7 +105,7 @@ def calibration_table(
     >>> int(ba.calibration_table(fit)["n"].sum())
     300
     """
-    check_resampling(confidence, 0, None)
+    check_resampling(ci_prob, 0, None)
     check_at_least("bins", bins, 1, DataError)
     view = view_for_table(fit)
     if order is not None and not cumulative:
@@ -113,9 +113,9 @@ def calibration_table(
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         if cumulative:
-            return _tabulate_grades(view, part, bins, confidence, order)
+            return _tabulate_grades(view, part, bins, ci_prob, order)
         predicted = _predict(part)
-        return tabulate_reliability(predicted.sure, predicted.right, bins, confidence)
+        return tabulate_reliability(predicted.sure, predicted.right, bins, ci_prob)
 
     return concat_parts(_scored_parts(view), tabulate)
 
@@ -124,7 +124,7 @@ def calibration_scores(
     fit: xr.DataTree | FitView,
     *,
     bins: int = BINS,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -136,8 +136,8 @@ def calibration_scores(
         A fit of data with gold.
     bins : int, default 10
         Number of bins for the calibration error, as in `calibration_table`.
-    confidence : float, default 0.95
-        The confidence of the intervals.
+    ci_prob : float, default 0.95
+        The confidence level of the bootstrap intervals.
     resamples : int, default 1000
         Number of bootstrap resamples of the items; 0 for no intervals.
     random_seed : int, optional
@@ -162,7 +162,7 @@ def calibration_scores(
     FitError
         As for `calibration_table`; also if the seed is invalid.
     DataError
-        If the confidence or the number of resamples is out of range.
+        If `ci_prob` or the number of resamples is out of range.
 
     Examples
     --------
@@ -172,11 +172,11 @@ def calibration_scores(
     >>> round(float(scores.loc["accuracy", "value"]), 2)
     0.95
     """
-    check_resampling(confidence, resamples, random_seed)
+    check_resampling(ci_prob, resamples, random_seed)
     check_at_least("bins", bins, 1, DataError)
 
     def tabulate(part: FitPart) -> pd.DataFrame:
-        return tabulate_scores(_predict(part), bins, confidence, resamples, random_seed)
+        return tabulate_scores(_predict(part), bins, ci_prob, resamples, random_seed)
 
     return concat_parts(_scored_parts(view_for_table(fit)), tabulate)
 
@@ -197,7 +197,7 @@ def predict_all(view: FitView, gold: Mapping[str, Mapping[str, str]] | None = No
 def tabulate_scores(
     predicted: Predicted,
     bins: int,
-    confidence: float,
+    ci_prob: float,
     resamples: int,
     random_seed: int | None,
     *,
@@ -214,10 +214,10 @@ def tabulate_scores(
     if resamples:
         parts = [_measure(predicted, bins, weights) for weights in resample_items(units, resamples, random_seed)]
         drawn = np.concatenate(parts, axis=1)  # (score, resample)
-        tails = [(1 + confidence) / 2, (1 - confidence) / 2]
+        tails = [(1 + ci_prob) / 2, (1 - ci_prob) / 2]
         mirrored = 2 * values[-1] - np.quantile(drawn[-1], tails)
         drawn[~np.isfinite(drawn)] = np.nan  # a log score of -inf has no interval
-        low, high = bound(values[:-1], drawn[:-1], confidence)
+        low, high = bound(values[:-1], drawn[:-1], ci_prob)
         table["low"], table["high"] = [*low, max(mirrored[0], 0.0)], [*high, max(mirrored[1], 0.0)]
     return table
 
@@ -237,7 +237,7 @@ def _measure(predicted: Predicted, bins: int, weights: np.ndarray) -> np.ndarray
 
 
 def _tabulate_grades(
-    view: FitView, part: FitPart, bins: int, confidence: float, order: Sequence[str] | None
+    view: FitView, part: FitPart, bins: int, ci_prob: float, order: Sequence[str] | None
 ) -> pd.DataFrame:
     graded = grade_items(view, part, order)
     at, names = _find_known(part, part.gold)
@@ -248,11 +248,11 @@ def _tabulate_grades(
     truth = truth[is_graded]
     at_most = graded.at_most[np.array(at)[is_graded], :-1]  # (item, label)
     right = truth[:, None] <= np.arange(at_most.shape[1])
-    return tabulate_reliability(at_most.ravel().clip(max=1), right.ravel(), bins, confidence, units=len(at_most))
+    return tabulate_reliability(at_most.ravel().clip(max=1), right.ravel(), bins, ci_prob, units=len(at_most))
 
 
 def tabulate_reliability(
-    sure: np.ndarray, right: np.ndarray, bins: int, confidence: float, *, units: int | None = None
+    sure: np.ndarray, right: np.ndarray, bins: int, ci_prob: float, *, units: int | None = None
 ) -> pd.DataFrame:
     """Return the table of `calibration_table` from probabilities (item,) and outcomes (item,).
 
@@ -267,23 +267,23 @@ def tabulate_reliability(
         row = {"from": number / bins, "to": (number + 1) / bins, "n": int(own.sum())}
         row |= {"predicted": float(sure[own].mean()), "right": float(right[own].mean())}
         if units is None:
-            interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(confidence, method="wilson")
+            interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(ci_prob, method="wilson")
             low, high = float(interval.low), float(interval.high)
         else:
             counts, totals = (which.reshape(units, -1).sum(axis=1) for which in (own & right, own))
-            low, high = bound_share(counts, totals, confidence)
+            low, high = bound_share(counts, totals, ci_prob)
         rows.append(row | {"low": low, "high": high})
     return pd.DataFrame(rows)
 
 
-def bound_share(counts: np.ndarray, totals: np.ndarray, confidence: float) -> tuple[float, float]:
+def bound_share(counts: np.ndarray, totals: np.ndarray, ci_prob: float) -> tuple[float, float]:
     """Return the ends of an interval for a share in clustered data (Korn and Graubard 1998).
 
     Parameters
     ----------
     counts, totals : arrays (cluster,)
         The number of successes and of units in each cluster. Clusters are independent.
-    confidence : float
+    ci_prob : float
 
     Returns
     -------
@@ -309,7 +309,7 @@ def bound_share(counts: np.ndarray, totals: np.ndarray, confidence: float) -> tu
     if 0 < share < 1 and n_clusters > 1:
         variance = ((counts - share * totals) ** 2).sum() * n_clusters / (n_clusters - 1) / n**2
         effective = min(n, share * (1 - share) / variance) if variance else n
-    counted, tail = share * effective, (1 - confidence) / 2
+    counted, tail = share * effective, (1 - ci_prob) / 2
     low = beta.ppf(tail, counted, effective - counted + 1) if share else 0.0
     high = beta.ppf(1 - tail, counted + 1, effective - counted) if share < 1 else 1.0
     return float(low), float(high)

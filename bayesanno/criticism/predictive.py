@@ -22,7 +22,7 @@ import numpy as np
 
 from bayesanno.agreement.histograms import measure_chi_square
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import require_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends, require_draws
 from bayesanno.criticism.histogram import expected_by_type
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -39,7 +39,6 @@ from bayesanno.simulation.quantities import ModelDraws
 from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
-LEVEL = 0.94  # of the predictive intervals
 LEAST_REPLICATES = 20  # with fewer, no p-value could be below 0.05
 
 
@@ -50,9 +49,9 @@ class PredictiveCheck:
     Parameters
     ----------
     table : DataFrame
-        One row per number: `statistic`; `of`, the annotator, label or pair it belongs to; `observed`; `mean`, `low` and
-        `high`, the mean and the middle 94% of the replicates; `p`. With several dimensions, `dimension` is the first
-        column.
+        One row per number: `statistic`; `of`, the annotator, label or pair it belongs to; `observed`; `mean`,
+        `eti94_lb` and `eti94_ub`, the mean and the middle 94% of the replicates; `p`. With several dimensions,
+        `dimension` is the first column.
 
         Rows with an empty `of` are about the statistic as a whole. If it consists of several numbers, the row has their
         joint distance from the predictions: the mean of squared distances in standard deviations of the replicates, or,
@@ -73,6 +72,8 @@ def predictive_check(
     *,
     replicates: int = 500,
     prior: bool = False,
+    ci_prob: float = CI_PROB,
+    ci_kind: CiKind = "eti",
     random_seed: int | None = None,
 ) -> PredictiveCheck:
     """Compare statistics of the answers with those that a model predicts (Gelman, Meng and Stern 1996).
@@ -104,6 +105,8 @@ def predictive_check(
     prior : bool, default False
         Draw parameters from the prior in place of the fit (Box 1980): what the model expects before data. Values that a
         model takes from the data, such as pooled label frequencies, are kept.
+    ci_prob, ci_kind
+        As in `summary`.
     random_seed : int, optional
 
     Returns
@@ -115,7 +118,8 @@ def predictive_check(
     FitError
         If a statistic is unknown, there are fewer than 20 replicates, or the fit is a point estimate.
     DataError
-        If the data lack a requested statistic: no item has two annotations, or trials differ.
+        If the data lack a requested statistic: no item has two annotations, or trials differ; if there is no such
+        interval.
 
     Examples
     --------
@@ -127,13 +131,14 @@ def predictive_check(
     """
     check_seed(random_seed)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
+    name_ends(ci_prob, ci_kind)  # refuses what is no interval
     view = view_for_table(fit, from_draws=True)
     if not prior:
         require_draws(view, "a predictive check")
     model, data, rng = view.model, view.data, np.random.default_rng(random_seed)
     chosen = [choose_statistics(table, statistic) for table in tables_of(data)]  # refused before anything is drawn
     draws = draw_prior(model, data, replicates, rng) if prior else take_draws(view.posterior, replicates)
-    return check_draws(ModelDraws(model, data, draws, view.known), chosen, rng)
+    return check_draws(ModelDraws(model, data, draws, view.known), chosen, rng, ci_prob, ci_kind)
 
 
 def add_predictions(
@@ -245,7 +250,11 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
 
 
 def check_draws(
-    drawn: ModelDraws, chosen: Sequence[Mapping[str, Statistic]], rng: np.random.Generator
+    drawn: ModelDraws,
+    chosen: Sequence[Mapping[str, Statistic]],
+    rng: np.random.Generator,
+    ci_prob: float = CI_PROB,
+    ci_kind: CiKind = "eti",
 ) -> PredictiveCheck:
     """Compare data with one replicate for each draw of the parameters, dims (chain, draw, ...).
 
@@ -282,7 +291,10 @@ def check_draws(
             rows.insert(0, "dimension", table.dimension)
         parts.append(rows)
         every.append(replicated)
-    return PredictiveCheck(table=pd.concat(parts, ignore_index=True), replicated=np.concatenate(every, axis=1))
+    whole, replicated = pd.concat(parts, ignore_index=True), np.concatenate(every, axis=1)
+    described = describe_draws(xr.DataArray(replicated[None], dims=("chain", "draw", "row")), ci_prob, ci_kind)
+    whole = whole.assign(**{what: found for what, found in described.items() if what != "sd"}, p=whole.pop("p"))
+    return PredictiveCheck(table=whole, replicated=replicated)
 
 
 def choose_statistics(table: AnswerTable, asked: str | Sequence[str] | None) -> dict[str, Statistic]:
@@ -316,17 +328,11 @@ def _tabulate(statistic: Statistic, observed: np.ndarray, replicated: np.ndarray
     n = len(replicated)
     equal = (replicated == observed).sum(axis=0) + 1  # the observed one among them
     above = ((replicated > observed).sum(axis=0) + equal / 2) / (n + 1)
-    return _make_rows(statistic.of, observed, replicated, 2 * np.minimum(above, 1 - above))
+    of = pd.Series(list(statistic.of), dtype="str")
+    return pd.DataFrame({"of": of, "observed": observed, "p": 2 * np.minimum(above, 1 - above)})
 
 
 def _tabulate_whole(observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:
     """Return the row of a statistic as a whole, from the distances of the observed values and of replicates."""
     p = ((replicated >= observed).sum() + 1) / (len(replicated) + 1)
-    return _make_rows(("",), observed.mean(keepdims=True), replicated[:, None], np.array([p]))
-
-
-def _make_rows(of: Sequence[str], observed: np.ndarray, replicated: np.ndarray, p: np.ndarray) -> pd.DataFrame:
-
-    low, high = np.quantile(replicated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    rows = {"of": pd.Series(list(of), dtype="str"), "observed": observed, "mean": replicated.mean(axis=0)}
-    return pd.DataFrame(rows | {"low": low, "high": high, "p": p})
+    return pd.DataFrame({"of": pd.Series([""], dtype="str"), "observed": observed.mean(), "p": p})

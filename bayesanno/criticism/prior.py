@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from bayesanno.agreement.vote import split_vote
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import pd
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_seed
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import HasKnownParameters, latents
@@ -35,7 +36,6 @@ from bayesanno.simulation.statistics import OF_COUNTS, AnswerTable, Statistic, t
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
 type Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values
 
-LEVEL = 0.94  # probability of the intervals
 LEAST_DRAWS = 20
 MOST_ASKED = 50  # annotators evaluated per draw: the priors of the zoo treat all alike
 
@@ -48,7 +48,8 @@ class PriorDescription:
     ----------
     table : pandas.DataFrame
         One row per model and number: `model`; `dimension`, with several dimensions; `quantity`; `of`, the class, type
-        or label; `mean` and `sd`; `low` and `high`, the middle 94%. The quantities, as far as a model has them:
+        or label; `mean` and `sd`; `eti94_lb` and `eti94_ub`, the middle 94%. The quantities, as far as a model has
+        them:
 
         * the model's competence, under its own name, and `accuracy` of an annotator;
         * `agreement`: how often two annotators give the same answer;
@@ -73,6 +74,8 @@ def describe_prior(
     design: Data,
     *,
     draws: int = 500,
+    ci_prob: float = CI_PROB,
+    ci_kind: CiKind = "eti",
     random_seed: int | None = None,
 ) -> PriorDescription:
     """Describe what the priors of one or several models imply before any data.
@@ -85,6 +88,8 @@ def describe_prior(
         A design, such as from `make_design`, or real data. Answers, gold and controls are ignored.
     draws : int, default 500
         Draws of the parameters, at least 20. Each gives a table of answers.
+    ci_prob, ci_kind
+        As in `summary`.
     random_seed : int, optional
 
     Returns
@@ -97,7 +102,7 @@ def describe_prior(
         If a model takes parameters from the data and so has no prior for them, no model is given, or there are too few
         draws.
     ModelError, DataError
-        If a model is unknown, or does not take such data.
+        If a model is unknown, or does not take such data; if there is no such interval.
 
     Examples
     --------
@@ -112,6 +117,7 @@ def describe_prior(
     """
     check_seed(random_seed)
     check_at_least("draws", draws, LEAST_DRAWS)
+    name_ends(ci_prob, ci_kind)  # refuses what is no interval
     named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
     if not named:
         raise FitError("models is empty: give at least one model")
@@ -124,9 +130,9 @@ def describe_prior(
     for name, model in chosen.items():
         for dimension, quantity, of, found in _describe(model, asked, draws, np.random.default_rng(random_seed)):
             values = found.ravel()
-            low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            described = describe_draws(xr.DataArray(values[None], dims=("chain", "draw")), ci_prob, ci_kind)
             row = {"model": name, "dimension": dimension, "quantity": quantity, "of": of}
-            rows.append(row | {"mean": values.mean(), "sd": values.std(ddof=1), "low": low, "high": high})
+            rows.append(row | {what: value.item() for what, value in described.items()})
             drawn.append(values)
     table = pd.DataFrame(rows)
     if not isinstance(asked, MultiAnnotationData):

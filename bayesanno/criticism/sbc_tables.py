@@ -80,15 +80,15 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
     return table.assign(simulations=n, warned=int(ranks["warned"].sum()))
 
 
-def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame:
+def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float = 0.95) -> pd.DataFrame:
     """Return how often central posterior intervals cover the true values, pooled over annotators, classes and so on.
 
     Parameters
     ----------
     ranks : xarray.Dataset
         The result of `sbc`.
-    confidence : float, default 0.95
-        The confidence of the intervals for the shares.
+    ci_prob : float, default 0.95
+        The confidence level of the intervals for the shares.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame
     Raises
     ------
     DataError
-        If the confidence is out of range.
+        If `ci_prob` is out of range.
     FitError
         If `ranks` is not from `sbc`.
 
@@ -112,18 +112,18 @@ def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_coverage(ranks).query("variable == 'accuracy'")  # doctest: +SKIP
     """
-    check_resampling(confidence, 0, None)
+    check_resampling(ci_prob, 0, None)
     rows = []
     for name, _, values in ranks_by_variable(ranks):
         for level in LEVELS:
             held = _is_covered(values, level)  # (simulation, element)
-            low, high = bound_share(held.sum(axis=1), np.full(len(held), held.shape[1]), confidence)
+            low, high = bound_share(held.sum(axis=1), np.full(len(held), held.shape[1]), ci_prob)
             row = {"variable": name, "level": level / 100, "n": held.size, "covered": held.mean()}
             rows.append(row | {"low": low, "high": high})
     return pd.DataFrame(rows)
 
 
-def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
+def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, ci_prob: float = 0.95) -> pd.DataFrame:
     """Return how often labels are right, by their probability in the fits, over all simulations.
 
     Parameters
@@ -132,8 +132,8 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 
         The result of `sbc` for a model with several states per item (labels or types).
     bins : int, default 10
         Number of bins of equal width in [0, 1] for the probability of an item's most probable label.
-    confidence : float, default 0.95
-        The confidence of the intervals for the share of right labels, as in `sbc_coverage`.
+    ci_prob : float, default 0.95
+        The confidence level of the intervals for the share of right labels, as in `sbc_coverage`.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 
     FitError
         If the items have only one state, or `ranks` is not from `sbc`.
     DataError
-        If `bins` or `confidence` is out of range.
+        If `bins` or `ci_prob` is out of range.
 
     Examples
     --------
@@ -154,17 +154,17 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_label_table(ranks)  # doctest: +SKIP
     """
-    check_resampling(confidence, 0, None)
+    check_resampling(ci_prob, 0, None)
     check_at_least("bins", bins, 1, DataError)
     labels = _score_labels(ranks)
-    return tabulate_reliability(labels.sure, labels.right, bins, confidence, units=ranks.sizes["simulation"])
+    return tabulate_reliability(labels.sure, labels.right, bins, ci_prob, units=ranks.sizes["simulation"])
 
 
 def sbc_label_scores(
     ranks: xr.Dataset,
     *,
     bins: int = BINS,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -176,8 +176,8 @@ def sbc_label_scores(
         The result of `sbc` for a model with several states per item (labels or types).
     bins : int, default 10
         Number of bins for the calibration error.
-    confidence : float, default 0.95
-        The confidence of the intervals.
+    ci_prob : float, default 0.95
+        The confidence level of the bootstrap intervals.
     resamples : int, default 1000
         Number of bootstrap resamples of the simulations; 0 for no intervals.
     random_seed : int, optional
@@ -192,7 +192,7 @@ def sbc_label_scores(
     FitError
         If the items have only one state, `ranks` is not from `sbc`, or the seed is invalid.
     DataError
-        If `bins`, `confidence` or `resamples` is out of range.
+        If `bins`, `ci_prob` or `resamples` is out of range.
 
     Examples
     --------
@@ -201,10 +201,10 @@ def sbc_label_scores(
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_label_scores(ranks, random_seed=1)  # doctest: +SKIP
     """
-    check_resampling(confidence, resamples, random_seed)
+    check_resampling(ci_prob, resamples, random_seed)
     check_at_least("bins", bins, 1, DataError)
     labels = _score_labels(ranks)
-    return tabulate_scores(labels, bins, confidence, resamples, random_seed, units=ranks.sizes["simulation"])
+    return tabulate_scores(labels, bins, ci_prob, resamples, random_seed, units=ranks.sizes["simulation"])
 
 
 def count_simulations(ranks: xr.Dataset) -> int:

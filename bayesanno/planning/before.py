@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import collect_warnings
 from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
@@ -64,6 +65,7 @@ def plan_answers(
     sure: float = 0.95,
     method: str | None = None,
     simulations: int | None = None,
+    ci_prob: float = CI_PROB,
     random_seed: int | None = None,
     workers: int = 1,
     progressbar: bool = True,
@@ -99,6 +101,8 @@ def plan_answers(
         minutes.
     simulations : int, optional
         By default 30, or 10 with a method that samples.
+    ci_prob : float, default 0.94
+        The share of simulations within the intervals, with equal tails.
     random_seed : int, optional
     workers : int
         Processes in parallel; with more than one, a script needs the usual `if __name__ == "__main__":`.
@@ -108,7 +112,7 @@ def plan_answers(
     -------
     pandas.DataFrame
         One row per number of answers, with the columns of `expected_progress`, so that `find_needed` accepts it. Here
-        `accuracy` is the mean share of right labels, with an interval over 94% of simulations. `p_reached` refers to
+        `accuracy` is the mean share of right labels, with an interval over simulations. `p_reached` refers to
         that share, so it includes the luck of these items. The additional column `probability` is the share that the
         fits expect: the mean probability of the best labels.
 
@@ -146,6 +150,7 @@ def plan_answers(
     check_seed(random_seed)
     check_at_least("workers", workers, 1)
     check_target(target, measure, sure)
+    name_ends(ci_prob, "eti")  # refuses what is no interval
     counts = {"items": items, "annotators": annotators, "simulations": FEW if simulations is None else simulations}
     for name, value in counts.items():
         check_count(name, value)
@@ -188,8 +193,8 @@ def plan_answers(
     how: dict[str, Any] = {"workers": workers, "client": None, "message": "fitting", "progressbar": progressbar}
     done = dict(run_all(fit_future, futures, chosen, looks, settings, sure, **how))
     seen = np.array([done[future] for future in futures])  # (simulation, look, 6)
-    table = tabulate_progress(seen[..., :5], 0, items, target, measure)
-    table.insert(list(table).index("accuracy_ub") + 1, "probability", seen[..., 5].mean(axis=0))
+    table = tabulate_progress(seen[..., :5], 0, items, target, measure, ci_prob)
+    table.insert(list(table).index("share_sure"), "probability", seen[..., 5].mean(axis=0))
     return table
 
 

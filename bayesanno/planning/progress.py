@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
@@ -20,7 +21,7 @@ from bayesanno.planning.of_fit import make_askable
 
 Measure = Literal["accuracy", "share_sure"]
 PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per item, by default
-PROB = 0.94
+NEARLY_ALL = 0.97  # futures
 
 
 @one_blas_thread()
@@ -36,6 +37,7 @@ def expected_progress(
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
     futures: int = 50,
+    ci_prob: float = CI_PROB,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return the expected quality of labels after more answers, before asking for any.
@@ -64,16 +66,18 @@ def expected_progress(
     costs : mapping of str to float, optional
         The cost of an answer of each annotator; 1 by default.
     futures : int, default 50
+    ci_prob : float, default 0.94
+        The share of futures within the intervals, with equal tails.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
         One row per number of answers: `answers`; `per_item`, the mean number including existing answers; `cost`;
-        `accuracy`, the mean probability of the best labels; `accuracy_lb` and `accuracy_ub`, an interval that contains
-        the share of right labels in 94% of futures; `share_sure` with the same; and `p_reached`, the share of futures
-        in which the fit would meet the target with that many answers. Items with a known true label do not count. A row
-        does not depend on the other rows.
+        `accuracy`, the mean probability of the best labels; `accuracy_eti94_lb` and `accuracy_eti94_ub`, an interval
+        that contains the share of right labels in 94% of futures; `share_sure` with the same; and `p_reached`, the
+        share of futures in which the fit would meet the target with that many answers. Items with a known true label do
+        not count. A row does not depend on the other rows.
 
     Raises
     ------
@@ -107,6 +111,7 @@ def expected_progress(
     check_seed(random_seed)
     check_target(target, measure, sure)
     check_count("futures", futures)
+    name_ends(ci_prob, "eti")  # refuses what is no interval
     rng = np.random.default_rng(random_seed)
     asked = make_askable(fit, "expected_progress", rng, annotators)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
@@ -121,10 +126,10 @@ def expected_progress(
             best = look.probability[counted].max(axis=1)
             right = look.probability[counted].argmax(axis=1) == look.truth[counted]
             future[at] = look.answers, look.cost, best.mean(), right.mean(), (best >= sure).mean()
-    table = tabulate_progress(seen, asked.data.n_annotations, asked.data.n_items, target, measure)
+    table = tabulate_progress(seen, asked.data.n_annotations, asked.data.n_items, target, measure, ci_prob)
     if target is None or answers is not None:
         return table
-    nearly_all = table["p_reached"] > (1 + PROB) / 2
+    nearly_all = table["p_reached"] > NEARLY_ALL
     return table.iloc[: int(nearly_all.argmax()) + 1] if nearly_all.any() else table
 
 
@@ -138,28 +143,30 @@ def check_target(target: float | None, measure: str, sure: float) -> None:
 
 
 def tabulate_progress(
-    seen: np.ndarray, n_annotations: int, n_items: int, target: float | None, measure: Measure
+    seen: np.ndarray, n_annotations: int, n_items: int, target: float | None, measure: Measure, ci_prob: float
 ) -> pd.DataFrame:
     """Return the table of progress from values in futures, (future, look, 5).
 
     The values are the further answers, their cost, the expected accuracy, and the shares of right and certain labels.
     """
     answers, cost, accuracy, right, share = np.moveaxis(seen, 2, 0)  # (future, look)
-    ends = [(1 - PROB) / 2, (1 + PROB) / 2]
     table = pd.DataFrame({"answers": answers.mean(axis=0).round().astype(int)})
     table["per_item"] = (n_annotations + table["answers"]) / n_items
-    table["cost"], table["accuracy"] = cost.mean(axis=0), accuracy.mean(axis=0)
-    table["accuracy_lb"], table["accuracy_ub"] = np.quantile(right, ends, axis=0)
-    table["share_sure"] = share.mean(axis=0)
-    table["share_sure_lb"], table["share_sure_ub"] = np.quantile(share, ends, axis=0)
+    table["cost"] = cost.mean(axis=0)
+    for name, values, spread in (("accuracy", accuracy, right), ("share_sure", share, share)):
+        table[name] = values.mean(axis=0)
+        ends = np.quantile(spread, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
+        table = table.assign(**{f"{name}_{end}": at for end, at in zip(name_ends(ci_prob, "eti"), ends, strict=True)})
     if target is not None:
         reached = (accuracy if measure == "accuracy" else share) >= target
         table["p_reached"] = reached.mean(axis=0)
     return table
 
 
-def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float, float, float]:
-    """Return how many answers a target needs: the median over futures, and an interval with 94% of them.
+def find_needed(
+    progress: pd.DataFrame, column: str = "answers", *, ci_prob: float = CI_PROB
+) -> tuple[float, float, float]:
+    """Return how many answers a target needs: the median over futures, and an interval of equal tails.
 
     Parameters
     ----------
@@ -167,6 +174,8 @@ def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float,
         The result of `expected_progress` with a target.
     column : {"answers", "per_item", "cost"}
         The unit of the result.
+    ci_prob : float, default 0.94
+        The share of futures within the interval.
 
     Returns
     -------
@@ -180,7 +189,9 @@ def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float,
     >>> find_needed(pd.DataFrame({"answers": [0, 100, 200], "p_reached": [0.0, 0.5, 1.0]}))
     (100.0, 6.0, 194.0)
     """
-    levels = np.nextafter([0.5, (1 - PROB) / 2, (1 + PROB) / 2], 0)  # below them: the first of equal rows is enough
+    name_ends(ci_prob, "eti")  # refuses what is no interval
+    levels = np.array([0.5, (1 - ci_prob) / 2, (1 + ci_prob) / 2])
+    levels = np.nextafter(levels, 0)  # below them: the first of equal rows is enough
     reached = np.maximum.accumulate(progress["p_reached"])
     found = np.interp(levels, reached, progress[column].astype(float), right=np.inf)
     median, lower, upper = found.round(9).tolist()

@@ -161,14 +161,14 @@ def test_the_difference_of_two_systems_as_in_the_paper():
     assert (found.chebyshev, found.exact) == (35, 15)
 
 
-@pytest.mark.parametrize(("noise", "confidence"), [(1, 0.95), (2, 0.8), (10, 0.95), (40, 0.9), (125, 0.95)])
-def test_the_exact_bound_equals_adding_up_items_one_by_one(noise, confidence):
+@pytest.mark.parametrize(("noise", "ci_prob"), [(1, 0.95), (2, 0.8), (10, 0.95), (40, 0.9), (125, 0.95)])
+def test_the_exact_bound_equals_adding_up_items_one_by_one(noise, ci_prob):
     pmf = np.array([1.0])
     for _ in range(noise):
         pmf = np.convolve(pmf, [0.25, 0.5, 0.25])
     sizes = np.abs(np.arange(-noise, noise + 1))
-    expected = next(s for s in range(noise + 1) if pmf[sizes > s].sum() < 1 - confidence)
-    found = bound_chance_difference(noise, confidence=confidence)
+    expected = next(s for s in range(noise + 1) if pmf[sizes > s].sum() < 1 - ci_prob)
+    found = bound_chance_difference(noise, ci_prob=ci_prob)
     assert found.exact == expected
     assert found.exact <= found.chebyshev <= noise
     if noise == 125:
@@ -177,7 +177,7 @@ def test_the_exact_bound_equals_adding_up_items_one_by_one(noise, confidence):
 
 
 def test_chebyshevs_bound_is_not_short_by_rounding():
-    assert bound_chance_difference(10, confidence=0.95).chebyshev == 10  # sqrt(5) sqrt(20) = 10
+    assert bound_chance_difference(10, ci_prob=0.95).chebyshev == 10  # sqrt(5) sqrt(20) = 10
 
 
 def test_without_noise_chance_makes_no_difference():
@@ -205,7 +205,7 @@ WRONG = {
     "single votes": (lambda: measure_kappa([[1, 0], [0, 1]]), "items have 1 to 1 annotations"),
     "negative votes": (lambda: measure_kappa([[3, -1]]), "votes must be a table of counts"),
     "noise": (lambda: bound_chance_difference(-1), "noise is -1: it must be 0 or more"),
-    "confidence": (lambda: bound_chance_difference(5, confidence=0), "confidence is 0: it must be above 0"),
+    "ci_prob": (lambda: bound_chance_difference(5, ci_prob=0), "ci_prob is 0: it must be above 0"),
 }
 
 

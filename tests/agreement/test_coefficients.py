@@ -206,7 +206,7 @@ def test_intervals_cover_what_they_are_of():
     held = dict.fromkeys(("percent_agreement", "krippendorff_alpha_nominal", "gwet_ac1", "cohen_kappa"), 0)
     for seed in range(100):
         table = ba.agreement_table(
-            from_matrix(answers_of(80, seed=seed)), confidence=0.9, resamples=200, random_seed=seed
+            from_matrix(answers_of(80, seed=seed)), ci_prob=0.9, resamples=200, random_seed=seed
         ).set_index("coefficient")
         for name in held:
             held[name] += bool(table.loc[name, "low"] <= expected[name] <= table.loc[name, "high"])
@@ -326,7 +326,7 @@ def test_where_only_one_annotator_answers_twice_no_pair_has_a_kappa():
         (lambda: ba.agreement_table(from_matrix([[0], [1]])), DataError, "no item has two annotations"),
         (lambda: ba.pair_table(from_matrix([[0, -1], [-1, 1]])), DataError, "no item has two annotations"),
         (lambda: ba.annotator_agreement(from_matrix([[0], [1]])), DataError, "no item has two annotations"),
-        (lambda: ba.agreement_table(tiny_data(), confidence=1), DataError, "confidence is 1"),
+        (lambda: ba.agreement_table(tiny_data(), ci_prob=1), DataError, "ci_prob is 1"),
         (lambda: ba.agreement_table(tiny_data(), resamples=-1), DataError, "resamples is -1"),
         (lambda: ba.agreement_table(tiny_data(), random_seed=-1), FitError, "random_seed is -1"),
     ],

@@ -42,7 +42,7 @@ def exceeds(posterior, t):
 def test_the_numbers_of_the_paper(example):
     n, d, p, t0, tail, tail_before, gamma = PAPER[example]
     level = bound_noise(n, d, p)
-    assert (level.n, level.d, level.p, level.confidence, level.t0, level.kappa) == (n, d, p, 0.95, t0, None)
+    assert (level.n, level.d, level.p, level.ci_prob, level.t0, level.kappa) == (n, d, p, 0.95, t0, None)
     assert level.gamma == pytest.approx(gamma, abs=5e-7)
     assert (level.n_noise, level.n_agreed) == (t0 - d, n - d)
     posterior = hard_items_posterior(n, d, p)
@@ -57,9 +57,9 @@ def test_small_cases(example):
     assert exceeds(hard_items_posterior(*example), t0) == pytest.approx(tail, abs=5e-8)
 
 
-@pytest.mark.parametrize(("confidence", "noise", "gamma"), [(0.90, 120, 0.133333), (0.99, 136, 0.151111)])
-def test_other_confidences(confidence, noise, gamma):
-    level = bound_noise(1000, 100, 0.5, confidence=confidence)
+@pytest.mark.parametrize(("ci_prob", "noise", "gamma"), [(0.90, 120, 0.133333), (0.99, 136, 0.151111)])
+def test_other_probabilities_of_bounds(ci_prob, noise, gamma):
+    level = bound_noise(1000, 100, 0.5, ci_prob=ci_prob)
     assert level.n_noise == noise
     assert level.gamma == pytest.approx(gamma, abs=5e-7)
 
@@ -91,10 +91,10 @@ def test_the_posterior_and_the_bound_equal_exact_fractions(data):
     found = hard_items_posterior(n, d, float(p), prior=prior)
     np.testing.assert_allclose(found, np.array(exact, dtype=float), rtol=1e-10, atol=1e-300)
     tails = [sum(exact[t + 1 :]) for t in range(n + 1)]
-    for confidence in (0.5, 0.75, 0.96875):
-        if all(abs(float(tail) + confidence - 1) > 1e-9 for tail in tails):  # a tie is decided by rounding
-            t0 = next(t for t in range(n + 1) if tails[t] < 1 - Fraction(confidence))
-            level = bound_noise(n, d, float(p), confidence=confidence, prior=prior)
+    for ci_prob in (0.5, 0.75, 0.96875):
+        if all(abs(float(tail) + ci_prob - 1) > 1e-9 for tail in tails):  # a tie is decided by rounding
+            t0 = next(t for t in range(n + 1) if tails[t] < 1 - Fraction(ci_prob))
+            level = bound_noise(n, d, float(p), ci_prob=ci_prob, prior=prior)
             assert level.t0 == t0
             assert level.gamma == (None if n == d else (t0 - d) / (n - d))
 
@@ -174,17 +174,17 @@ def test_the_paper_tolerates_33_disagreements():
     n=st.integers(1, 40),
     p=st.floats(0.01, 0.99),
     gamma=st.floats(0, 0.999),
-    confidence=st.sampled_from([0.5, 0.8, 0.95, 0.99]),
+    ci_prob=st.sampled_from([0.5, 0.8, 0.95, 0.99]),
 )
-def test_tolerated_disagreements_equal_a_search_one_by_one(n, p, gamma, confidence):
+def test_tolerated_disagreements_equal_a_search_one_by_one(n, p, gamma, ci_prob):
     expected = None
     for d in range(n):
         tails = 1 - np.cumsum(hard_items_posterior(n, d, p))
-        assume((np.abs(tails - (1 - confidence)) > 1e-9).all())  # a tie is decided by rounding
-        if bound_noise(n, d, p, confidence=confidence).gamma > gamma + 1e-12:
+        assume((np.abs(tails - (1 - ci_prob)) > 1e-9).all())  # a tie is decided by rounding
+        if bound_noise(n, d, p, ci_prob=ci_prob).gamma > gamma + 1e-12:
             break
         expected = d
-    assert tolerated_disagreements(n, p, gamma, confidence=confidence) == expected
+    assert tolerated_disagreements(n, p, gamma, ci_prob=ci_prob) == expected
 
 
 def test_too_few_items_tolerate_nothing():
@@ -221,7 +221,7 @@ def test_the_first_example_of_the_paper_from_a_table():
     level = bound_noise_of(pairs(*said))
     assert (level.n, level.d, level.p, level.t0) == (1000, 100, 0.5, 225)
     assert level.kappa == pytest.approx(0.8, abs=1e-12)
-    assert bound_noise_of(pairs(*said), confidence=0.9).n_noise == 120
+    assert bound_noise_of(pairs(*said), ci_prob=0.9).n_noise == 120
     assert bound_noise_of(pairs(*said), chance=0.25).t0 == bound_noise(1000, 100, 0.25).t0
 
 
@@ -260,7 +260,7 @@ WRONG = {
     "p 0": (lambda: bound_noise(10, 1, 0.0), r"chance of agreement on a hard item, is 0\.0: it must be above 0 and be"),
     "p 1": (lambda: bound_noise(10, 1, 1.0), r"chance of agreement on a hard item, is 1\.0"),
     "p nan": (lambda: bound_noise(10, 1, float("nan")), "chance of agreement on a hard item, is nan"),
-    "confidence": (lambda: bound_noise(10, 1, 0.5, confidence=1), "confidence is 1: it must be above 0 and below 1"),
+    "ci_prob": (lambda: bound_noise(10, 1, 0.5, ci_prob=1), "ci_prob is 1: it must be above 0 and below 1"),
     "prior too short": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1]), r"the prior has shape \(2,\): .*0\.\.2"),
     "negative prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1, -1]), "the prior has a weight that is negative"),
     "prior nan": (lambda: bound_noise(1, 1, 0.5, prior=[1, float("nan")]), "negative or not finite"),

@@ -193,7 +193,7 @@ class TestWhatIsRefused:
             ({"dimension": "focus"}, FitError, "this fit has no dimensions"),
             ({"least_items": 0}, DataError, "least_items is 0"),
             ({"resamples": -1}, DataError, "resamples is -1"),
-            ({"confidence": 1}, DataError, "confidence is 1"),
+            ({"ci_prob": 1}, DataError, "ci_prob is 1"),
         ],
     )
     def test_arguments(self, given, error, match, tiny_fit, refuses):

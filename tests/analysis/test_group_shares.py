@@ -120,7 +120,7 @@ class TestWhatIsCounted:
             pd.testing.assert_frame_equal(ba.group_table(fit, same, random_seed=1), expected)
 
     def test_the_interval_is_named_by_its_probability(self, grouped):
-        table = ba.group_table(*grouped, use_gold=False, prob=0.5, random_seed=1)
+        table = ba.group_table(*grouped, use_gold=False, ci_prob=0.5, random_seed=1)
         wide = ba.group_table(*grouped, use_gold=False, random_seed=1)
         width = table["hdi50_ub"] - table["hdi50_lb"]
         assert (width < wide["hdi94_ub"] - wide["hdi94_lb"]).all()
@@ -260,7 +260,7 @@ class TestWhatIsRefused:
 
     def test_arguments_out_of_their_range(self, grouped, refuses):
         with refuses(DataError, match="prob is 1.5"):
-            ba.group_table(*grouped, prob=1.5)
+            ba.group_table(*grouped, ci_prob=1.5)
         with refuses(FitError, match="random_seed is -1"):
             ba.group_table(*grouped, random_seed=-1)
 

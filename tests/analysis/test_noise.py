@@ -47,9 +47,9 @@ def test_many_equal_trials_are_binomial():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("confidence", "bound"), [(0.49, 0), (0.51, 1), (0.79, 1), (0.81, 2), (0.97, 3)])
-def test_a_bound_is_exceeded_with_the_probability_left(confidence, bound):
-    assert bound_count(np.array([0.5, 0.3, 0.16, 0.04]), confidence) == bound
+@pytest.mark.parametrize(("ci_prob", "bound"), [(0.49, 0), (0.51, 1), (0.79, 1), (0.81, 2), (0.97, 3)])
+def test_a_bound_is_exceeded_with_the_probability_left(ci_prob, bound):
+    assert bound_count(np.array([0.5, 0.3, 0.16, 0.04]), ci_prob) == bound
 
 
 # ------------------------------------------------------------------------------------------------ two annotators
@@ -67,13 +67,13 @@ def nearly_fair():
         return ba.fit(EasyHard(coin_prior=1000), ba.AnnotationData.from_records(records, gold=gold), **SETTINGS)
 
 
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_with_coins_known_to_be_fair_the_closed_form_comes_back(nearly_fair, confidence):
+@pytest.mark.parametrize("ci_prob", [0.9, 0.95, 0.99])
+def test_with_coins_known_to_be_fair_the_closed_form_comes_back(nearly_fair, ci_prob):
     found, known = (
-        ba.noise.noise_posterior(nearly_fair, confidence=confidence),
-        ba.noise.bound_noise(N, D, 0.5, confidence=confidence),
+        ba.noise.noise_posterior(nearly_fair, ci_prob=ci_prob),
+        ba.noise.bound_noise(N, D, 0.5, ci_prob=ci_prob),
     )
-    assert (found.n, found.d, found.n_agreed, found.confidence) == (N, D, N - D, confidence)
+    assert (found.n, found.d, found.n_agreed, found.ci_prob) == (N, D, N - D, ci_prob)
     assert found.t0 == pytest.approx(known.t0, abs=3)
     assert found.n_noise == found.t0 - D
     assert found.gamma == found.n_noise / found.n_agreed
@@ -97,8 +97,8 @@ def test_the_mean_number_is_that_of_the_items(nearly_fair):
 def test_what_cannot_be_bounded_is_refused(refuses, nearly_fair, mace_fit):
     with refuses(FitError, "mace does not infer which annotated items are hard"):
         ba.noise.noise_posterior(mace_fit)
-    with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
-        ba.noise.noise_posterior(nearly_fair, confidence=1)
+    with refuses(DataError, "ci_prob is 1: it must be above 0 and below 1"):
+        ba.noise.noise_posterior(nearly_fair, ci_prob=1)
 
 
 # ------------------------------------------------------------------------------------------------ tables of types

@@ -52,7 +52,7 @@ def test_the_table_is_printed_and_written_as_the_library_has_it(at, folder):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--by", "wide.csv"), ("--by", "unnamed.csv", "--group", "system"), ("--by", "by.csv", "--prob", "0.94")],
+    [("--by", "wide.csv"), ("--by", "unnamed.csv", "--group", "system"), ("--by", "by.csv", "--ci-prob", "0.94")],
 )
 def test_the_column_of_groups_is_found_or_named(at, arguments):
     assert at("--by", "by.csv", "--seed", "1")[1] == at(*arguments, "--seed", "1")[1]
@@ -69,7 +69,7 @@ def test_options_are_those_of_the_library(at):
     plain = at("--by", "by.csv", "--ignore-gold", "--seed", "1")[1]
     code, out, _ = at("--by", "by.csv", "--ignore-gold", "--seed", "1", "--at-large")
     assert (code, out != plain) == (0, True)
-    _, out, _ = at("--by", "by.csv", "--order", "quality,other,delivery,billing", "--prob", "0.8", "--seed", "1")
+    _, out, _ = at("--by", "by.csv", "--order", "quality,other,delivery,billing", "--ci-prob", "0.8", "--seed", "1")
     assert "grade" in out
     assert "hdi80_lb" in out
 
@@ -87,7 +87,7 @@ def test_options_are_those_of_the_library(at):
             ("--by", "short.csv"),
             "--by short.csv: item 'ticket001' is in no group: give the group of every item of the fit",
         ),
-        (("--by", "by.csv", "--prob", "2"), "--prob is 2.0: it must be above 0"),
+        (("--by", "by.csv", "--ci-prob", "2"), "--ci-prob is 2.0: it must be above 0"),
         (("--by", "by.csv", "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
         (("--by", "by.csv", "--order", "a,b"), "order: 'a' is not among the labels"),
         (("--by", "by.csv", "--figure", "a.xyz"), "--figure a.xyz: the name must end in .png, .pdf or .svg"),

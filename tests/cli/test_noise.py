@@ -27,7 +27,7 @@ def test_counts_are_answered_as_in_the_paper(noise):
         "items                                  1000",
         "disagreed on                           100",
         "chance that a hard item is agreed on   0.5",
-        "confidence                             0.95",
+        "probability of the bounds              0.95",
         "hard items, at most                    225",
         "noise among the agreed items, at most  125 of 900 (13.89%)",
     ]
@@ -37,14 +37,14 @@ def test_json_has_all_that_was_found(noise):
     code, out, err = noise("--items 1000 --disagreements 100 --chance 0.5 --json")
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert list(found) == ["n", "d", "p", "confidence", "t0", "gamma", "kappa"]
+    assert list(found) == ["n", "d", "p", "ci_prob", "t0", "gamma", "kappa"]
     assert found == {
-        "n": 1000, "d": 100, "p": 0.5, "confidence": 0.95, "t0": 225, "gamma": 125 / 900, "kappa": None,
+        "n": 1000, "d": 100, "p": 0.5, "ci_prob": 0.95, "t0": 225, "gamma": 125 / 900, "kappa": None,
     }  # fmt: skip
     assert json.loads(noise("--items 5 --disagreements 5 --chance 0.5 --json")[1])["gamma"] is None
     assert noise("--items 5 --disagreements 5 --chance 0.5")[1].endswith("at most  no item is agreed on\n")
-    other = json.loads(noise("--items 1000 --disagreements 100 --chance 0.5 --confidence 0.9 --json")[1])
-    assert (other["confidence"], other["t0"]) == (0.9, 220)
+    other = json.loads(noise("--items 1000 --disagreements 100 --chance 0.5 --ci-prob 0.9 --json")[1])
+    assert (other["ci_prob"], other["t0"]) == (0.9, 220)
 
 
 def test_a_table_is_answered_as_by_the_library(noise):
@@ -52,7 +52,7 @@ def test_a_table_is_answered_as_by_the_library(noise):
     assert code == 0
     assert err == "items with fewer than two annotations, left out: 1\n"
     assert json.loads(out) == {
-        "n": 3, "d": 2, "p": 0.5, "confidence": 0.95, "t0": 3, "gamma": 1.0, "kappa": pytest.approx(-0.5, abs=1e-12),
+        "n": 3, "d": 2, "p": 0.5, "ci_prob": 0.95, "t0": 3, "gamma": 1.0, "kappa": pytest.approx(-0.5, abs=1e-12),
     }  # fmt: skip
     code, out, err = noise("answers.csv")
     assert out.splitlines()[:2] == [
@@ -90,9 +90,9 @@ WRONG = {
     "too many": ("--items 3 --disagreements 4 --chance 0.5", "4 disagreements among 3 items: there cannot be more"),
     "negative items": ("--items -3 --disagreements 0 --chance 0.5", "n, the number of items, is -3"),
     "negative disagreements": ("--items 3 --disagreements -1 --chance 0.5", "d, the number of disagreements, is -1"),
-    "confidence 1": ("--items 3 --disagreements 1 --chance 0.5 --confidence 1", r"confidence is 1\.0: it must be"),
-    "confidence 0": ("answers.csv --confidence 0", r"confidence is 0\.0: it must be above 0 and below 1"),
-    "confidence first": ("nowhere.csv --confidence 0", r"confidence is 0\.0"),
+    "confidence 1": ("--items 3 --disagreements 1 --chance 0.5 --ci-prob 1", r"--ci-prob is 1\.0: it must be"),
+    "confidence 0": ("answers.csv --ci-prob 0", r"--ci-prob is 0\.0: it must be above 0 and below 1"),
+    "confidence first": ("nowhere.csv --ci-prob 0", r"--ci-prob is 0\.0"),
     "no file": ("nowhere.csv", "there is no file 'nowhere.csv': check the path"),
     "no column": ("answers.csv --label verdict", "no column 'verdict'"),
     "no such set": ("@crowds", "did you mean '@crowd'"),

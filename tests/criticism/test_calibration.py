@@ -55,7 +55,7 @@ def test_the_table_is_what_one_counts(mace_fit, known):
 
 
 def test_a_wider_confidence_has_wider_intervals(mace_fit):
-    narrow, wide = (ba.calibration_table(mace_fit, confidence=level) for level in (0.5, 0.99))
+    narrow, wide = (ba.calibration_table(mace_fit, ci_prob=level) for level in (0.5, 0.99))
     assert (narrow["low"] >= wide["low"]).all()
     assert (narrow["high"] - narrow["low"] < wide["high"] - wide["low"]).all()
     for table, alpha in ((narrow, 0.5), (wide, 0.01)):
@@ -141,8 +141,8 @@ def test_what_cannot_be_scored_is_refused(mace_fit, refuses):
             function(only)
         with refuses(DataError, "bins is 0: it must be at least 1"):
             function(mace_fit, bins=0)
-        with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
-            function(mace_fit, confidence=1)
+        with refuses(DataError, "ci_prob is 1: it must be above 0 and below 1"):
+            function(mace_fit, ci_prob=1)
     odd = ba.fit("model_b", tiny_data(gold={"s1": "perhaps"}), **vb)
     with refuses(FitError, "no gold label is among the labels 'no', 'yes': 'perhaps'"):
         ba.calibration_table(odd, cumulative=True, order=["no", "yes"])

@@ -199,10 +199,10 @@ def test_models_are_calibrated(model, design):
     ranks = ba.sbc(model, design, **SETTINGS)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > LEVEL
     n_intervals = 2 * len(ranks.attrs["ranked"])
-    coverage = ba.sbc_coverage(ranks, confidence=1 - LEVEL / n_intervals)
+    coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL / n_intervals)
     assert ((coverage["low"] <= coverage["level"]) & (coverage["level"] <= coverage["high"])).all()
     if model != MODEL:  # of which items have no labels
-        labels = ba.sbc_label_table(ranks, bins=10, confidence=1 - LEVEL / 10)
+        labels = ba.sbc_label_table(ranks, bins=10, ci_prob=1 - LEVEL / 10)
         assert ((labels["low"] <= labels["predicted"]) & (labels["predicted"] <= labels["high"])).all()
 
 
@@ -214,7 +214,7 @@ def test_exchangeable_classes_are_calibrated_by_chains_that_stay():
     settings = {"draws": 100, "tune": 200, "chains": 2, "initvals": "vote", "progressbar": False}
     ranks = ba.sbc(model, design, simulations=60, random_seed=1, **settings)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > 0.01
-    coverage = ba.sbc_coverage(ranks, confidence=0.999)
+    coverage = ba.sbc_coverage(ranks, ci_prob=0.999)
     assert ((coverage["low"] <= coverage["level"]) & (coverage["level"] <= coverage["high"])).all()
 
 
@@ -231,7 +231,7 @@ def test_exchangeable_classes_are_calibrated_by_chains_that_stay():
 def test_a_wrong_model_is_found_out(model, name, settings):
     ranks = ba.sbc(with_another_prior(model), LABELS, **settings)
     assert ba.sbc_table(ranks)["p_adjusted"].min() < LEVEL / 100
-    coverage = ba.sbc_coverage(ranks, confidence=1 - LEVEL)
+    coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL)
     held = coverage[coverage["variable"] == name]
     assert (held["high"] < held["level"]).all()
 
@@ -239,9 +239,9 @@ def test_a_wrong_model_is_found_out(model, name, settings):
 @pytest.mark.slow
 def test_an_approximation_is_found_out():
     ranks = ba.sbc("model_b", DESIGN, simulations=200, random_seed=1, method="vb", progressbar=False)
-    prevalence = ba.sbc_coverage(ranks, confidence=1 - LEVEL).query("variable == 'prevalence'")
+    prevalence = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL).query("variable == 'prevalence'")
     assert (prevalence["high"] < prevalence["level"]).all()  # variational Bayes is too sure of itself
-    labels = ba.sbc_label_table(ranks, confidence=1 - LEVEL)
+    labels = ba.sbc_label_table(ranks, ci_prob=1 - LEVEL)
     assert labels.iloc[-1]["high"] < labels.iloc[-1]["predicted"]  # and of the labels
 
 

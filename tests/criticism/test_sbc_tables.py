@@ -69,8 +69,8 @@ def test_what_hangs_together_counts_once(rng, refuses):
     assert [one["low"], one["high"]] == pytest.approx([exact.low, exact.high], abs=0.001)
     two = ba.sbc_coverage(study(ranks)).iloc[0]
     assert two["high"] - two["low"] < 0.8 * (one["high"] - one["low"])
-    with refuses(DataError, "confidence is 2"):
-        ba.sbc_coverage(study(ranks), confidence=2)
+    with refuses(DataError, "ci_prob is 2"):
+        ba.sbc_coverage(study(ranks), ci_prob=2)
 
 
 def test_intervals_of_clustered_shares_hold_the_share(rng):
@@ -101,7 +101,7 @@ def test_labels_of_all_simulations_are_as_often_right_as_they_say(rng):
     probability, state = calibrated(rng)
     ranks = rng.integers(100, size=(300, 2))
     right = study(ranks, probability, state)
-    table = ba.sbc_label_table(right, confidence=0.99)
+    table = ba.sbc_label_table(right, ci_prob=0.99)
     assert table["n"].sum() == 3000
     assert ((table["low"] <= table["predicted"]) & (table["predicted"] <= table["high"])).all()
     sharper = probability**2 / (probability**2).sum(axis=2, keepdims=True)

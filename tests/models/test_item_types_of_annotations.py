@@ -37,7 +37,7 @@ def test_easy_and_hard_items_are_recovered():
     assert within(found, truth, given)
     hard = truth["state"].values == "hard"
     agreed = (data.votes > 0).sum(axis=1) == 1
-    level = ba.noise.noise_posterior(found, confidence=0.99)
+    level = ba.noise.noise_posterior(found, ci_prob=0.99)
     assert 0 < (hard & agreed).sum() <= level.n_noise < 4 * (hard & agreed).sum()
     assert level.t0 >= hard.sum()
 

@@ -47,13 +47,13 @@ def test_of_many_lines_outside_only_the_farthest_are_named(rng):
     assert legend.get_title().get_text() == "outside: 30 of 30"
 
 
-@pytest.mark.parametrize(("n", "confidence"), [(60, 0.9), (200, 0.99)])
-def test_the_band_holds_uniform_ranks_as_often_as_it_says(rng, n, confidence):
-    low, high = _make_band(n, confidence, 1)
+@pytest.mark.parametrize(("n", "ci_prob"), [(60, 0.9), (200, 0.99)])
+def test_the_band_holds_uniform_ranks_as_often_as_it_says(rng, n, ci_prob):
+    low, high = _make_band(n, ci_prob, 1)
     below = rng.multinomial(n, np.full(100, 0.01), size=20_000).cumsum(axis=1)[:, :-1]  # as many ranks below 1, 2, ...
     held = ((below >= low) & (below <= high)).all(axis=1).mean()
     # the band's own 1,000 and 10,000 samples say its level with standard errors of 0.01 and 0.001
-    assert held == pytest.approx(confidence, abs=3 * (1 - confidence) / 10)
+    assert held == pytest.approx(ci_prob, abs=3 * (1 - ci_prob) / 10)
 
 
 def test_confidence_is_of_all_lines_together(rng, refuses):
@@ -61,5 +61,5 @@ def test_confidence_is_of_all_lines_together(rng, refuses):
     alone = plot_ranks(study(uniform[:, None], uniform)).axes[0].collections[0]
     among_many = plot_ranks(study(np.stack([uniform] * 40, axis=1), uniform)).axes[0].collections[0]
     assert np.ptp(among_many.get_paths()[0].vertices[:, 1]) > 1.2 * np.ptp(alone.get_paths()[0].vertices[:, 1])
-    with refuses(DataError, "confidence is 1"):
-        plot_ranks(study(uniform[:, None], uniform), confidence=1)
+    with refuses(DataError, "ci_prob is 1"):
+        plot_ranks(study(uniform[:, None], uniform), ci_prob=1)

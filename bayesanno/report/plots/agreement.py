@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
+from bayesanno.analysis.parameters import CI_PROB, CiKind
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.view import FitView
@@ -65,6 +66,8 @@ def plot_divergence(
     *,
     measure: str = "kld",
     base: float = math.e,
+    ci_prob: float = CI_PROB,
+    ci_kind: CiKind = "hdi",
     figsize: style.Size = None,
     title: bool = True,
 ) -> Figure:
@@ -75,10 +78,12 @@ def plot_divergence(
     Parameters
     ----------
     source : AnnotationData, xarray.DataTree or FitView
-        Annotations, for the figures as numbers; or a fit of `label_usage`, for posterior means and 94% intervals.
+        Annotations, for the figures as numbers; or a fit of `label_usage`, for posterior means and intervals.
     measure : {"kld", "leverage", "jsd_mean"}
     base : float
         The base of the logarithm: e for nats, 2 for bits.
+    ci_prob, ci_kind
+        As in `summary`; of a fit.
     figsize, title
         As in `plot_labels`.
 
@@ -103,7 +108,10 @@ def plot_divergence(
         raise DataError(f"there is no measure {measure!r}: choose one of {', '.join(MEASURES)}")
     check_base(base)
     from_data = isinstance(source, AnnotationData)
-    table = usage_table(source, base=base) if isinstance(source, AnnotationData) else behaviour_table(source, base=base)
+    if isinstance(source, AnnotationData):
+        table = usage_table(source, base=base)
+    else:
+        table = behaviour_table(source, base=base, ci_prob=ci_prob, ci_kind=ci_kind)
     value = measure if from_data else f"{measure}_mean"
     table = table.dropna(subset=[value]).sort_values(value, kind="stable")
     if table.empty:
@@ -113,8 +121,8 @@ def plot_divergence(
     finite = np.isfinite(shown)
     axes.plot(shown[finite], place[finite], "o", color=style.INK, markersize=4)
     if not from_data:
-        low, high = table[f"{measure}_hdi94_lb"], table[f"{measure}_hdi94_ub"]
-        axes.hlines(place, low, high, color=style.ACCENT, linewidth=1.5)
+        low, high, interval = style.find_ends(table, f"{measure}_")
+        axes.hlines(place, table[low], table[high], color=style.ACCENT, linewidth=1.5)
     elif (~finite).any():
         edge = 1.05 * max(shown[finite], default=1.0)
         axes.plot(np.full((~finite).sum(), edge), place[~finite], ">", color=style.ACCENT, label="infinite")
@@ -123,7 +131,7 @@ def plot_divergence(
     style.name_rows(axes, table["annotator"].tolist())
     axes.set(xlim=(0, None), ylim=(-0.6, len(table) - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
-    how = "" if from_data else ", posterior mean and 94% interval"
+    how = "" if from_data else f", posterior mean and {interval}"
     style.write_title(axes, f"difference of each annotator's use of labels from the others'{how}")
     return style.finish(figure, figsize, title=title)
 

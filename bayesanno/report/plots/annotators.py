@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from bayesanno.analysis.annotators import annotator_table, competence_name, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import HDI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
@@ -31,7 +31,7 @@ def plot_annotators(
     fit: xr.DataTree | FitView,
     *,
     dimension: str | None = None,
-    ci_prob: float = HDI_PROB,
+    ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
     figsize: style.Size = None,
     title: bool = True,
@@ -47,7 +47,7 @@ def plot_annotators(
     dimension : str, optional
         Which dimension, where several were annotated together.
     ci_prob, ci_kind
-        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
+        As in `summary`.
     figsize, title
         As in `plot_labels`.
 
@@ -89,7 +89,7 @@ def draw_annotators(
     table: pd.DataFrame,
     dimension: str | None,
     *,
-    ci_prob: float = HDI_PROB,
+    ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
 ) -> Figure:
     """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
@@ -140,7 +140,7 @@ def plot_confusion(
     annotators: Sequence[str] | None = None,
     *,
     dimension: str | None = None,
-    ci_prob: float = HDI_PROB,
+    ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
     figsize: style.Size = None,
     title: bool = True,
@@ -156,7 +156,7 @@ def plot_confusion(
     dimension : str, optional
         Which dimension, where several were annotated together.
     ci_prob, ci_kind
-        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
+        As in `summary`.
     figsize, title
         As in `plot_labels`.
 

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_made, check_share
+from bayesanno.ground.validate import check_made
 from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import WORDS, name_fits
 
@@ -24,19 +24,21 @@ NAMED = 7.0  # names an inch
 SMALL = 0.05  # a p-value below it is marked
 
 
-def plot_predictive_check(check: PredictiveCheck, *, ci_prob: float = HDI_PROB, figsize: style.Size = None) -> Figure:
+def plot_predictive_check(
+    check: PredictiveCheck, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "eti", figsize: style.Size = None
+) -> Figure:
     """Draw observed over predicted statistics, a panel for each statistic.
 
     A statistic of one number is a histogram of the replicates with a line where the data are. One of several has a row
-    for each: a bar that holds the middle of the replicates, and a point for the data, which is a cross where its p
+    for each: a bar that holds most of the replicates, and a point for the data, which is a cross where its p
     is below 0.05. More than 60 rows have no names and are in the order of what is predicted. The title has
     the p of the statistic as a whole. Names of rows are left out where there is no room for them.
 
     Parameters
     ----------
     check : PredictiveCheck
-    ci_prob : float, default 0.94
-        The share of the replicates that a bar holds, with equal tails.
+    ci_prob, ci_kind
+        As in `summary`: the share of the replicates that a bar holds.
     figsize
         As in `plot_labels`.
 
@@ -59,9 +61,9 @@ def plot_predictive_check(check: PredictiveCheck, *, ci_prob: float = HDI_PROB, 
     """
     check_made(check, "PredictiveCheck", "predictive_check")
     by = [name for name in ("dimension", "statistic") if name in check.table]
-    check_share("ci_prob", ci_prob)
-    ends = np.quantile(check.replicated, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
-    table = check.table.assign(low=ends[0], high=ends[1])
+    replicates = xr.DataArray(check.replicated[None], dims=("chain", "draw", "row"))
+    *_, low, high = describe_draws(replicates, ci_prob, ci_kind).values()
+    table = check.table.assign(low=low, high=high)
     groups = list(table.groupby(by, sort=False))
     columns = min(len(groups), 2 if len(groups) <= 6 else 3)
     height = min(PANEL, (PAGE[1] - 1.2) / -(-len(groups) // columns) - 0.25)
@@ -78,8 +80,9 @@ def plot_predictive_check(check: PredictiveCheck, *, ci_prob: float = HDI_PROB, 
         words = ": ".join(WORDS.get(name, name) for name in map(str, names))
         one.set_xlabel(words, fontsize=8, parse_math=False)
         one.set_title(f"p = {p:.3f}", fontsize=9, loc="left", fontweight="bold" if p < SMALL else "normal")
+    bars = f"predicted (bars: the {'middle' if ci_kind == 'eti' else 'densest'} {100 * ci_prob:.4g}%)"
     keys = [
-        Line2D([], [], color=style.PALE, linewidth=4, label=f"predicted (bars: the middle {100 * ci_prob:.4g}%)"),
+        Line2D([], [], color=style.PALE, linewidth=4, label=bars),
         Line2D([], [], color=style.ACCENT, marker="o", markersize=4, label="observed"),
         Line2D([], [], color=style.INK, marker="x", linestyle="", label=f"observed, p below {SMALL}"),
     ]
@@ -109,7 +112,7 @@ def plot_calibration(
     fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView],
     *,
     bins: int = BINS,
-    confidence: float = 0.95,
+    ci_prob: float = 0.95,
     cumulative: bool = False,
     order: Sequence[str] | None = None,
     figsize: style.Size = None,
@@ -125,7 +128,7 @@ def plot_calibration(
     ----------
     fits : xarray.DataTree or FitView, or mapping of name to such
         Fits of data with gold.
-    bins, confidence, cumulative, order
+    bins, ci_prob, cumulative, order
         As for `calibration_table`.
     figsize, title
         As in `plot_labels`.
@@ -151,7 +154,7 @@ def plot_calibration(
     axes.plot([0, 1], [0, 1], color=style.PALE, linewidth=1)
     curves: dict[str, pd.DataFrame] = {}
     for name, fit in named.items():
-        table = calibration_table(fit, bins=bins, confidence=confidence, cumulative=cumulative, order=order)
+        table = calibration_table(fit, bins=bins, ci_prob=ci_prob, cumulative=cumulative, order=order)
         for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
             curves[", ".join(filter(None, (name, str(dimension))))] = rows
     for (label, rows), curve in zip(curves.items(), style.curve_styles(len(curves)), strict=True):

@@ -27,6 +27,7 @@ def plot_dependence(
     truth: Truth | None = None,
     dimension: str | None = None,
     least_items: int = 20,
+    ci_prob: float = 0.95,
     random_seed: int | None = None,
     figsize: style.Size = None,
     title: bool = True,
@@ -36,7 +37,7 @@ def plot_dependence(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    groups, truth, dimension, least_items, random_seed
+    groups, truth, dimension, least_items, ci_prob, random_seed
         As `bayesanno.dependence_table` takes them.
     figsize, title
         As in `plot_labels`.
@@ -68,6 +69,7 @@ def plot_dependence(
         truth=truth,
         dimension=dimension,
         least_items=least_items,
+        ci_prob=ci_prob,
         resamples=RESAMPLES,
         random_seed=random_seed,
     )

@@ -44,7 +44,7 @@ def plot_groups(table: pd.DataFrame, *, figsize: style.Size = None, title: bool 
     ["share of 'billing'", "share of 'delivery'", "share of 'other'", "share of 'quality'"]
     """
     check_made(table, "DataFrame", "group_table", ["first", "second", "quantity", "label", "mean"])
-    low, high = (str(name) for name in table if str(name).startswith("hdi"))
+    low, high, interval = style.find_ends(table)
     alone = table[table["second"] == ""]
     wanted = list(dict.fromkeys(alone["label"]))
     labels = [label for label in wanted if label]
@@ -61,6 +61,5 @@ def plot_groups(table: pd.DataFrame, *, figsize: style.Size = None, title: bool 
         name = style.cut_name(label)
         axes.set(ylim=(-0.6, len(groups) - 0.4), xlabel=f"share of {name!r}" if label else "mean grade")
         axes.locator_params(axis="x", nbins=5)
-    interval = f"{low.removeprefix('hdi').removesuffix('_lb')}% interval"
     style.write_title(panels[0], f"{len(groups):,} groups: mean and {interval}")
     return style.finish(figure, figsize, title=title)

@@ -12,7 +12,17 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made, check_share
 from bayesanno.ground.wording import listed
 from bayesanno.planning.progress import Measure
-from bayesanno.report.plots.style import INK, PALE, Size, curve_styles, finish, new_figure, write_legend, write_title
+from bayesanno.report.plots.style import (
+    INK,
+    PALE,
+    Size,
+    curve_styles,
+    find_ends,
+    finish,
+    new_figure,
+    write_legend,
+    write_title,
+)
 
 WORDS = {"accuracy": "expected accuracy (share that is right)", "share_sure": "expected share of sure labels"}
 
@@ -40,7 +50,7 @@ def plot_progress(
     Returns
     -------
     matplotlib.figure.Figure
-        A curve for each table over the further answers, in the band that holds 94% of the futures.
+        A curve for each table over the further answers, in the band of the table's interval.
 
     Raises
     ------
@@ -66,17 +76,17 @@ def plot_progress(
     tables = progress if isinstance(progress, Mapping) else {"": progress}
     if not tables:
         raise FitError("there is no progress to draw")
-    ends = [f"{measure}_lb", f"{measure}_ub"]
     for table in tables.values():
-        check_made(table, "DataFrame", "expected_progress", ["answers", measure, *ends])
+        check_made(table, "DataFrame", "expected_progress", ["answers", "per_item", measure])
     figure, axes = new_figure(6, 4)
     if target is not None:
         axes.axhline(target, color=INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
     for (name, table), style in zip(tables.items(), curve_styles(len(tables)), strict=True):
-        axes.fill_between(table["answers"], table[ends[0]], table[ends[1]], color=style["color"], alpha=0.15, lw=0)
+        low, high, interval = find_ends(table, f"{measure}_")
+        axes.fill_between(table["answers"], table[low], table[high], color=style["color"], alpha=0.15, lw=0)
         axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **style)
     axes.set(xlabel="further answers", ylabel=WORDS[measure])
-    write_title(axes, "expected labels after further answers, and 94% of simulated futures")
+    write_title(axes, f"expected labels after further answers, and {interval.partition(' ')[0]} of simulated futures")
     axes.grid(axis="y", color=PALE, alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
         write_legend(axes, loc="best")

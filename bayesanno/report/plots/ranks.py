@@ -25,12 +25,12 @@ IN_TAIL = 100  # uniform samples that should be outside the band
 
 
 def plot_ranks(
-    ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1, figsize: Size = None
+    ranks: xr.Dataset, *, ci_prob: float = 0.95, random_seed: int | None = 1, figsize: Size = None
 ) -> Figure:
     """Draw the distribution of the ranks of true values, less the uniform one; a panel for each variable.
 
     A line is the empirical distribution function of one parameter's ranks less the uniform one. All lines of a
-    calibrated study are within the band, with the probability `confidence`. A line that leaves it is drawn in colour;
+    calibrated study are within the band, with the probability `ci_prob`. A line that leaves it is drawn in colour;
     the four of each panel that leave it farthest are named. A line that rises above the band and then falls below it
     shows a posterior that is too narrow: true values are too often at its ends. A line above the band throughout shows
     a posterior that is too high, and one below it a posterior that is too low.
@@ -39,8 +39,8 @@ def plot_ranks(
     ----------
     ranks : xarray.Dataset
         As `bayesanno.sbc` gives them.
-    confidence : float, default 0.95
-        The confidence of the band, for all lines together.
+    ci_prob : float, default 0.95
+        The confidence level of the simultaneous band, for all lines together.
     random_seed : int, optional, default 1
         The seed of the uniform samples that the band is made from.
     figsize
@@ -53,7 +53,7 @@ def plot_ranks(
     Raises
     ------
     DataError
-        If the confidence is out of its range.
+        If `ci_prob` is out of its range.
     FitError
         If the seed cannot be, or this is no study by `sbc`.
 
@@ -64,11 +64,11 @@ def plot_ranks(
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.plot_ranks(ranks).savefig("ranks.png")  # doctest: +SKIP
     """
-    check_resampling(confidence, 0, random_seed)
+    check_resampling(ci_prob, 0, random_seed)
     variables = list(ranks_by_variable(ranks))
     n_lines = sum(len(names) for _, names, _ in variables)
     n = count_simulations(ranks)
-    band = _make_band(n, 1 - (1 - confidence) / n_lines, random_seed)
+    band = _make_band(n, 1 - (1 - ci_prob) / n_lines, random_seed)
     figure, axes = new_figure(PANEL * len(variables) + 0.6, 3.4, len(variables), sharey=True, squeeze=False)
     for one, (name, names, values) in zip(axes[0], variables, strict=True):
         below = (values[:, :, None] < np.arange(1, KEPT + 1)).sum(axis=0)  # (element, rank)
@@ -79,7 +79,7 @@ def plot_ranks(
     return finish(figure, figsize)
 
 
-def _make_band(n: int, confidence: float, random_seed: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _make_band(n: int, ci_prob: float, random_seed: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return how many of n uniform ranks may be below 1, 2, ...: the ends of a band that holds all of these numbers.
 
     Counted, since ranks are whole numbers: the band that ArviZ simulates for numbers that are not was left by 14% of
@@ -91,10 +91,10 @@ def _make_band(n: int, confidence: float, random_seed: int | None) -> tuple[np.n
     below, above = bdtr(counts, n, at[:, None]), bdtrc(counts - 1, n, at[:, None])
     above[:, 0] = 1.0  # as many as none, or more
     tail = np.minimum(below, above)  # (rank, count): how far out a count is
-    simulated = int(np.clip(IN_TAIL / (1 - confidence), 1000, MOST_SIMULATED))
+    simulated = int(np.clip(IN_TAIL / (1 - ci_prob), 1000, MOST_SIMULATED))
     ranks = np.random.default_rng(random_seed).multinomial(n, np.full(KEPT + 1, 1 / (KEPT + 1)), size=simulated)
     farthest = tail[np.arange(KEPT), ranks.cumsum(axis=1)[:, :-1]].min(axis=1)  # (sample,)
-    inside = tail >= np.quantile(farthest, 1 - confidence, method="lower")
+    inside = tail >= np.quantile(farthest, 1 - ci_prob, method="lower")
     return inside.argmax(axis=1), n - inside[:, ::-1].argmax(axis=1)
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.criticism.power_scaling import THRESHOLD
 from bayesanno.criticism.prior import PriorDescription
 from bayesanno.criticism.sensitivity import Study
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import as_typed
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_made, check_share
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.validate import check_made
 from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import WORDS
 
@@ -31,22 +31,24 @@ CHANGES = {
 }
 
 
-def plot_prior(description: PriorDescription, *, ci_prob: float = HDI_PROB, figsize: style.Size = None) -> Figure:
+def plot_prior(
+    description: PriorDescription, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "eti", figsize: style.Size = None
+) -> Figure:
     """Draw what priors imply before data: a panel for each quantity, with a row for each model.
 
     Parameters
     ----------
     description : PriorDescription
         As `bayesanno.describe_prior` gives it.
-    ci_prob : float, default 0.94
-        The share of the draws that a bar holds, with equal tails.
+    ci_prob, ci_kind
+        As in `summary`: the share of the draws that a bar holds.
     figsize
         As in `plot_labels`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        A row has the histogram of the prior, with a bar that holds the middle 94% and a point at the mean. The
+        A row has the histogram of the prior, with a bar for the interval and a point at the mean. The
         outlines of several classes, types or labels are over each other, with a bar each.
 
     Raises
@@ -63,8 +65,9 @@ def plot_prior(description: PriorDescription, *, ci_prob: float = HDI_PROB, figs
     'accuracy of an annotator'
     """
     check_made(description, "PriorDescription", "describe_prior")
-    check_share("ci_prob", ci_prob)
-    table = description.table
+    every = [xr.DataArray(values[None], dims=("chain", "draw")) for values in description.drawn]
+    ends = [list(describe_draws(values, ci_prob, ci_kind).values())[2:] for values in every]
+    table = description.table.assign(**dict(zip(("low", "high"), np.array(ends).T, strict=True)))
     by = [name for name in ("dimension", "quantity") if name in table]
     panels = list(table.groupby(by, sort=False))
     models = list(dict.fromkeys(table["model"]))
@@ -75,7 +78,7 @@ def plot_prior(description: PriorDescription, *, ci_prob: float = HDI_PROB, figs
         *dimension, quantity = map(str, groups)
         words = [*filter(None, dimension), WORDS.get(quantity, quantity)]
         one.set_title(": ".join(words), fontsize=9, loc="left", parse_math=False)
-        _draw_quantity(one, part, [description.drawn[row] for row in part.index], models, ci_prob)
+        _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
         if number % columns:
             one.set_yticks([])
         else:
@@ -83,7 +86,7 @@ def plot_prior(description: PriorDescription, *, ci_prob: float = HDI_PROB, figs
     return style.finish(figure, figsize)
 
 
-def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str], ci_prob: float) -> None:
+def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str]) -> None:
     of = list(dict.fromkeys(rows["of"]))  # the classes, types or labels, if there are several
     low, high = min(one.min() for one in drawn), max(one.max() for one in drawn)
     ends = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
@@ -100,8 +103,7 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         )
         keys.setdefault(row["of"], stairs)
         below = place + 0.1 + 0.2 * of.index(row["of"]) / len(of)
-        ends = np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-        axes.hlines(below, *ends, color=[colour], linewidth=1.5)
+        axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
         axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
     margin = 0.02 * (ends[1] - ends[0])
     lines = -(-len(of) // 3) if 1 < len(of) <= MOST_NAMED else 0  # of a legend, for which there is room at the bottom

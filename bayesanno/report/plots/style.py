@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -14,9 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
-from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_share
 
 INK, ACCENT, PALE = "#1a1a1a", "#0072b2", "#9a9a9a"  # the accent: Okabe and Ito's blue
 SEQUENCE = "cividis"  # a colour map of rising lightness, for colour-blind readers too
@@ -174,10 +173,14 @@ def finish(figure: Figure, figsize: Size, *, title: bool = True) -> Figure:
 
 def name_interval(ci_prob: float, ci_kind: str = "hdi") -> str:
     """Return a name such as "94% interval"; of equal tails, it says so."""
-    check_share("ci_prob", ci_prob)
-    if ci_kind not in ("hdi", "eti"):
-        raise DataError(f"ci_kind is {ci_kind!r}: it must be 'hdi' or 'eti'")
     return f"{100 * ci_prob:.4g}% interval{'' if ci_kind == 'hdi' else ' of equal tails'}"
+
+
+def find_ends(table: pd.DataFrame, of: str = "") -> tuple[str, str, str]:
+    """Return the columns of an interval in a table, and a name for it; without one, columns that are not there."""
+    found = next((one for name in table if (one := re.fullmatch(rf"{of}(hdi|eti)([\d.]+)_lb", str(name)))), None)
+    kind, percent = found.groups() if found else ("eti", "94")
+    return f"{of}{kind}{percent}_lb", f"{of}{kind}{percent}_ub", name_interval(float(percent) / 100, kind)
 
 
 def write_png(figure: Figure, path: Path) -> None:

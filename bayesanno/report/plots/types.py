@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import HDI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -43,7 +43,7 @@ def plot_types(
     fit: xr.DataTree | FitView,
     *,
     label: str | None = None,
-    ci_prob: float = HDI_PROB,
+    ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
     figsize: Size = None,
     title: bool = True,
@@ -59,7 +59,7 @@ def plot_types(
     label : str, optional
         Of annotations, the label whose answers are counted; by default the last of two, or the commonest of more.
     ci_prob, ci_kind
-        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
+        As in `summary`.
     figsize, title
         As in `plot_labels`.
 

@@ -77,8 +77,8 @@ def _show_usage(view: FitView) -> Iterator[PageBlock]:
 def _describe_population(table: pd.DataFrame) -> str:
     """Describe the typical annotator, and how strongly annotators are pooled."""
     each = [
-        f"{row['true_class']!r} in {row['mean']:.0%} ({row['annotators_lb']:.0%} to {row['annotators_ub']:.0%} for 94% "
-        f"of annotators; {counted(max(1, round(row['pooling'])), 'answer')})"
+        f"{row['true_class']!r} in {row['mean']:.0%} ({row['annotators_eti94_lb']:.0%} to "
+        f"{row['annotators_eti94_ub']:.0%} for 94% of annotators; {counted(max(1, round(row['pooling'])), 'answer')})"
         for row in table[table["true_class"] == table["response"]].to_dict("records")
     ]
     return (
