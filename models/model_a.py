@@ -16,13 +16,13 @@ annotators who agree.
 
     D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`_correctness/blocks.py`).
 
-The correct annotators are exactly one block, or nobody ("none of those said"): these states are summed out.
+The correct annotators are exactly one block, or nobody ("none of these"): these states are summed out.
 
 Symbols, and priors.
     theta    accuracy            (annotator)   ~ Beta(2, 1): density 2 theta, more often right than wrong (5)
     omega    frequency           (response)    as set by the field `frequency`; or (annotator, response)
              correct             (annotation), a view: P(T_j = 1), see `correctness_table` (Table 8, 6)
-             label_probability   (item, response), a view: "none of those said" is spread in proportion to omega
+             label_probability   (item, response), a view: "none of these" is spread in proportion to omega
 With frequency="empirical", omega is the pooled share of each label, as in the paper's tables.  With "shared", there is
 one omega ~ Dirichlet(frequency_prior) for all.  With "annotator", the paper's second variant, annotator j draws from
 omega_j, and Psi is drawn from their mean weighted by numbers of annotations (our choice, since the truth must not
@@ -100,7 +100,7 @@ class ModelA(
         self.known_parameters(data)  # raises an error if only one label was given
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
-        return (*data.labels, can.NONE_SAID)
+        return (*data.labels, can.NONE_OF_THESE)
 
     def caveats(self, data: AnnotationData) -> list[str]:
         return [MIRRORED] if data.n_labels == 2 and not data.controls else []

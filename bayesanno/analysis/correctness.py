@@ -11,7 +11,7 @@ from bayesanno.fits.parts import PROBABILITY, find_positions, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import NONE_SAID
+from bayesanno.modeling.capabilities import NONE_OF_THESE
 
 
 def correctness_table(
@@ -55,7 +55,7 @@ def correctness_table(
     part = part_of(view, dimension)
     data, probability = part.data, part.latent[PROBABILITY]
     states = [str(name) for name in probability[probability.dims[1]].values]
-    if states[-1] != NONE_SAID:
+    if states[-1] != NONE_OF_THESE:
         raise FitError(f"{view.model.name} has no correctness patterns: fit model_a")
     chosen = range(data.n_items) if items is None else find_positions("item", items, data.items)
     rows = []

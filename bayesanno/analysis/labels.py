@@ -28,7 +28,7 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
         `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` if any is known, `kept`. Models with item
         difficulties add `difficulty`, its posterior mean. Models that allow for items whose true label nobody gave add
-        `p_none_said`; that probability is spread over the labels not given. For data with several dimensions, one row
+        `p_none`; that probability is spread over the labels not given. For data with several dimensions, one row
         per dimension and item; `dimension` is the first column. Models of item types have `item_type` (the most
         probable one) in place of `label`, `p[<type>]` for each type, and `hard`, the probability that the item is of
         the hard type. For counts, the columns are `item`, `p[<type>]` for each type, `successes`, `trials`, `hard`,
@@ -62,7 +62,7 @@ def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> 
         return table
 
     table = concat_parts(parts, tabulate)
-    ending = [name for name in ("p_none_said", "gold", "kept") if name in table]  # after the labels of all dimensions
+    ending = [name for name in ("p_none", "gold", "kept") if name in table]  # after the labels of all dimensions
     return table[[name for name in table if name not in ending] + ending]
 
 

@@ -134,7 +134,7 @@ class FitPart:
             if what in self.latent:
                 table[what] = self.latent[what].values
         if LABEL_PROBABILITY in self.latent:
-            table["p_none_said"] = self.latent[PROBABILITY].values[:, -1]
+            table["p_none"] = self.latent[PROBABILITY].values[:, -1]
         if self.gold:
             table["gold"] = pd.Series([self.gold.get(item, "") for item in data.items], dtype="str")
         return table

@@ -68,7 +68,7 @@ class LatentPosterior:
     views: Mapping[str, Mapping[str, View]]
 
 
-NONE_SAID = "(none of those said)"
+NONE_OF_THESE = "(none of these)"
 
 
 class HasKnownParameters(ABC):

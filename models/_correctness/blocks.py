@@ -1,7 +1,7 @@
 """Who agrees with whom, item by item: the index arrays that model A's formula looks up.
 
 The annotators of an item who give the same label form a block. The states of an item are its blocks (that block is
-right, and its label the truth) and "none of those said". How probable it is that those who agree draw one label, and no
+right, and its label the truth) and "none of these". How probable it is that those who agree draw one label, and no
 two groups the same, is a sum over distinct labels. For blocks b with weights w_b[x] (the probability that
 all of b draw label x) the sum over ordered distinct labels
 
@@ -72,7 +72,7 @@ def block_arrays(
     Returns
     -------
     Arrays of int
-        `possible` (pattern, state): whether the state's label was said, 1 for "none of those said"; `blocks` (pattern,)
+        `possible` (pattern, state): whether the state's label was said, 1 for "none of these"; `blocks` (pattern,)
         and `wrong` (pattern, state): the state of the recurrence of all blocks, and of the blocks that are wrong in
         each state; `part`, `child`, `times`: that recurrence. `block_member`
         (block, MOST), where annotators draw differently: who is in each block, filled up with `n_annotators`.

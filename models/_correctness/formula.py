@@ -1,7 +1,7 @@
 """Model A's formula, symbolic: how likely the wrong ones are to agree as they do, and items whose truth nobody gave.
 
 The sums over distinct labels that it needs are run here, as `bayesanno.models._correctness.blocks` lists them. Model A
-leaves the true label unnamed where nobody gave it. By convention the state "none of those said" is spread over the
+leaves the true label unnamed where nobody gave it. By convention the state "none of these" is spread over the
 labels that nobody gave, in proportion to their frequency. Symbols and equations are in the card of
 `bayesanno.models.model_a`.
 """
@@ -83,7 +83,7 @@ def distinct_sums(
 
 
 def spread_unsaid(answers: Answers, truth: pt.TensorVariable) -> pt.TensorVariable:
-    """Return each label's share of "none of those said", in proportion to its frequency `truth`; (item, response)."""
+    """Return each label's share of "none of these", in proportion to its frequency `truth`; (item, response)."""
     unsaid = truth * (1 - answers.index["possible"][:, : answers.n_responses])
     total = unsaid.sum(axis=1, keepdims=True)
     return unsaid / pt.switch(total > 0, total, 1.0)
@@ -94,7 +94,7 @@ def constrain_to_known(
 ) -> pt.TensorVariable:
     """Take known labels (item,), -1 where unknown, into log p(state, answers).
 
-    A known label that nobody gave leaves "none of those said", and is one of several labels that it could be.
+    A known label that nobody gave leaves "none of these", and is one of several labels that it could be.
     """
     of_others = spread_unsaid(answers, truth)  # (item, response)
     label, items = pt.maximum(control, 0), pt.arange(control.shape[0])
@@ -106,7 +106,7 @@ def constrain_to_known(
 
 
 def label_posterior(answers: Answers, probability: pt.TensorVariable, truth: pt.TensorVariable) -> pt.TensorVariable:
-    """Return the posterior of the true label, "none of those said" spread over the others; (item, response)."""
+    """Return the posterior of the true label, "none of these" spread over the others; (item, response)."""
     n_labels = answers.n_responses
     spread = spread_unsaid(answers, truth)
     if answers.control is not None:

@@ -84,7 +84,7 @@ def test_each_dimension_is_a_group_with_the_names_of_a_fit_of_one(plain):
             "correct": ("annotation",),
         }
         assert group["response"].values.tolist() == list(labels)
-        assert group["true_class"].values.tolist() == [*labels, "(none of those said)"]
+        assert group["true_class"].values.tolist() == [*labels, "(none of these)"]
         assert group.sizes["annotation"] == data.by_dimension[name].n_annotations
 
 

@@ -217,12 +217,12 @@ def test_new_items_have_the_joint_posterior_of_all_dimensions(multi_fit, several
             expected = np.average(states, axis=0, weights=likelihood)
             row = thinned.loc[(name, item)]
             assert row["ess_weights"] == pytest.approx(np.sum(likelihood) ** 2 / np.square(likelihood).sum(), rel=1e-9)
-            assert row["p_none_said"] == pytest.approx(expected[-1], rel=1e-9)
+            assert row["p_none"] == pytest.approx(expected[-1], rel=1e-9)
             for label in of[name].values():  # what nobody gave has a share of "none" as well
                 assert row[f"p[{label}]"] == pytest.approx(expected[labels.index(label)], rel=1e-9)
     focus = table.set_index(["dimension", "item"]).loc["focus"]
     # the same annotations of focus: what else was given in polarity moves its labels
-    assert focus.loc["half", "p_none_said"] != pytest.approx(focus.loc["other half", "p_none_said"], rel=1e-3)
+    assert focus.loc["half", "p_none"] != pytest.approx(focus.loc["other half", "p_none"], rel=1e-3)
 
 
 def thin(fit, step):

@@ -17,7 +17,7 @@ from tests.samples import TINY_RECORDS
 
 
 def test_a_truth_that_nobody_named_keeps_its_state():
-    """Model A: labels are recalibrated, and "none of those said" is what those not said add up to."""
+    """Model A: labels are recalibrated, and "none of these" is what those not said add up to."""
     data = ba.AnnotationData.from_records(TINY_RECORDS, labels=("maybe", "no", "yes"))
     entry = ba.get_model("model_a")
     draws = [{"accuracy": np.random.default_rng(seed).uniform(0.6, 0.9, 3)} for seed in range(8)]
@@ -31,7 +31,7 @@ def test_a_truth_that_nobody_named_keeps_its_state():
     np.testing.assert_allclose(labels.sum(axis=1), 1)
     np.testing.assert_allclose(done["labels"]["correct"], labels[data.item, data.label])
     table = ba.label_table(done)
-    np.testing.assert_allclose(table["p_none_said"], states[:, -1])
+    np.testing.assert_allclose(table["p_none"], states[:, -1])
     assert ba.correctness_table(done, ["s1"])["probability"].sum() == pytest.approx(1)
     drawn = ba.sample_labels(done, random_seed=1)
     assert int(drawn.max()) <= 2

@@ -45,7 +45,7 @@ def data(fitted):
 
 
 def read(path):
-    return pd.read_csv(path, dtype={"gold": str}, keep_default_na=False, na_values={"p_none_said": []})
+    return pd.read_csv(path, dtype={"gold": str}, keep_default_na=False, na_values={"p_none": []})
 
 
 def test_a_simulation_is_written_with_gold_and_with_the_correlation(fitted, data):
@@ -81,7 +81,7 @@ def test_the_tables_of_a_fit_have_a_part_for_each_dimension(fitted, data):
 
     labels = read(fitted.folder / "run" / "labels.csv")
     assert labels.columns.tolist() == [
-        "dimension", "item", "label", "probability", "entropy", "n_annotations", "p[no]", "p[yes]", "p_none_said",
+        "dimension", "item", "label", "probability", "entropy", "n_annotations", "p[no]", "p[yes]", "p_none",
         "gold", "kept",
     ]  # fmt: skip
     assert labels["dimension"].tolist() == ["focus"] * 40 + ["polarity"] * 40
@@ -152,8 +152,8 @@ def test_what_is_read_off_is_of_one_dimension_at_a_time(loaded, data, refuses):
     labels = ba.label_table(loaded).set_index(["dimension", "item"])
     correct = ba.correctness_table(loaded, ["i1", "i2"], dimension="polarity")
     assert correct.groupby("item")["probability"].sum().tolist() == pytest.approx([1, 1])
-    none_said = correct[correct["label"] == "(none of those said)"].set_index("item")["probability"]
-    assert none_said["i2"] == pytest.approx(labels.loc[("polarity", "i2"), "p_none_said"], rel=1e-12)
+    none_said = correct[correct["label"] == "(none of these)"].set_index("item")["probability"]
+    assert none_said["i2"] == pytest.approx(labels.loc[("polarity", "i2"), "p_none"], rel=1e-12)
 
     chosen = ba.decide_labels(loaded, {"no": {"no": 0, "yes": 1}, "yes": {"no": 3, "yes": 0}}, dimension="polarity")
     expected = 3 * labels.loc["polarity", "p[yes]"].to_numpy()

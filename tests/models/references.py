@@ -262,14 +262,14 @@ def model_a(parameters: Parameters, said: Said) -> np.ndarray:
 
 
 def model_a_unsaid(parameters: Parameters, said: Said) -> np.ndarray:
-    """How probable each label is if it is none of those said, shape (label,)."""
+    """How probable each label is if it is none of these, shape (label,)."""
     truth = parameters["frequency"] if "share" not in parameters else parameters["share"] @ parameters["frequency"]
     unsaid = np.array([0.0 if label in {v for _, v in said} else share for label, share in enumerate(truth)])
     return unsaid / unsaid.sum() if unsaid.any() else unsaid
 
 
 def model_a_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
-    """A known label that was said is its state; one that was not is among "none of those said"."""
+    """A known label that was said is its state; one that was not is among "none of these"."""
     if control in {label for _, label in said}:
         return only_the_known(joint, parameters, said, control)
     return only_the_known(joint, parameters, said, joint.size - 1) * model_a_unsaid(parameters, said)[control]

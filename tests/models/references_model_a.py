@@ -150,7 +150,7 @@ def model_a_states(
     alpha: str = "normalised",
     pi: np.ndarray | None = None,
 ) -> np.ndarray:
-    """P(state, answers) of one item, shape (label + 1,): the truth is label v, and last, none of those said."""
+    """P(state, answers) of one item, shape (label + 1,): the truth is label v, and last, none of these."""
     n_labels = np.shape(omega)[-1]
     joint = np.zeros(n_labels + 1)
     if not said:

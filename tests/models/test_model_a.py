@@ -12,7 +12,7 @@ from bayesanno import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.modeling.capabilities import NONE_SAID
+from bayesanno.modeling.capabilities import NONE_OF_THESE
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process
 from bayesanno.models.model_a import ModelA
@@ -110,7 +110,7 @@ def test_table_8_is_the_table_of_correctness(fit, table9):
         table = ba.correctness_table(exact, [item_that_says(table9, said)])
         assert table.columns.tolist() == ["item", "pattern", "label", "probability", "annotators"]
         assert set(table["annotators"]) == {"i j k"}
-        states = [*dict.fromkeys(said), NONE_SAID]
+        states = [*dict.fromkeys(said), NONE_OF_THESE]
         found = table.set_index("label")["probability"].loc[states]
         np.testing.assert_allclose(found, expected, rtol=0, atol=DIGITS)
         assert len(table) == len(states)
@@ -150,19 +150,19 @@ def test_other_models_have_no_correctness_patterns(tiny_fit, refuses):
 def test_label_table_spreads_what_nobody_said_over_the_other_labels(fit, table9):
     table = ba.label_table(fit)
     assert table.columns.tolist() == [
-        "item", "label", "probability", "entropy", "n_annotations", "p[1]", "p[2]", "p[3]", "p_none_said",
+        "item", "label", "probability", "entropy", "n_annotations", "p[1]", "p[2]", "p[3]", "p_none",
     ]  # fmt: skip
     p, states = table[["p[1]", "p[2]", "p[3]"]].to_numpy(), fit["latent"]["probability"].values
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_array_equal(table["p_none_said"], states[:, -1])
+    np.testing.assert_array_equal(table["p_none"], states[:, -1])
     omega = np.array(oracle.POOLED)
     said = np.zeros_like(p)
     said[table9.item, table9.label] = 1
     others = omega * (1 - said)
     share = others / np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
     np.testing.assert_allclose(p, states[:, :3] + states[:, -1:] * share, rtol=1e-12)
-    assert (table["p_none_said"][said.sum(axis=1) == 3] == 0).all()
-    assert table["p_none_said"].max() > 0.05
+    assert (table["p_none"][said.sum(axis=1) == 3] == 0).all()
+    assert table["p_none"].max() > 0.05
     assert table["label"].tolist() == [LABELS[k] for k in p.argmax(axis=1)]
 
 
@@ -213,11 +213,11 @@ def test_new_items_are_labelled_with_the_frequencies_of_the_fit(fit):
         states = np.sum(joint, axis=0) / np.sum(joint)  # draws weigh as much as they give to the answers
         others = np.delete(np.array(omega), said)
         states[[k for k in range(3) if k not in said]] = states[-1] * others / others.sum()
-        return states  # labels, none of those said
+        return states  # labels, none of these
 
     own, off = np.bincount(new.label) / new.n_annotations, []
     for item in NEW:
-        found = table.loc[item, ["p[1]", "p[2]", "p[3]", "p_none_said"]].to_numpy(dtype=float)
+        found = table.loc[item, ["p[1]", "p[2]", "p[3]", "p_none"]].to_numpy(dtype=float)
         np.testing.assert_allclose(found, expected(item, oracle.POOLED), rtol=1e-10, atol=1e-14)
         off.append(np.abs(found - expected(item, own)).max())
     assert max(off) > 0.01
