@@ -35,7 +35,9 @@ def call(function, given):
 @pytest.mark.parametrize("given", OTHER)
 @pytest.mark.parametrize("function", functions_of("fit"), ids=lambda function: function.__name__)
 def test_what_is_no_fit_is_refused(function, given, refuses):
-    with refuses(FitError, r"a fit is needed, not (NoneType|str|DataFrame|MACE): what bayesanno\.fit returned, or "):
+    with refuses(
+        FitError, r"a fit is needed, not (NoneType|str|DataFrame|MACE): give the result of bayesanno\.fit or "
+    ):
         call(function, OTHER[given])
 
 
@@ -48,7 +50,9 @@ def test_what_are_no_data_is_refused(function, given, refuses, tmp_path, monkeyp
 
 
 def test_a_table_is_not_data_yet_and_what_reads_it_is_named(refuses):
-    with refuses(DataError, r"mace needs AnnotationData .*, not DataFrame: bayesanno\.read_annotations makes it of a"):
+    with refuses(
+        DataError, r"mace needs AnnotationData .*, not DataFrame: read a table with bayesanno\.read_annotations"
+    ):
         ba.fit("mace", TABLE)
     with refuses(DataError, r"usage_table needs AnnotationData .*, not DataFrame: bayesanno\.read_annotations makes"):
         ba.usage_table(TABLE)

@@ -129,7 +129,7 @@ class AnnotationData(Labelled):
             odd = next((item for item, label in known.items() if label in self.unsure), None)
             if odd is not None:
                 raise DataError(
-                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as no class: correct it or leave it out"
+                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as unsure: correct it or leave it out"
                 )
             object.__setattr__(self, what, known)
         for item, label in self.controls.items():
@@ -269,7 +269,7 @@ class AnnotationData(Labelled):
             return self
         kept = ~self._is_unsure  # (annotation,)
         if not kept.any():
-            raise DataError(f"every annotation is {listed(self.unsure)}, declared as no class: no annotation is left")
+            raise DataError(f"every annotation is {listed(self.unsure)}, declared as unsure: no annotation is left")
         code = np.full(self.n_labels, -1, dtype=np.int64)  # (label,)
         code[self.class_codes] = np.arange(self.n_classes)
         sure = take_rows(self, kept)
@@ -379,4 +379,4 @@ def _encode(what: str, values: Sequence[str], names: Sequence[str]) -> Codes:
         return np.array([index[value] for value in values], dtype=np.int64)
     except KeyError as error:
         value = error.args[0]
-        raise DataError(f"{what} {value!r} is not among those declared: {listed(names)}") from None
+        raise DataError(f"{what} {value!r} is not among the declared {what}s: {listed(names)}") from None

@@ -59,7 +59,7 @@ def require_kind(data: Any, kind: type[Described], who: str) -> None:
     bayesanno.ground.errors.DataError: usage_table needs AnnotationData (who labelled which item how), not list: ...
     """
     if not isinstance(data, kind):
-        hint = "" if getattr(type(data), "reader", "") else f": bayesanno.{kind.reader} makes it of a table"
+        hint = "" if getattr(type(data), "reader", "") else f": read a table with bayesanno.{kind.reader}"
         raise DataError(f"{who} needs {kind.__name__} ({kind.what}), not {type(data).__name__}{hint}")
 
 

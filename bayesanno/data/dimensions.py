@@ -63,18 +63,20 @@ class MultiAnnotationData(Described):
         parts = {str(name): part for name, part in dict(self.by_dimension).items()}
         object.__setattr__(self, "by_dimension", parts)
         if len(parts) < 2:
-            raise DataError(f"several dimensions are needed, not {len(parts)}: one is AnnotationData")
+            raise DataError(
+                f"MultiAnnotationData needs at least two dimensions, not {len(parts)}: use AnnotationData for one"
+            )
         for name in parts:
             if not name.strip():
-                raise DataError("a dimension has no name: give every one a name that is not empty")
-            if "/" in name or name in (".", ".."):  # parameters and groups of a fit are named by it
-                what = "has a slash in its name" if "/" in name else "is called like a folder"
-                raise DataError(f"dimension {name!r} {what}, which a fit cannot store: rename it")
+                raise DataError("a dimension has an empty name: name every dimension")
+            if "/" in name or name in (".", ".."):  # it names parameters and groups of a fit
+                what = "has a slash in its name" if "/" in name else "is named like a folder"
+                raise DataError(f"dimension {name!r} {what}, and a fit cannot store it: rename it")
         for name, part in parts.items():
             if part.unsure:
                 raise DataError(
-                    f"dimension {name!r} has labels that are no class, {listed(part.unsure)}, which no model of "
-                    "several dimensions takes: leave those answers out (data.without_unsure())"
+                    f"dimension {name!r} has unsure labels, {listed(part.unsure)}, and no model of several dimensions "
+                    "uses them: leave those answers out (data.without_unsure())"
                 )
         for what in ("items", "annotators"):
             first, *others = [(name, getattr(part, what)) for name, part in parts.items()]

@@ -90,13 +90,13 @@ class ItemColumn:
             If a name is not among the levels, or one column has names and the other numbers.
         """
         if bool(self.levels) != bool(known.levels):
-            raise DataError(f"column {name!r} of the items has {'numbers' if known.levels else 'names'}, not as before")
+            raise DataError(f"item column {name!r} has {'numbers' if known.levels else 'names'}, unlike in the fit")
         if not known.levels:
             return replace(known, values=self.values)
         new = next((level for level in self.levels if level not in known.levels), None)
         if new is not None:
             raise DataError(
-                f"{name} {new!r} of an item is not among those of the fit, {listed(known.levels)}"
+                f"{name} {new!r} of an item does not occur in the fit, whose values are {listed(known.levels)}"
                 f"{nearest(new, known.levels)}: leave these items out, or fit again with them"
             )
         return type(self).of(self.names, known.levels)
@@ -115,8 +115,8 @@ def read_columns(columns: Mapping[str, Any] | pd.DataFrame, n_items: int) -> dic
         column = values if isinstance(values, ItemColumn) else ItemColumn.of(values)
         if len(column.values) != n_items:
             raise DataError(
-                f"item_columns: {str(name)!r} has {len(column.values):,} values, and there are {n_items:,} items: "
-                "give one for each item, in their order"
+                f"item_columns: {str(name)!r} has {len(column.values):,} values for {n_items:,} items: give one value "
+                "for each item, in the order of the items"
             )
         found[str(name)] = column
     return found

@@ -16,7 +16,7 @@ from bayesanno.ground.wording import counted, enumerated, listed
 
 type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-ANYONE = "anyone"  # the annotator in a table of votes, which has no names
+ANYONE = "anyone"  # the annotator in a table of votes, where nobody is named
 NO_ANNOTATION = "there is no annotation: the table has no row with an item, an annotator and a label"
 
 
@@ -51,7 +51,7 @@ class Labelled(Described):
     unsure: tuple[str, ...] = ()
     order_declared: bool = False
 
-    if TYPE_CHECKING:  # fields of one, properties of the other: a property here would be a field's default
+    if TYPE_CHECKING:  # fields in one subclass, properties in the other: here a property would become a default
 
         @property
         def n_items(self) -> int:
@@ -129,7 +129,7 @@ class Labelled(Described):
         return (
             f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
             f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.classes)}"
-            + (f"; no class: {enumerated(self.unsure)}{self._count_unsure()}" if self.unsure else "")
+            + (f"; unsure: {enumerated(self.unsure)}{self._count_unsure()}" if self.unsure else "")
         )
 
     def _count_unsure(self) -> str:
@@ -147,7 +147,7 @@ class Labelled(Described):
             left = f"only one class is left, {self.classes[0]!r}" if self.classes else "no class is left"
             verb = "is" if len(self.unsure) == 1 else "are"
             raise DataError(
-                f"{left}, since {listed(self.unsure)} {verb} declared as no class: a model needs at least two; if "
+                f"{left}, since {listed(self.unsure)} {verb} declared as unsure: a model needs at least two; if "
                 "others were possible but never used, declare them with labels=..."
             )
 
@@ -157,5 +157,5 @@ class Labelled(Described):
             ("items", f"{self.n_items:,}"),
             ("annotators", f"{self.n_annotators:,}"),
             ("labels", enumerated(self.classes)),
-            *([("no class", enumerated(self.unsure) + self._count_unsure())] if self.unsure else []),
+            *([("unsure labels", enumerated(self.unsure) + self._count_unsure())] if self.unsure else []),
         ]

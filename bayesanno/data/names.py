@@ -72,7 +72,7 @@ def name_unsure(given: str | Iterable[str]) -> tuple[str, ...]:
     """
     names = tuple(dict.fromkeys(str(name).strip() for name in ([given] if isinstance(given, str) else given)))
     if not all(names):
-        raise DataError("unsure: a label is empty: empty cells are not answers and need no declaration")
+        raise DataError("unsure: a label is empty: leave it out, as empty cells are missing anyway")
     return names
 
 
@@ -81,7 +81,7 @@ def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
     odd = next((name for name in unsure if name not in labels), None)
     if odd is not None:
         raise DataError(
-            f"unsure: {odd!r} is not among the labels {listed(labels)}; declare one that nobody used with labels=..."
+            f"unsure: {odd!r} is not among the labels {listed(labels)}; declare an unused label with labels=..."
             f"{nearest(odd, labels)}"
         )
 
@@ -90,9 +90,9 @@ def check_names(what: str, names: tuple[str, ...]) -> None:
     """Raise a DataError if there are no names, or one is empty or appears twice; `what` is what they name."""
     blank = next((position for position, name in enumerate(names) if not name.strip()), None)
     if blank is not None:
-        raise DataError(f"{what}: number {blank + 1} has no name: give every one a name that is not empty")
+        raise DataError(f"{what}: name {blank + 1} is empty: fill it in")
     if not names:
-        raise DataError(f"{what}: there is none")
+        raise DataError(f"there are no {what}: give at least one")
     if len(set(names)) != len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"{what}: {twice!r} appears twice: names must be unique")

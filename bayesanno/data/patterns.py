@@ -18,7 +18,7 @@ from bayesanno.ground.errors import DataError
 type Coded = AnnotationData | CodedPart
 type Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
-MOST_MATCHES = 50_000_000  # pairs of answers: some 5 GB
+MOST_MATCHES = 50_000_000  # pairs of answers, about 5 GB
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,12 @@ def match_answers(item: np.ndarray, annotator: np.ndarray) -> tuple[np.ndarray, 
     """
     order = np.lexsort([annotator, item])  # answers to an item together, its annotators ascending
     item, annotator = item[order], annotator[order]
-    last = np.searchsorted(item, item, side="right")  # of each answer, where its item ends
+    last = np.searchsorted(item, item, side="right")  # for each answer, where its item ends
     after = last - np.arange(item.size) - 1  # answers to its item that follow
     if (total := int(after.sum())) > MOST_MATCHES:
         raise DataError(
-            f"up to {int(after.max()) + 1:,} answers to an item make {total:,} pairs of answers, more than the "
-            f"{MOST_MATCHES:,} that are compared: leave annotators or items out"
+            f"with up to {int(after.max()) + 1:,} answers to an item there are {total:,} pairs of answers, and the "
+            f"limit is {MOST_MATCHES:,}: leave annotators or items out"
         )
     left = np.repeat(np.arange(item.size), after)
     right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)

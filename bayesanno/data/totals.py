@@ -87,7 +87,7 @@ class AnnotationTotals(Labelled):
     n_gold: int = 0
     hash: str = ""
     order_declared: bool = False
-    controls: Mapping[str, str] = field(default_factory=dict)  # none: a model asks whether there are any
+    controls: Mapping[str, str] = field(default_factory=dict)  # always empty; models look it up
 
     def __post_init__(self) -> None:
         """Check the names."""

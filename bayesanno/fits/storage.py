@@ -201,7 +201,7 @@ def data_of(fit: xr.DataTree) -> Any:
     try:
         data = read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
     except KeyError as error:
-        raise FitError(f"the data of this fit are not whole: {str(error.args[0]).split('.')[0]}") from None
+        raise FitError(f"the data of this fit are incomplete: {str(error.args[0]).split('.')[0]}") from None
     return replace(data, item_columns=_read_columns(fit)) if ITEM_COLUMNS in fit.children else data
 
 
@@ -213,8 +213,8 @@ def is_on_dask(fit: xr.DataTree) -> bool:
 def refuse_items() -> NoReturn:
     """Raise a FitError that explains that a fit holds no items, and how to get them."""
     raise FitError(
-        "this fit was made on Dask and holds parameters, but no items and no annotations: write_labels(fit, data, "
-        "folder) writes the labels as Parquet; annotator_table, summary and confusion_table need no items"
+        "this fit was made on Dask, so it holds no items and no annotations: write labels as Parquet with "
+        "write_labels(fit, data, folder), or use annotator_table, summary or confusion_table, which need no items"
     )
 
 
@@ -310,7 +310,7 @@ def load(path: str | Path) -> xr.DataTree:
         path = path / "posterior.nc"
     if not path.is_file():
         raise DataFileError(
-            f"there is no fit at {path}: name the posterior.nc that `bayesanno fit` wrote, or its folder"
+            f"there is no fit at {path}: give the posterior.nc that `bayesanno fit` wrote, or its folder"
         )
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
@@ -339,7 +339,7 @@ def _refuse_newer(fit: xr.DataTree, path: Path) -> None:
     written, here = (json.loads(fit.attrs["versions"])["bayesanno"], version("bayesanno"))
     if Version(written) > Version(here):
         raise FitError(
-            f"{path} was written by bayesanno {written}, and this is {here}: install that version or a newer one"
+            f"{path} was written by bayesanno {written}, but this is {here}: install that version or a newer one"
         )
 
 
@@ -351,8 +351,7 @@ def is_tree(given: Any) -> bool:
 def require_tree(fit: Any) -> None:
     """Raise a FitError if the value is not a tree, like a fit."""
     if not is_tree(fit):
-        what = f"a fit is needed, not {type(fit).__name__}"
-        raise FitError(f"{what}: what bayesanno.fit returned, or bayesanno.load(path)")
+        raise FitError(f"a fit is needed, not {type(fit).__name__}: give the result of bayesanno.fit or bayesanno.load")
 
 
 def require_fit(fit: xr.DataTree) -> None:
@@ -364,11 +363,11 @@ def require_fit(fit: xr.DataTree) -> None:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")
     if "annotation_dimension" in fit["constant_data"] and not fit["latent"].children:
         raise FitError(
-            "this fit is by an older version of bayesanno, whose names of variables had those of dimensions in them: "
-            "fit the data again"
+            "an older version of bayesanno made this fit, with names of dimensions inside names of variables: fit the "
+            "data again"
         )
     if "latent_before" in fit.children:
-        raise FitError("this fit was recalibrated by an older version of bayesanno: recalibrate the fit as it was")
+        raise FitError("an older version of bayesanno recalibrated this fit: recalibrate the original fit again")
 
 
 def log_likelihood_group(model: AnnotationModel, data: Data, posterior: xr.Dataset, values: np.ndarray) -> xr.Dataset:

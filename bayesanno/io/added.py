@@ -65,14 +65,14 @@ def add_annotations(
     for row in rows:
         pair = items[row], annotators[row]
         if not all(pair):
-            raise DataError(f"{table.where(row)}: label {labels[row]!r} is without its item or its annotator")
+            raise DataError(f"{table.where(row)}: label {labels[row]!r} has no item or no annotator: fill in both")
         if labels[row] not in data.labels:
             raise DataError(
-                f"{table.where(row)}: label {labels[row]!r} is not among those of the data, {listed(data.labels)}"
+                f"{table.where(row)}: label {labels[row]!r} is not among the labels of the data, {listed(data.labels)}"
                 f"{nearest(labels[row], data.labels)}; declare all labels with labels=..."
             )
         if pair in given:
-            raise DataError(f"{table.where(row)}: {pair[1]!r} has answered item {pair[0]!r} already: leave the row out")
+            raise DataError(f"{table.where(row)}: {pair[1]!r} has already answered item {pair[0]!r}: leave the row out")
         given.add(pair)
     new_items = tuple(dict.fromkeys([*data.items, *(items[row] for row in rows)]))
     new_annotators = tuple(dict.fromkeys([*data.annotators, *(annotators[row] for row in rows)]))

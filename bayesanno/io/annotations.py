@@ -35,8 +35,8 @@ from bayesanno.io.sources import Source, open_source
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
 
-_SAME = 0.9  # of second answers: where more have the same label as the first, rows may be there twice by mistake
-log = logging.getLogger(__name__)  # says which columns were read, for a terminal to show
+_SAME = 0.9  # if more than this share of repeated answers keep the label, rows may be duplicates by mistake
+log = logging.getLogger(__name__)  # reports the columns that were read
 
 
 def read_annotations(
@@ -298,7 +298,7 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
 
 
 def _warn_of_doubles(answers: NamedAnswers) -> None:
-    """Warn of annotators who give an item the same label again; of those who change their minds the data say enough."""
+    """Warn if annotators often give an item the same label again; a changed label needs no warning."""
     cell = answers.item * len(answers.annotators) + answers.annotator  # (annotation,)
     n_again = cell.size - np.unique(cell).size
     if not n_again or answers.annotators == (ANYONE,):

@@ -13,7 +13,7 @@ from typing import Any
 _BETWEEN = ",|;"
 _LONGEST = 100_000
 _DECIMAL = re.compile("[0-9]+,[0-9]+")  # as in "2,5"
-_BESIDE = re.compile(r"""['"]\s+['"]""")  # as NumPy writes lists, and Python would make one text of the two
+_BESIDE = re.compile(r"""['"]\s+['"]""")  # lists as NumPy prints them; Python would join the two texts
 
 
 def unpack(cell: Any) -> Any:
@@ -30,7 +30,7 @@ def unpack(cell: Any) -> Any:
     for read in (json.loads, _read_python):
         try:
             value = read(cell.strip())
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # whatever the text makes them raise
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # all errors that a text can cause
             continue
         return sorted(value, key=str) if isinstance(value, set) else value
     return cell

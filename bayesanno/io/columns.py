@@ -26,7 +26,7 @@ from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import ALIASES, TextTable
 
 _AS_THEY_ARE = ReadOptions()
-MOST_ROWS = 10_000_000  # that rows with counts may stand for
+MOST_ROWS = 10_000_000  # the limit of items or answers that counts expand to
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,8 +41,8 @@ class NamedAnswers:
     items: tuple[str, ...]
     annotators: tuple[str, ...]
     gold: dict[str, str]
-    read_as: str = ""  # in words, the columns that were read
-    categories: tuple[str, ...] = ()  # labels in an order that the table has
+    read_as: str = ""  # the columns that were read, in words
+    categories: tuple[str, ...] = ()  # labels in the order of an ordered categorical column
     item_columns: Mapping[str, ItemColumn] = field(default_factory=dict)
 
 
@@ -58,7 +58,7 @@ class Format:
         (table, options) -> whether the names of the columns fit, asked in the order of the registry if no format was
         named. Raises a DataError about a table that fits no format.
     read : callable
-        (table, options) -> what the rows say. Raises a DataError if it says nothing that fits together.
+        (table, options) -> the answers in the rows. Raises a DataError if they contradict each other.
     """
 
     name: str
@@ -77,8 +77,8 @@ def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:
     counts = whole_numbers(table, column, blank)
     if int(counts.sum()) > MOST_ROWS:
         raise DataError(
-            f"{table.name}: column {table.header[column]!r} adds up to {counts.sum()} items, more than {MOST_ROWS}: "
-            "divide the counts or leave rows out"
+            f"{table.name}: column {table.header[column]!r} adds up to {counts.sum():,} items, and the limit is "
+            f"{MOST_ROWS:,}: divide the counts or leave rows out"
         )
     return np.repeat(np.arange(table.n_rows), counts)
 
@@ -95,7 +95,7 @@ def whole_numbers(table: TextTable, column: int, blank: np.ndarray) -> Codes:
     for row, cell in enumerate(cells):
         if not blank[row] and not (cell.isascii() and cell.isdecimal() and len(cell) <= 15):
             raise DataError(
-                f"{table.where(row)}: {table.header[column]} is {cell!r}: it must be a whole number, 0 or more, in "
+                f"{table.where(row)}: {table.header[column]} is {cell!r}, but must be a whole number, 0 or more, in "
                 "plain digits"
             )
     return np.array([0 if skip else int(cell) for cell, skip in zip(cells, blank, strict=True)], dtype=np.int64)
@@ -116,7 +116,7 @@ def check_distinct(table: TextTable, columns: Mapping[str, int | None]) -> None:
 
 
 def check_rows(cells: Mapping[str, Any], names: Mapping[str, str], where: Callable[[int], str]) -> np.ndarray:
-    """Return which rows of a long table are answers, if each row says what it must; shape (row,).
+    """Check the rows of a long table, and return which of them are answers; shape (row,).
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def check_rows(cells: Mapping[str, Any], names: Mapping[str, str], where: Callab
     names : mapping of role to str
         The names of the columns.
     where : callable
-        The place of a row, to begin a message with.
+        The place of a row, for the start of a message.
 
     Raises
     ------
@@ -174,12 +174,12 @@ def make_annotations(
     order_declared: bool = False,
     controls: Mapping[str, str] | None = None,
 ) -> AnnotationData:
-    """Return what the rows of a table say as data, whose labels are these.
+    """Return the answers of a table as data with these labels.
 
     Raises
     ------
     DataError
-        If an answer is not among the labels, or is several labels in one cell, or what is said does not fit together.
+        If an answer is not among the labels or is several labels in one cell, or the answers contradict each other.
     """
     given = {} if order_declared else dict(zip(answers.label, answers.annotator.tolist(), strict=True))
     several = find_several({label: answers.annotators[annotator] for label, annotator in given.items()})
@@ -191,7 +191,7 @@ def make_annotations(
         label, item = answers.label[first], answers.items[answers.item[first]]
         raise DataError(
             f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} "
-            f"is not among those declared, {listed(labels)}{nearest(label, labels)}{explain_code(label)}"
+            f"is not among the declared labels, {listed(labels)}{nearest(label, labels)}{explain_code(label)}"
         )
     try:
         return AnnotationData(
@@ -216,19 +216,19 @@ def _explain_several(answers: NamedAnswers, label: str, separator: str) -> str:
     annotator, item = answers.annotators[answers.annotator[first]], answers.items[answers.item[first]]
     apart = f"split={separator!r}" if separator else ""
     if separator and annotator.count(separator) == label.count(separator):
-        remedy = f"if they are the labels of so many annotators, say {apart}"
+        remedy = f"if each is the label of another annotator, use {apart}"
     else:
-        remedy = f"ask for a yes or no to each with multi_label=True{' and ' * bool(apart)}{apart}"
+        remedy = f"make each a yes-or-no question with multi_label=True{' and ' * bool(apart)}{apart}"
     return (
-        f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} looks like several in one "
-        f"cell: {remedy}; if it is one label, declare it with labels=..."
+        f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} looks like several "
+        f"labels in one cell: {remedy}; if it is one label, declare it with labels=..."
     )
 
 
 def collect_gold(
     table: TextTable, items: Sequence[str], gold: Sequence[str], *, what: str = "gold labels"
 ) -> dict[str, str]:
-    """Return the true labels of items, of which each row of the table says one or none.
+    """Return the true labels of items; each row of the table has one or none.
 
     Raises
     ------
@@ -255,8 +255,8 @@ def read_known(
 ) -> dict[str, str]:
     """Read the true labels of some items from a file with a column for the item and one for the first role it has.
 
-    Labels that the options declare as missing are none, others may be joined with those that are `spelt` so. Rows of
-    items that the data do not have are left out.
+    The options declare missing labels and join spellings, where those in `spelt` are kept. Rows with items outside the
+    data are left out.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def read_known(
     label_column = next((column for column in by_role if column is not None), None)
     if label_column is None:
         raise DataError(
-            f"{table.name}: no column for the true label: looked for "
+            f"{table.name} has no column of true labels: looked for "
             f"{listed(ALIASES[roles[0]] + ALIASES[roles[1]], most=20)} among {listed(table.header)}: rename the "
             f"column to {roles[0]!r}"
         )
@@ -284,26 +284,26 @@ def read_known(
     for row in np.flatnonzero(filled(known)).tolist():
         item, label = names[row], known[row]
         if not item:
-            raise DataError(f"{table.where(row)}: label {label!r} has no item: name it or remove the row")
+            raise DataError(f"{table.where(row)}: label {label!r} has no item: fill it in or remove the row")
         if item not in annotated:
             strange.setdefault(item, row)
             known[row] = ""
         elif labels is not None and label not in labels:
             raise DataError(
                 f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
-                f"{nearest(label, labels)}; declare unused labels with labels=... where annotations are read"
+                f"{nearest(label, labels)}; declare unused labels with labels=... when reading annotations"
             )
     found = collect_gold(table, names, known, what="labels")
     if strange:
         item, row = next(iter(strange.items()))
         if not found:
             raise DataError(
-                f"{table.where(row)}: item {item!r} is not among the items of the data, and none of the others is: "
-                f"correct them or choose another column of items{nearest(item, items)}"
+                f"{table.where(row)}: no item of this file, such as {item!r}, is in the data: correct the names or "
+                f"choose another column of items{nearest(item, items)}"
             )
         warn(
-            f"{table.name}: known labels of {len(strange):,} of {counted(len(strange) + len(found), 'item')} are left "
-            f"out, as these items are not in the data, the first in {table.unit} {table.lines[row]}: {item!r}",
+            f"{table.name}: {len(strange):,} of {counted(len(strange) + len(found), 'known label')} are left out, as "
+            f"their items are not in the data; the first is {item!r} in {table.unit} {table.lines[row]}",
             NamesWarning,
         )
     return found

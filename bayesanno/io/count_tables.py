@@ -78,8 +78,8 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
     check_distinct(table, {**columns, "item": item_column, "count": count_column})
     if item_column is not None and count_column is not None:
         raise DataError(
-            f"{table.name}: a row with a count stands for many items, but column {table.header[item_column]!r} names "
-            "one: drop one of the two"
+            f"{table.name}: a row with a count stands for several items, but column {table.header[item_column]!r} "
+            "names one: leave out one of the two columns"
         )
     used = [column for column in (*columns.values(), item_column, count_column) if column is not None]
     blank = ~np.any([filled(table.columns[column]) for column in used], axis=0)  # (row,)
@@ -87,9 +87,7 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
     more = np.flatnonzero(positive > answered)
     if more.size:
         row = int(more[0])
-        raise DataError(
-            f"{table.where(row)}: {positive[row]} successes in {answered[row]} trials: there cannot be more"
-        )
+        raise DataError(f"{table.where(row)}: {positive[row]} successes in {answered[row]} trials: correct one of them")
     rows = np.flatnonzero(~blank)
     if count_column is not None:
         rows = expand_rows(table, count_column, blank)
@@ -100,10 +98,10 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
         first_row: dict[str, int] = {}
         for row, name in zip(rows.tolist(), names, strict=True):
             if not name:
-                raise DataError(f"{table.where(row)}: counts without an item: name it or remove the row")
+                raise DataError(f"{table.where(row)}: these counts have no item: fill it in or remove the row")
             if first_row.setdefault(name, row) != row:
                 raise DataError(
-                    f"{table.where(row)}: item {name!r} has counts already, in {table.unit} "
+                    f"{table.where(row)}: item {name!r} already has counts in {table.unit} "
                     f"{table.lines[first_row[name]]}: keep one row per item"
                 )
     try:

@@ -21,11 +21,8 @@ from bayesanno.ground.wording import listed, nearest
 
 FOLDER_VARIABLE = "BAYESANNO_DATA"
 
-_ADDRESS = (
-    "https://raw.githubusercontent.com/edwinrobots/bayesian_combination_tutorial2/"
-    "f98448e2e9a941463aa92f418eefd1f43bd5a637/all_collected_data/"
-)
-_SECONDS = (5, 30)  # to connect, and between two pieces of the answer
+_ADDRESS = "https://raw.githubusercontent.com/edwinrobots/bayesian_combination_tutorial2/f98448e2e9a941463aa92f418eefd1f43bd5a637/all_collected_data/"
+_SECONDS = (5, 30)  # timeouts for the connection and for each read
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,9 @@ def load_named(name: str) -> Path:
     """
     entry = _NAMED.get(name)
     if entry is None:
-        raise DataError(f"there is no data set {name!r}: there are {listed(list(_NAMED))}{nearest(name, list(_NAMED))}")
+        raise DataError(
+            f"there is no data set {name!r}: choose one of {listed(list(_NAMED))}{nearest(name, list(_NAMED))}"
+        )
     if entry.sha256 is None:
         path = Path(__file__).parent / "named_data" / entry.file
         if not path.is_file():
@@ -128,7 +127,7 @@ def _local_copy(file: str, sha256: str) -> Path | None:
     if not named:
         return None
     if not Path(named).is_dir():
-        raise DataFileError(f"{FOLDER_VARIABLE} names {named!r}, which is no folder: correct it or unset it")
+        raise DataFileError(f"{FOLDER_VARIABLE} names {named!r}, which is not a folder: correct it or unset it")
     path = Path(named) / file
     if not path.is_file():
         return None
@@ -144,16 +143,16 @@ def _fetch(name: str, file: str, sha256: str) -> Path:
     import pooch
 
     address = _ADDRESS + file
-    # HTTPDownloader takes the arguments of requests.get, which has no time limit of its own
+    # HTTPDownloader passes its arguments to requests.get, which has no timeout by default
     downloader = pooch.HTTPDownloader(timeout=_SECONDS)
     try:
-        with quiet_logger("pooch", logging.WARNING):  # it announces each download, which a reader of data should not
+        with quiet_logger("pooch", logging.WARNING):  # it would announce each download
             kept = pooch.retrieve(address, sha256, file, pooch.os_cache("bayesanno"), downloader=downloader)
         return Path(kept)
-    except (OSError, ValueError) as error:  # all errors of requests are OSErrors; pooch's, of a checksum, a ValueError
+    except (OSError, ValueError) as error:  # requests raises OSErrors; pooch raises a ValueError for a wrong checksum
         reason = " ".join(str(error).split())
         shown = reason if len(reason) <= 400 else f"{reason[:400]}..."
         raise DataFileError(
-            f"{name} cannot be fetched from {address}: put that file into a folder and name the folder in the "
+            f"{name} cannot be fetched from {address}: download that file into a folder and name the folder in the "
             f"environment variable {FOLDER_VARIABLE} ({type(error).__name__}: {shown})"
         ) from None

@@ -91,13 +91,13 @@ def check_dimensions(options: ReadOptions) -> None:
     """Raise a DataError unless the options name several label columns, and labels of these alone."""
     names = options.label
     if len(names) < 2:
-        raise DataError("several dimensions need several label columns: name each of them with dimensions=[...]")
+        raise DataError("several dimensions need several label columns: name each one with dimensions=[...]")
     if len(set(names)) < len(names):
-        raise DataError(f"a label column is named twice among {listed(names)}")
+        raise DataError(f"a label column appears twice in {listed(names)}: name each one once")
     odd = next((name for name in options.labels_by_dimension if name not in names), None)
     if odd is not None:
         raise DataError(
-            f"labels are given of {odd!r}, which is no dimension: the dimensions are {listed(names)}"
+            f"labels are given for {odd!r}, which is not a dimension: the dimensions are {listed(names)}"
             f"{nearest(odd, names)}"
         )
 
@@ -123,7 +123,7 @@ def multi_annotations_from(table: TextTable, options: ReadOptions) -> MultiAnnot
 def _read_dimension(table: TextTable, shared: Mapping[str, str], name: str, options: ReadOptions) -> AnnotationData:
     declared = options.labels_by_dimension.get(name)
     named = {**shared, "label": name, "gold": f"gold_{name}"}
-    # A column that is just called gold does not name its dimension.
+    # A column named just "gold" does not show its dimension.
     answers = read_rows(
         table,
         find_long_columns(table, named, with_gold=named["gold"] in table.header),

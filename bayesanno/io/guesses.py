@@ -16,8 +16,8 @@ from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
 ROLES = ("item", "annotator", "label")
-_MOST_TRIED = 10  # columns among which one is suggested
-_UNLIKE, _REPEATED = 0.9, 0.95  # at least this share of rows are pairs of their own, at most this one are items
+_MOST_TRIED = 10  # columns from which suggestions are made
+_UNLIKE, _REPEATED = 0.9, 0.95  # the least share of rows with their own pair, the largest with their own item
 
 
 def name_columns(table: TextTable, options: ReadOptions) -> ReadOptions:
@@ -28,7 +28,7 @@ def name_columns(table: TextTable, options: ReadOptions) -> ReadOptions:
     """
     lacking = [role for role, columns in _find_named(table, options).items() if not columns]
     if any(options.roles[role] is not None for role in lacking):
-        return options  # an item or an annotator may be named by several fields
+        return options  # the template of an item or annotator may have several fields
     if not lacking or options.format not in ("auto", "long") or options.columns or options.split:
         return options
     fitting = _find_fitting(table, options, lacking)
@@ -40,7 +40,7 @@ def name_columns(table: TextTable, options: ReadOptions) -> ReadOptions:
 
 
 def _find_named(table: TextTable, options: ReadOptions) -> dict[str, list[int]]:
-    """Return the columns of each role that the options name, or else those known by their names."""
+    """Return the columns of each role, by option or by alias."""
     return {
         role: table.matching(role) if name is None else [at for at, each in enumerate(table.header) if each == name]
         for role, name in options.roles.items()
@@ -51,14 +51,14 @@ def _find_named(table: TextTable, options: ReadOptions) -> dict[str, list[int]]:
 def _find_fitting(
     table: TextTable, options: ReadOptions, lacking: Sequence[str], others: Sequence[int] = ()
 ) -> list[tuple[int, ...]]:
-    """Return columns of item, annotator and label that fit together, by weak names, or among others, if lacking."""
+    """Return fitting columns of item, annotator and label; a role without one takes weak aliases or `others`."""
     named = _find_named(table, options)
     possible = (columns or {*table.matching_weakly(role), *others} for role, columns in named.items())
     return [columns for columns in product(*possible) if _rows_fit(table, columns, lacking)]
 
 
 def _rows_fit(table: TextTable, columns: Sequence[int], lacking: Collection[str]) -> bool:
-    """Return whether columns of item, annotator and label, which are not known by their names if lacking, fit."""
+    """Return whether columns of item, annotator and label fit; roles that were lacking have stricter rules."""
     if len(set(columns)) < len(columns) or not table.columns:
         return False
     rows = [row for row in zip(*(table.columns[column] for column in columns), strict=True) if row[2]]
@@ -73,7 +73,7 @@ def _rows_fit(table: TextTable, columns: Sequence[int], lacking: Collection[str]
 
 
 def suggest_columns(table: TextTable, options: ReadOptions, lacking: Sequence[str]) -> list[str]:
-    """Return an option for each role that has no column, with the column where only one can be meant."""
+    """Return an option for each role that has no column, with the column if only one fits."""
     taken = {column for columns in _find_named(table, options).values() for column in columns} | {
         *table.matching("gold")
     }

@@ -40,14 +40,14 @@ def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Compa
     if max(rows, default=-1) < 0:
         item = next(iter(row_of))
         raise DataError(
-            f"{table.name}: {table.header[0]} {item!r} is not among the items of the data, and none of the others "
-            f"is: correct them, or rename the column of the items to 'item'{nearest(item, answers.items)}"
+            f"{table.name}: no {table.header[0]}, such as {item!r}, is an item of the data: correct the names, or "
+            f"rename the column of items to 'item'{nearest(item, answers.items)}"
         )
     known = {*answers.items, *asked_of.values()}
     new = [item for item in row_of if item not in known]
     if comparisons is not None and new:
         warn(
-            f"{table.name}: {counted(len(new), 'item')} that nobody has compared, the first {new[0]!r}, are left out",
+            f"{table.name}: left out {counted(len(new), 'item')} without comparisons, such as {new[0]!r}",
             NamesWarning,
         )
         new = []
@@ -57,10 +57,10 @@ def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Compa
         if at == 0 or not name:
             continue
         if name in answers.item_columns:
-            raise DataError(f"{table.name}: column {name!r} is one of pairs=... as well: rename it, or leave it out")
+            raise DataError(f"{table.name}: column {name!r} is also one of pairs=...: rename it or leave it out")
         found[name] = _column_of(table, at, rows)
     if not found:
-        raise DataError(f"{table.name} says nothing about the items: add a column beside {table.header[0]!r}")
+        raise DataError(f"{table.name} has no column beside {table.header[0]!r}: add one that describes the items")
     said = f"columns of items {', '.join(map(repr, found))}"
     return replace(
         answers,
@@ -75,7 +75,7 @@ def _find_rows(table: TextTable) -> dict[str, int]:
     row_of: dict[str, int] = {}
     for row, item in enumerate(table.columns[0]):
         if not item:
-            raise DataError(f"{table.where(row)}: there is no item: fill it in, or leave the row out")
+            raise DataError(f"{table.where(row)}: this row has no item: fill it in, or leave the row out")
         known = row_of.setdefault(item, row)
         for name, cells in zip(table.header, table.columns, strict=True):
             if cells[known] != cells[row]:
@@ -87,7 +87,7 @@ def _find_rows(table: TextTable) -> dict[str, int]:
 
 
 def _column_of(table: TextTable, column: int, rows: Sequence[int]) -> ItemColumn:
-    """Return a column of numbers where every cell of it that is not empty is one, else of names."""
+    """Return a column of numbers if all non-empty cells are numbers, else of names."""
     cells = table.columns[column]
     numbers = {cell: _as_number(cell) for cell in {*cells} - {""}}
     odd = [cell for cell, number in numbers.items() if number is None]
@@ -96,8 +96,8 @@ def _column_of(table: TextTable, column: int, rows: Sequence[int]) -> ItemColumn
     if len(odd) < len(numbers) and set(odd) <= {*MISSING_CODES}:
         row = next(row for row, cell in enumerate(cells) if cell in odd)
         raise DataError(
-            f"{table.where(row)}: {table.header[column]} is {cells[row]!r}, and all other cells are numbers: empty the "
-            "cell if its number is missing"
+            f"{table.where(row)}: {table.header[column]} is {cells[row]!r} in a column of numbers: empty the cell if "
+            "the number is missing"
         )
     return ItemColumn.of([cells[row] if row >= 0 else "" for row in rows])
 

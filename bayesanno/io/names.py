@@ -16,9 +16,9 @@ from bayesanno.ground.wording import counted, listed
 from bayesanno.io.spelling import squeeze
 
 MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
-MOST_CLASSES = 20  # labels that are numbers, up to which they are hardly points of a scale
+MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
 
-_LONG_NAME, _MANY_TIMES = 5, 10  # letters of a name that may be misspelt; how much rarer it is than the right one
+_LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
 _NUMBER = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)")
 
 
@@ -63,8 +63,8 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
     if gold and not set(gold.values()) & set(labels):
         strange = listed(sorted(set(gold.values())))
         warn(
-            f"{table}: none of the true labels {strange} is among the labels {listed(labels)}, so none is right: "
-            "name the column of the labels with label=..., or that of the true ones with gold=...",
+            f"{table}: none of the true labels {strange} is among the labels {listed(labels)}, so all count as errors: "
+            "name the column of labels with label=..., or the column of true labels with gold=...",
             NamesWarning,
         )
 
@@ -73,9 +73,9 @@ def warn_of_scale(table: str, labels: Sequence[str]) -> None:
     """Warn of labels that are many numbers, as those of a scale are: a model takes each as a class of its own."""
     if len(labels) > MOST_CLASSES and read_numbers(labels) is not None:
         warn(
-            f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points of a "
-            "scale, put them into a dozen grades or fewer, for ordinal_dawid_skene (ratings on a continuous scale are "
-            "not modelled); if they are classes, declare them with labels=...",
+            f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points on a "
+            "scale, group them into at most a dozen grades, for ordinal_dawid_skene (no model takes continuous "
+            "ratings); if they are classes, declare them with labels=...",
             NamesWarning,
         )
 
@@ -102,7 +102,7 @@ def explain_alike(**names: Iterable[str]) -> list[str]:
 
 
 def _find_options(alike: Iterable[Sequence[str]]) -> str:
-    """Return the options that join spellings, or "" where none does: that of numbers."""
+    """Return the options that join spellings, or "" if none does, as for numbers."""
     needed: set[str] = set()
     for first, *others in alike:
         for other in others:
@@ -123,8 +123,8 @@ def warn_of_misspelt(table: str, answers: Iterable[str]) -> None:
         near = next((other for other in often if _is_a_letter_away(name, other)), None)
         if near is not None:
             warn(
-                f"{table}: label {name!r} ({counted(n, 'answer')}) may be {near!r} ({count[near]:,}) misspelt: correct "
-                f"the table, leave it out with missing={name!r}, or declare all labels with labels=...",
+                f"{table}: label {name!r} ({counted(n, 'answer')}) may be a misspelling of {near!r} ({count[near]:,}): "
+                f"correct the table, leave it out with missing={name!r}, or declare all labels with labels=...",
                 NamesWarning,
             )
 
@@ -163,18 +163,18 @@ def warn_of_missing_codes(table: str, answers: Iterable[str], gold: Mapping[str,
         n, total = sum(count[code] for code in found), sum(count.values())
         warn(
             f"{table}: {listed(found)} may stand for missing answers, but count as labels ({n:,} of "
-            f"{counted(total, 'answer')}): if they are missing, say missing={','.join(found)!r}; if not, declare them "
+            f"{counted(total, 'answer')}): if so, use missing={','.join(found)!r}; if not, declare them "
             "with labels=...",
             NamesWarning,
         )
     known = [code for code in find_missing_codes({*gold.values(), *count}) if code not in found]
     if known:
         warn(
-            f"{table}: {listed(known)} may stand for missing known labels: if so, say missing={','.join(known)!r}",
+            f"{table}: {listed(known)} may stand for missing known labels: if so, use missing={','.join(known)!r}",
             NamesWarning,
         )
 
 
 def explain_code(label: str) -> str:
     """Return the advice on a label that is not declared, if it may stand for a missing answer."""
-    return f"; if it stands for a missing answer, say missing={label!r}" if label in MISSING_CODES else ""
+    return f"; if it stands for a missing answer, use missing={label!r}" if label in MISSING_CODES else ""

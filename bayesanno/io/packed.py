@@ -22,12 +22,12 @@ MOST_BYTES = 500 * 2**20  # of JSON, and of what is unpacked
 MOST_FILES = 1000  # in a zip
 WORKBOOK, JSON, TABLE = "a workbook of Excel", "JSON", "a table"
 
-# The endings of the files that are read, by what they are; of several kinds in one zip the first is taken.
+# The endings of files by kind; if a zip has several kinds, the first is read.
 _ENDINGS = (
     (WORKBOOK, ("xl/workbook.xml",)),
     (JSON, (".json", ".jsonl")),
     (TABLE, (".csv", ".tsv", ".parquet", ".pq")),
-    (TABLE, (".txt",)),  # which is most often about the others
+    (TABLE, (".txt",)),  # last, as it is often a note about the others
 )
 
 
@@ -58,11 +58,11 @@ def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
     with _refusing_broken(name), zipfile.ZipFile(io.BytesIO(raw)) as archive:
         listing = [each for each in archive.infolist() if not each.is_dir()]
         if len(listing) > MOST_FILES:
-            raise DataError(f"{name} is a zip of {counted(len(listing), 'file')}: {MOST_FILES:,} are read at most")
+            raise DataError(f"{name} is a zip of {counted(len(listing), 'file')}, and the limit is {MOST_FILES:,}")
         listing = [each for each in listing if not each.filename.startswith("__MACOSX/")]
         for kind, endings in _ENDINGS:
             wanted = [each for each in listing if each.filename.casefold().endswith(endings)]
-            # the parts of a workbook are read later, all of them
+            # all parts of a workbook are read later
             left = MOST_BYTES - (sum(each.file_size for each in listing) if wanted and kind == WORKBOOK else 0)
             for each in wanted:
                 if each.filename in found:
@@ -76,16 +76,16 @@ def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
                 return kind, found
     names = [each.filename for each in listing]
     raise DataError(
-        f"{name} is a zip without a file of JSON or a table (CSV, TSV, Parquet)"
-        + (f": it holds {listed(names, most=5)}" if names else ", and is empty")
+        f"{name} is a zip without JSON or a table (CSV, TSV, Parquet): it "
+        + (f"holds {listed(names, most=5)}" if names else "is empty")
     )
 
 
 def explain_size(name: str, size: int) -> str:
     """Return the message for a file of JSON, or one that is packed, that is too large."""
     return (
-        f"{name} has over {(size - 1) // 2**20:,} MiB, more than the {MOST_BYTES // 2**20} that are read of JSON and "
-        "of what is packed: export a part of the project at a time, or give an unpacked table in CSV or Parquet"
+        f"{name} has over {(size - 1) // 2**20:,} MiB, and the limit for JSON and compressed files is "
+        f"{MOST_BYTES // 2**20}: export a part of the project at a time, or give an unpacked table in CSV or Parquet"
     )
 
 
@@ -99,5 +99,5 @@ def _refusing_broken(name: str) -> Iterator[None]:
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError, KeyError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{name} cannot be unpacked ({reason}): export or copy it again") from None
-    except RuntimeError:  # what zipfile raises of a file with a password
-        raise DataError(f"{name} is a zip with a password: unpack it, and pack it again without one") from None
+    except RuntimeError:  # zipfile raises it for a file with a password
+        raise DataError(f"{name} is a zip with a password: unpack it, and zip it again without one") from None

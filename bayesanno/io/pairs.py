@@ -21,7 +21,7 @@ from bayesanno.io.text_table import TextTable
 
 TIE = "tie"
 
-type Pair = tuple[str, str]  # of systems, or of the columns with their names: the first, the second
+type Pair = tuple[str, str]  # two systems, or the two columns that name them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +53,11 @@ class Words:
         DataError
             If it is none of these, or could be either side.
         """
-        of_each = zip(self.sides, pair, strict=True)  # a field's name may have the way to it: data.model_a
+        of_each = zip(self.sides, pair, strict=True)  # a field may be named by its path: data.model_a
         named = [side for side, system in of_each if label in (side, side.rpartition(".")[2], system)]
         if len(named) == 2:
             raise DataError(
-                f"{where}: label {label!r} is the name of a column, and of the system in the other one: rename the "
-                "column"
+                f"{where}: label {label!r} names both a column and the system in the other column: rename the column"
             )
         if named or not label:
             return named[0] if named else ""
@@ -68,7 +67,7 @@ class Words:
         if label in self.ties if self.ties else label.casefold().startswith(TIE) and not is_system:
             return TIE
         first, second = (f"{system!r} ({side})" for system, side in zip(pair, self.sides, strict=True))
-        advice = "correct it" if is_system else "if it is a tie, say tie=..., if it is no answer, missing=..."
+        advice = "correct it" if is_system else "for a tie use tie=..., for a missing answer missing=..."
         close = nearest(label, (*self.sides, *pair, *self.ties))
         raise DataError(f"{where}: label {label!r} is neither {first} nor {second}, nor a tie: {advice}{close}")
 
@@ -110,7 +109,7 @@ class Comparisons:
         kept = {item: label for item, label in known.items() if label != TIE or TIE not in self.words.unsure}
         if len(kept) < len(known):
             n, of = len(known) - len(kept), counted(len(known), "known label")
-            warn(f"{n:,} of {of} are ties, which are declared as no class: they are left out", NamesWarning)
+            warn(f"{n:,} of {of} are left out because they are ties, which are declared as unsure", NamesWarning)
         return kept
 
     def put_into(self, answers: NamedAnswers) -> NamedAnswers:
@@ -165,7 +164,7 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
     known = dict(zip(columns[item], zip(pairs, asked, strict=True), strict=True))
     for row, (name, *own) in enumerate(zip(columns[item], pairs, asked, strict=True)):
         if name and tuple(own) != known[name]:
-            raise DataError(f"{table.where(row)}: another item is named {name!r} as well: rename systems with ' | '")
+            raise DataError(f"{table.where(row)}: two items would be named {name!r}: rename systems with ' | '")
     labels = (*words.sides, *((TIE,) if ties else ()))
     joined = [one for one in ties if one != TIE]
     comparisons = Comparisons(
@@ -187,26 +186,26 @@ def _check_pairs(table: TextTable, pairs: Sequence[Pair], sides: Pair) -> None:
     for row, (first, second) in enumerate(pairs):
         if not (first and second):
             side = sides[1] if first else sides[0]
-            raise DataError(f"{table.where(row)}: there is no {side!r}: fill in the system, or leave the row out")
+            raise DataError(f"{table.where(row)}: {side!r} is missing: fill in the system, or leave the row out")
         if first == second:
             raise DataError(f"{table.where(row)}: {first!r} is compared with itself: correct it, or leave the row out")
 
 
 def _check_once(table: TextTable, pairs: Sequence[Pair], annotators: Sequence[str], labels: Sequence[str]) -> None:
-    """Raise a DataError if somebody answers an ordered pair twice, which then is no item."""
+    """Raise a DataError if an annotator answers an ordered pair twice, so that it cannot be an item."""
     seen = set()
     for row, (pair, annotator, label) in enumerate(zip(pairs, annotators, labels, strict=True)):
         if label and (pair, annotator) in seen:
             raise DataError(
-                f"{table.where(row)}: {annotator!r} compares {pair[0]!r} with {pair[1]!r} again, and without an item "
-                "column a pair is an item: name the column that says what they were asked with item=..."
+                f"{table.where(row)}: {annotator!r} compares {pair[0]!r} with {pair[1]!r} again, but without an item "
+                "column each pair is one item: name the column of items with item=..."
             )
         if label:
             seen.add((pair, annotator))
 
 
 def _name_items(pairs: Sequence[Pair], asked: Sequence[str], column: str) -> tuple[list[str], str]:
-    """Return the item of each row: what its column says, if that has one pair only; else both, and that in words."""
+    """Return the item of each row, with its pair if the column alone is ambiguous, and then a note in words."""
     pair_of: dict[str, Pair] = {}
     if all(pair_of.setdefault(one, pair) == pair for one, pair in zip(asked, pairs, strict=True) if one):
         return list(asked), ""

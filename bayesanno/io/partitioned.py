@@ -102,8 +102,8 @@ def _list_files(path: Path) -> list[Path]:
     files = [file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file()]
     if not files:
         others = sum(1 for _ in path.iterdir())
-        what = f"none of the {others} things in it" if others else "it is empty, and no file in it"
-        raise DataFileError(f"folder {str(path)!r} has no Parquet files: {what} ends in .parquet or .pq")
+        what = f"none of its {others} files and folders ends in .parquet or .pq" if others else "it is empty"
+        raise DataFileError(f"folder {str(path)!r} has no Parquet files: {what}")
     return sorted(files, key=lambda file: natural_sort_key(str(file)))
 
 
@@ -150,8 +150,8 @@ def _check_alike(
                 )
             if schema[column] != kinds[column]:
                 raise DataError(
-                    f"column {column!r} is {schema[column]} in {file} and {kinds[column]} in {first}: write it alike "
-                    "in all files"
+                    f"column {column!r} is {schema[column]} in {file} and {kinds[column]} in {first}: write it with "
+                    "one type in all files"
                 )
         others = _find_columns(str(file), list(schema), options)
         if others != chosen:
@@ -203,7 +203,7 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
 
 def read_names(column: pd.Series[Any], whole: bool | None = None) -> pd.Series[str]:
     """Return the cells of a column as text, "" where one is missing; see `as_text`."""
-    if isinstance(column.dtype, pd.StringDtype):  # as Parquet has it: without a Python object of each cell
+    if isinstance(column.dtype, pd.StringDtype):  # a column of Parquet, without a Python object for each cell
         return column.str.strip().fillna("")
     codes, values = pd.factorize(column)
     texts = [*as_text(pd.Series(values), whole=whole), ""]  # a missing cell has code -1
@@ -223,7 +223,7 @@ def order_labels(found: FoundNames, declared: Sequence[str] | None, name: str) -
     odd = next((label for label in found.labels if label not in declared), None)
     if odd is not None:
         raise DataError(
-            f"{name}: label {odd!r} is not among those declared, {listed(declared)}{nearest(odd, declared)}"
+            f"{name}: label {odd!r} is not among the declared labels, {listed(declared)}{nearest(odd, declared)}"
         )
     return tuple(declared)
 
@@ -241,7 +241,7 @@ def encode(
             names = np.array([numbers[role].get(name, -1) for name in distinct], dtype=np.int64)[codes]
         made[role] = names
     coded = pd.DataFrame(made).astype(coded_types(table))
-    return coded[coded["item"] != ""].reset_index(drop=True)  # a blank row says nothing
+    return coded[coded["item"] != ""].reset_index(drop=True)  # without blank rows
 
 
 def coded_types(table: PartitionedTable) -> dict[str, str]:

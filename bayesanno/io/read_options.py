@@ -112,16 +112,16 @@ class ReadOptions:
         self._check_pairs()
         if self.columns and self.format not in ("auto", "wide", "grouped", "votes"):
             raise DataError(
-                f"columns=... names columns of a wide table, and format={self.format!r} is another: drop one"
+                f"columns=... names columns of a wide table, but format={self.format!r} is not wide: leave out one"
             )
         if self.format not in FORMAT_NAMES:
             raise DataError(
-                f"there is no format {self.format!r}: there are {listed(FORMAT_NAMES, most=20)}"
+                f"there is no format {self.format!r}: choose one of {listed(FORMAT_NAMES, most=20)}"
                 f"{nearest(str(self.format), FORMAT_NAMES)}"
             )
         if self.gold is not None and self.gold_file is not None:
             raise DataError(
-                f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: give one of them"
+                f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: leave out one"
             )
         if self.drop_unsure and not self.unsure:
             raise DataError("drop_unsure=True leaves out unsure answers: name their labels with unsure=...")
@@ -130,15 +130,15 @@ class ReadOptions:
         """Raise a DataError unless pairs are two columns, and other options suit them."""
         if not self.pairs:
             if self.tie:
-                raise DataError("tie=... names the ties of comparisons: name the columns of systems with pairs=...")
+                raise DataError("tie=... is only for comparisons: name the columns of systems with pairs=...")
             return
         if len(self.pairs) != 2 or not all(self.pairs) or self.pairs[0] == self.pairs[1]:
             found = ", ".join(map(repr, self.pairs))
-            raise DataError(f"pairs are {found}: name the two columns of systems, as in pairs='model_a,model_b'")
+            raise DataError(f"pairs is {found}: name the two columns of systems, as in pairs='model_a,model_b'")
         if self.format not in ("auto", "long", "records"):
             raise DataError(
-                f"pairs=... names columns of a long table, or fields of records, and format={self.format!r} is "
-                "another: drop one"
+                f"pairs=... names columns of a long table or fields of records, but format={self.format!r} is neither: "
+                "leave out one"
             )
         for option in (
             "columns",
@@ -151,7 +151,7 @@ class ReadOptions:
             "ignore_case",
         ):
             if self.gives(option):
-                raise DataError(f"{option}=... is not for comparisons of two systems, which pairs=... names: drop one")
+                raise DataError(f"{option}=... does not apply to comparisons, which pairs=... reads: leave out one")
 
     def gives(self, *options: str) -> bool:
         """Return whether any of these options is not as it is by default."""
@@ -178,7 +178,7 @@ def label_names(what: str, labels: Iterable[str]) -> tuple[str, ...]:
         raise DataError(f"{what} must be a sequence of names, in order, not a {type(labels).__name__}: write [...]")
     names = tuple(str(name).strip() for name in labels)
     if not names:
-        raise DataError(f"{what}: there is none: name all that are possible, or leave them out")
+        raise DataError(f"{what}: no label is given: name all possible labels, or leave the option out")
     if not all(names):
-        raise DataError(f"{what}: number {names.index('') + 1} of {listed(names)} is empty: name it or leave it out")
+        raise DataError(f"{what}: name {names.index('') + 1} of {listed(names)} is empty: fill it in or leave it out")
     return names

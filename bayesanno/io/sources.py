@@ -35,7 +35,7 @@ _OF_TABLES = ("columns", "no_header", "transpose")
 _OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 PARQUET_MAGIC = b"PAR1"
 _JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
-_HEAD = 4096  # bytes that tell a file of JSON
+_HEAD = 4096  # bytes in which JSON is recognised
 
 
 def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
@@ -58,12 +58,12 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document.name, export.read(document, options), options)
-    assert document.table is not None  # or it had been refused
+    assert document.table is not None  # choose_export refuses other documents
     return _fill_in_items(document.table(), options.item), options
 
 
 def _name_fields(document: Document, options: ReadOptions) -> ReadOptions:
-    """Return options that name the fields of records of answers whose names alone could mean another thing."""
+    """Return options that name the fields of records whose own names are ambiguous."""
     exports = (name for name, each in load_all(EXPORTS).items() if each.looks_like(document, options))
     if (
         document.kind != "records"
@@ -83,7 +83,7 @@ def _name_fields(document: Document, options: ReadOptions) -> ReadOptions:
 
 
 def _open_items(options: ReadOptions) -> TextTable | None:
-    """Return the table of what is known of items, whose first column is the item, if there is one."""
+    """Return the table of items, with the item as its first column, if the options name one."""
     if options.items is None:
         return None
     table = open_table(options.items, options.encoding)
@@ -96,7 +96,7 @@ def _open_items(options: ReadOptions) -> TextTable | None:
 
 
 def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
-    """Return a table of comparisons: as it is, or a column for each field of records that is named or known."""
+    """Return a table of comparisons: as it is, or with a column for each named or known field of records."""
     if document.table is not None and not FIELD.search(options.annotator or ""):
         return _fill_in_items(document.table(), options.item)
     header = header_only(document.name, document.first)
@@ -113,13 +113,13 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
             )
     if not places:
         raise DataError(
-            f"{document.name} is {_kind(document)}: pairs=... names columns of a table, or fields of records"
+            f"{document.name} is {_kind(document)}, but pairs=... needs columns of a table or fields of records"
         )
     return TextTable(name=document.name, header=tuple(rows), columns=tuple(rows.values()), lines=places, unit="row")
 
 
 def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
-    """Return a table with a column more, if the item is a template over columns: it is named as the template."""
+    """Return a table with an item column that fills in a template over columns, if the item is one."""
     fields = [name.strip() for name in FIELD.findall(template or "")]
     if template is None or not fields or template in table.header:
         return table
@@ -145,14 +145,14 @@ def open_table(source: Source, encoding: str | None = None) -> TextTable:
     if document.table is None:
         what = "a zip" if document.kind == "zip" else "JSON"
         raise DataError(
-            f"{document.name} is {what}, and a table in CSV, TSV or Parquet is expected here: exports of tools are "
-            "read as annotations only"
+            f"{document.name} is {what}, but must be a table in CSV, TSV or Parquet: only annotations are read from "
+            "exports of tools"
         )
     return document.table()
 
 
 def open_document(source: Source, options: ReadOptions | None = None) -> Document:
-    """Return what is in a source, before it is known what that is.
+    """Return the contents of a source before its format is known.
 
     The first bytes of a file show whether it is Parquet, a zip or JSON; any other file is a table of text. Compressed
     files are unpacked first. The options `encoding` and `no_header` apply to text.
@@ -190,7 +190,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
         if kind == JSON:
             return Document.from_zip(files, name, options.encoding)
         if len(files) > 1:
-            raise DataError(f"{name} holds several tables, {listed(list(files))}: unpack it, and give one of them")
+            raise DataError(f"{name} holds several tables, {listed(list(files))}: unpack it and choose one")
         ((inner, raw),) = files.items()
         name = f"{name}, {inner}"
     if raw.startswith(PARQUET_MAGIC):
@@ -244,11 +244,11 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise DataFileError(f"there is no file {str(path)!r}: check the path, or give a data set by '@name'") from None
+        raise DataFileError(f"there is no file {str(path)!r}: check the path, or name a data set as '@name'") from None
     except IsADirectoryError:
         raise DataFileError(
-            f"{str(path)!r} is a folder: give the path of a file in it, or fit a folder of Parquet "
-            "files by em or vb on Dask: client=..."
+            f"{str(path)!r} is a folder: give the path of a file, or fit a folder of Parquet files on Dask by em or "
+            "vb with client=..."
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes, as one with a zero byte
         reason = error.strerror if isinstance(error, OSError) else error
@@ -267,12 +267,12 @@ def read_parquet(raw: bytes, name: str) -> pd.DataFrame:
 def _read_standard_input() -> bytes:
     try:
         return sys.stdin.buffer.read()
-    except (OSError, ValueError, AttributeError):  # closed, or none, as of a program without a terminal
+    except (OSError, ValueError, AttributeError):  # it is closed, or missing in a program without a terminal
         raise DataFileError("standard input cannot be read: give the path of a file") from None
 
 
 def _refuse_large(path: Path) -> None:
-    """Raise a DataError if JSON, or what is packed, is too large, before it is read; others see if it can be opened."""
+    """Raise a DataError if JSON or a compressed file is too large, before it is read."""
     try:
         size = path.stat().st_size
         if size <= MOST_BYTES:
@@ -300,7 +300,8 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
     chosen = found if options.format == "auto" else exports.get(options.format)
     if chosen is not None and not chosen.looks_like(document, options):
         raise DataError(
-            f"{document.name} is not what format={chosen.name!r} reads, {chosen.form}: {_instead(document, found)}"
+            f"{document.name} does not have the form that format={chosen.name!r} reads, {chosen.form}: "
+            f"{_instead(document, found)}"
         )
     if chosen is None and document.table is None:
         named = options.format != "auto"
@@ -319,7 +320,7 @@ def _kind(document: Document) -> str:
 
 
 def _instead(document: Document, found: Export | None) -> str:
-    """Return what to do with a document that is not what it was taken for."""
+    """Return the remedy for a document that does not have the expected form."""
     if found is not None:
         return f"it looks like {found.name}, {found.form}; leave out format=..."
     is_table = document.table is not None
@@ -336,6 +337,6 @@ def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> No
             users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"
             raise DataError(
-                f"{name} is {what}, to which {option}=... does not apply: leave it out"
-                + (f"; it is for {', '.join(users)}" if export is None else "")
+                f"{name} is {what}, and {option}=... does not apply to it: leave it out"
+                + (f"; it is for {', '.join(users)}" if users and export is None else "")
             )

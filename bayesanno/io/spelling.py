@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-_UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # spaces of no width
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # zero-width spaces
 
 
 class Asked(Protocol):

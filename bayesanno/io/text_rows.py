@@ -20,9 +20,9 @@ from bayesanno.ground.wording import listed, name_error
 
 SEPARATORS = ",\t;|"
 
-type Rows = dict[int, list[str]]  # by the number of the line, or of the row
+type Rows = dict[int, list[str]]  # by the number of the line or row
 
-# one cell: quoted, and then up to a separator or the end of the line, or whatever is between separators
+# one cell: in quotes up to a separator or the end of the line, or any text between separators
 _CELL = rf' *"[^"]*(?:""[^"]*)*"(?=[{SEPARATORS}\r\n]|\Z)|[^{SEPARATORS}\r\n]*'
 _HEADER = re.compile(rf"(?:{_CELL})(?:[{SEPARATORS}](?:{_CELL}))*")
 
@@ -43,17 +43,17 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> str:
         if zero < 0:
             line = raw[:wrong].count(b"\n") + 1
             raise DataError(
-                f"{name}, line {line}: byte 0x{raw[wrong]:02x} is not {codec.upper()}: save the file as UTF-8, or, "
-                "where annotations are read, say its encoding, as in encoding='latin-1'"
+                f"{name}, line {line}: byte 0x{raw[wrong]:02x} is not {codec.upper()}: save the file as UTF-8, or name "
+                "its encoding when reading annotations, as in encoding='latin-1'"
             ) from None
         text = raw[: zero + 1].decode("latin-1")
-    except (LookupError, ValueError):  # such as "hex", which is none of text
+    except (LookupError, ValueError):  # such as "hex", which is not a text encoding
         raise DataError(
-            f"there is no encoding {encoding!r} of text: name one that Python has, as in encoding='latin-1'"
+            f"there is no text encoding {encoding!r}: name one that Python has, as in encoding='latin-1'"
         ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise DataError(f"{name} is not a text file: it has a zero byte in line {line}; expected CSV, TSV or Parquet")
+        raise DataError(f"{name} is not a text file: it has a zero byte in line {line}: give CSV, TSV or Parquet")
     return text.removeprefix("\ufeff")
 
 
@@ -83,13 +83,13 @@ def split_text(text: str, name: str) -> tuple[Rows, str]:
 
 
 def _width(rows: Rows) -> int:
-    """Return how many cells each row has, 0 if that differs."""
+    """Return the number of cells in each row, 0 if it varies."""
     widths = {len(cells) for cells in rows.values()}
     return widths.pop() if len(widths) == 1 else 0
 
 
 def _split(text: str, name: str, separator: str, quoting: Literal[0, 3]) -> Rows:
-    # newline="" leaves a line break inside a quoted cell as it is
+    # newline="" keeps line breaks inside quoted cells
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True, skipinitialspace=True
     )
@@ -102,15 +102,15 @@ def _split(text: str, name: str, separator: str, quoting: Literal[0, 3]) -> Rows
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(
-            f"{name}, line {line}: a cell cannot be read ({error}): a quoted cell ends in a quote right before a "
-            "separator or the end of the line, and a quote in it is doubled"
+            f"{name}, line {line}: a cell cannot be read ({error}): end a quoted cell with a quote right before "
+            "the separator or the end of the line, and double each quote inside it"
         ) from None
     return rows
 
 
 def _find_separator(text: str) -> str:
-    """Return the separator that the header has most of, outside quotes."""
-    first = re.search(r"[^\r\n]*\S", text)  # of the lines that are not blank
+    """Return the most frequent separator in the header, outside quotes."""
+    first = re.search(r"[^\r\n]*\S", text)  # the first line that is not blank
     header = _HEADER.match(text, first.start() if first else 0)
     marks = re.sub(_CELL, "", header[0] if header else "")
     return max(SEPARATORS, key=marks.count)
@@ -127,20 +127,22 @@ def rows_of_workbook(raw: bytes, name: str) -> Rows:
         If it cannot be read, or several sheets have content.
     """
     if find_spec("openpyxl") is None:
-        raise ExtraError(f"{name} is a workbook of Excel: pip install openpyxl, which reads it, or save it as CSV")
+        raise ExtraError(
+            f"{name} is an Excel workbook: install its reader with pip install openpyxl, or save it as CSV"
+        )
     try:
-        with warnings.catch_warnings():  # openpyxl warns of what it leaves out, such as a choice of values
+        with warnings.catch_warnings():  # openpyxl warns of features that it ignores
             warnings.simplefilter("ignore")
             sheets = pd.read_excel(
                 io.BytesIO(raw), sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl"
             )
-    except Exception as error:  # of a broken workbook openpyxl raises errors of many kinds
-        raise DataError(f"{name} cannot be read as a workbook of Excel ({name_error(error)}): save it as CSV") from None
+    except Exception as error:  # openpyxl raises many kinds of errors for a broken workbook
+        raise DataError(f"{name} cannot be read as an Excel workbook ({name_error(error)}): save it as CSV") from None
     used = {str(sheet): frame for sheet, frame in sheets.items() if frame.size}
     if len(used) > 1:
         raise DataError(
-            f"{name} has {len(used)} sheets with content, {listed([*used])}: keep the one with the table, or save that "
-            "one as CSV"
+            f"{name} has {len(used)} sheets with content, {listed([*used])}: keep only the sheet of the table, or save "
+            "it as CSV"
         )
     cells = [row for frame in used.values() for row in frame.to_numpy().tolist()]
     rows = {at: ["" if pd.isna(cell) else str(cell) for cell in row] for at, row in enumerate(cells, 1)}

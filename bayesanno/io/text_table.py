@@ -19,7 +19,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
-_OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in them, and rows without a review stop before
+_OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in these; rows without a review leave them out
 
 ALIASES = {
     "item": ("item", "task", "question", "unit", "instance_id", "doc", "example"),
@@ -51,7 +51,7 @@ ALIASES = {
     "trials": ("trials", "n", "total"),
     "count": ("count",),
 }
-WEAK_ALIASES = {"annotator": ("model",), "label": ("score",)}  # if the rows fit, and no column has a name above
+WEAK_ALIASES = {"annotator": ("model",), "label": ("score",)}  # used if the rows fit and no column has an alias above
 _NAMED_BY_ID = ("item", "annotator")  # roles whose column may be named task_id, _worker_id or WorkerId
 _ID = re.compile(r"(?i:(.*[\W_])?ids?)|.*[a-z]I[dD]s?")
 
@@ -124,7 +124,7 @@ class TextTable:
         if option is not None:
             if str(option) not in self.header:
                 raise DataError(
-                    f"{self.name}: there is no column {str(option)!r} to take as {role}; the columns are "
+                    f"{self.name} has no column {str(option)!r} to use as {role}; its columns are "
                     f"{listed(self.header)}{nearest(str(option), self.header)}"
                 )
             return self.header.index(str(option))
@@ -133,8 +133,8 @@ class TextTable:
         if len(matching) > 1 and len(canonical) != 1:
             names = " and ".join(repr(self.header[column]) for column in matching)
             raise DataError(
-                f"{self.name}: the columns {names} could each be the {role}: say which is"
-                + (f" with {role}=..." if role != "count" else " by renaming the other")
+                f"{self.name}: the columns {names} could each be the {role}: "
+                + (f"choose one with {role}=..." if role != "count" else "rename one of them")
             )
         return next(iter(canonical or matching), None)
 
@@ -149,8 +149,8 @@ class TextTable:
         column = self.find(role, option)
         if column is None:
             raise DataError(
-                f"{self.name}: no column for the {role}: looked for {listed(ALIASES[role])} among {listed(self.header)}"
-                + (f"; name it with {role}=..." if may_be_named and role != "count" else "")
+                f"{self.name} has no column for the {role}: looked for {listed(ALIASES[role])} among "
+                f"{listed(self.header)}" + (f"; name it with {role}=..." if may_be_named and role != "count" else "")
             )
         return column
 
@@ -205,7 +205,7 @@ def table_from_rows(rows: Rows, name: str, unit: str, separator: str = ",", *, n
         If it is empty, has only a header, has rows of unequal width or two columns of one name.
     """
     if not rows:
-        raise DataError(f"{name} is empty: expected a header line and rows")
+        raise DataError(f"{name} is empty: give a table with a header line and rows")
     (first, header), *rest = rows.items()
     if no_header:
         header, rest = list(map(str, range(1, len(header) + 1))), [*rows.items()]
@@ -225,7 +225,7 @@ def _width_error(record: list[str], width: int, separator: str, line: int) -> st
     other = next((mark for mark in SEPARATORS if mark != separator and record[0].count(mark) > 0), None)
     if len(record) == 1 and other is not None:
         return f"{message}: this line seems to use {other!r}; use one separator throughout"
-    return f"{message}: give every line as many, and put a cell that holds the separator in quotes"
+    return f"{message}: give every line the same number, and put a cell that holds the separator in quotes"
 
 
 def table_from_frame(frame: pd.DataFrame, name: str) -> TextTable:
@@ -283,11 +283,11 @@ def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: 
         if column and column in seen:
             raise DataError(
                 f"{name}: two columns, {seen[column] + 1} and {position + 1}, are named {column!r}: give each its own "
-                "name, or, if the file has no header line, say no_header=True"
+                "name, or, if the file has no header line, use no_header=True"
             )
         seen[column] = position
     if not names:
-        raise DataError(f"{name} has no columns")
+        raise DataError(f"{name} has no columns: give a table with a header line and rows")
     if not lines:
-        raise DataError(f"{name} has a header but no rows: its columns are {listed(names)}")
+        raise DataError(f"{name} has no rows below its header {listed(names)}: add rows")
     return TextTable(name=name, header=names, columns=tuple(columns), lines=lines, unit=unit)

@@ -18,7 +18,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.io.text_rows import SEPARATORS
 from bayesanno.io.text_table import header_only
 
-# A column of a wide table may not have a name of one of these: it would be read as something else.
+# An annotator's column with an alias of these roles would be misread.
 _OTHER_ROLES = ("item", "annotator", "label", "gold", "count")
 _SPECIAL = frozenset(SEPARATORS + '"\r\n')
 
@@ -34,7 +34,7 @@ def write_data(data: Any, path: str | os.PathLike[str]) -> None:
     DataFileError
         If the file cannot be written.
     """
-    raise DataError(f"{path} cannot be written: there is no table for {type(data).__name__}")
+    raise DataError(f"{path} cannot be written: {type(data).__name__} is not a kind of data that has a table")
 
 
 def write_annotations(
@@ -85,7 +85,7 @@ def write_annotations(
     """
     require_kind(data, AnnotationData, "write_annotations")
     if format not in ("long", "wide"):
-        raise DataError(f"annotations cannot be written in format {format!r}: give 'long' or 'wide'")
+        raise DataError(f"annotations cannot be written in format {format!r}: choose 'long' or 'wide'")
     names = {"item": data.items, "annotator": data.annotators, "label": data.labels, "gold label": data.gold.values()}
     _check_names_survive(names)
     if format == "wide":
@@ -155,7 +155,7 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
     gold = {f"gold_{name}": part.gold for name, part in data.by_dimension.items() if part.gold}
     for name in data.dimensions:
         if name.casefold() in ("item", "annotator") or name in {f"gold_{other}" for other in data.dimensions}:
-            raise DataError(f"dimension {name!r} has the name of a column with another meaning: call it something else")
+            raise DataError(f"dimension {name!r} has the name of a column with another meaning: rename it")
     parts = data.by_dimension.values()
     _check_names_survive(
         {
@@ -167,7 +167,7 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
         }
     )
     said = {
-        name: _cells(part, f"twice in dimension {name!r}, and a row has one cell for it")
+        name: _cells(part, f"twice in dimension {name!r}, but a row has one cell for it: keep one answer")
         for name, part in data.by_dimension.items()
     }
     cells = sorted({cell: None for of_dimension in said.values() for cell in of_dimension}, key=lambda cell: cell[0])
@@ -195,25 +195,27 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def _text_file(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return the path and the separator of a table of text, unless its name is one of another kind of table."""
+    """Return the path and the separator of a table of text; a name of Parquet is refused."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind in (".parquet", ".pq"):
-        raise DataError(f"{path} would not be Parquet but text: give a name in .csv or .tsv")
+        raise DataError(f"{path} would be text, not Parquet: give a name that ends in .csv or .tsv")
     return path, "\t" if kind == ".tsv" else ","
 
 
 def _save(path: str | os.PathLike[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write rows of cells, the header first, whole or not at all."""
+    """Write rows of cells, the header first; the file is complete or absent."""
     (path, separator), quoted = _text_file(path), cache(_quote)
     lines = [separator.join(map(quoted, row)) + "\n" for row in rows]
     if separator == "\t" and any('"' in line for line in lines) and '"' not in lines[0]:
-        lines[0] = '"' + lines[0].strip().replace("\t", '"\t"') + '"\n'  # quotes between tabs could be text without it
+        lines[0] = (
+            '"' + lines[0].strip().replace("\t", '"\t"') + '"\n'
+        )  # a quoted header marks quotes between tabs as quotes
     write_text(path, "".join(lines))
 
 
 def _quote(cell: str) -> str:
-    """Quote a cell with anything that a reader may take for a separator, whichever the file's own is."""
+    """Quote a cell that holds any separator, quote or line break."""
     return cell if _SPECIAL.isdisjoint(cell) else '"' + cell.replace('"', '""') + '"'
 
 
@@ -232,21 +234,21 @@ def write_text(path: Path, text: str) -> None:
     except UnicodeEncodeError as error:
         near = text[max(0, error.start - 20) : error.end]
         raise DataError(
-            f"{path} cannot be written: {near!r} holds half of a surrogate pair, which is no text"
+            f"{path} cannot be written: {near!r} holds half of a surrogate pair, which is not valid text"
         ) from None
     with write_whole(path) as unfinished:
         unfinished.write_bytes(raw)
 
 
 def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
-    """Raise a DataError if a name would not read back the same; the keys say what the names are of."""
+    """Raise a DataError if a name would not read back the same; the keys are what is named."""
     for what, names in named.items():
         for name in names:
             text = name.encode(errors="ignore").decode()  # without halves of surrogate pairs
             if not name or "\0" in name or name != text.strip():
                 raise DataError(
-                    f"{what} {name!r} would not read back the same: names in a file are UTF-8 text, not empty, without "
-                    "whitespace around them"
+                    f"{what} {name!r} would not read back the same: rename it (names are UTF-8 text, not empty, "
+                    "without whitespace around them)"
                 )
 
 
@@ -256,12 +258,12 @@ def _long_rows(
     columns: Sequence[str],
     gold: Mapping[str, Mapping[str, str]],
 ) -> Iterator[Sequence[str]]:
-    """Yield a header, and a row of each item's answer by an annotator, of each silent item and silent annotator.
+    """Yield a header, a row for each answer, and a row for each item and annotator without answers.
 
     Answers have a label, or "", for each of the columns.
     """
     yield ["item", "annotator", *columns, *gold]
-    annotators = [*data.annotators, ""]  # nobody, -1, is ""
+    annotators = [*data.annotators, ""]  # -1 is nobody, ""
     known = [[of_item.get(name, "") for of_item in gold.values()] for name in data.items]
     answered, active = ({answer[place] for answer in answers} for place in (0, 1))
     nothing = [""] * len(columns)
@@ -275,10 +277,10 @@ def _wide_rows(data: AnnotationData) -> Iterator[Sequence[str]]:
     taken = next((name for name in data.annotators if any(map(header_only("", [name]).matching, _OTHER_ROLES))), None)
     if taken is not None:
         raise DataError(
-            f"annotator {taken!r} has the name of a column with another meaning and would be misread in a wide "
-            "table: write format='long'"
+            f"annotator {taken!r} would be misread in a wide table, where a column of this name has another meaning: "
+            "use format='long'"
         )
-    cells = _cells(data, "more than once, and a wide table has one cell for it: write format='long'")
+    cells = _cells(data, "more than once, but a wide table has one cell for it: use format='long'")
     yield ["item", *data.annotators, *(["gold"] if data.gold else [])]
     for item, name in enumerate(data.items):
         gold = [data.gold.get(name, "")] if data.gold else []

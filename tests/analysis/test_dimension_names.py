@@ -94,15 +94,15 @@ def test_a_fit_that_held_dimensions_in_names_is_said_to_be_older(plain, tmp_path
     apart = [part.rename({of: f"{of}_{name}" for of in ("true_class", "response")}) for name, part in parts.items()]
     own = {f"probability_{name}": part["probability"] for name, part in zip(DIMENSIONS, apart, strict=True)}
     old["latent"] = xr.DataTree(xr.Dataset(own))
-    with refuses(FitError, "by an older version of bayesanno.* fit the data again"):
+    with refuses(FitError, "an older version of bayesanno made this fit.* fit the data again"):
         ba.label_table(old)
     ba.save(old, tmp_path / "posterior.nc")
-    with refuses(FitError, "by an older version of bayesanno.* fit the data again"):
+    with refuses(FitError, "an older version of bayesanno made this fit.* fit the data again"):
         ba.load(tmp_path)
 
 
 def test_names_that_no_group_or_parameter_can_have_are_refused(refuses):
-    with refuses(DataError, "dimension '..' .* a fit cannot store: rename it"):
+    with refuses(DataError, "dimension '..' .* a fit cannot store it: rename it"):
         data_named(("a", ".."))
     with refuses(DataError, "model_a_multi has a prior 'frequency_prior': rename dimension 'prior'"):
         ba.get_model("model_a_multi").check(data_named(("a", "prior")))

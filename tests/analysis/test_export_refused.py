@@ -30,10 +30,16 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"to": "labelstudio"}, "exported to 'labelstudio': there are 'label-studio', .*; did you mean 'label-studio'"),
-        ({"to": "label-studio"}, r"two names of the labeling interface.*question='topic' and to_name='text', or tasks"),
-        ({"to": "label-studio", "question": "q"}, "two names of the labeling interface"),
-        ({"to": "label-studio", "tasks": "two"}, r"annotated with 'topic', 'tone': say which it is with question="),
+        (
+            {"to": "labelstudio"},
+            "exported to 'labelstudio': choose one of 'label-studio', .*; did you mean 'label-studio'",
+        ),
+        (
+            {"to": "label-studio"},
+            r"two names from the labeling interface.*question='topic' and to_name='text', or give",
+        ),
+        ({"to": "label-studio", "question": "q"}, "two names from the labeling interface"),
+        ({"to": "label-studio", "tasks": "two"}, r"annotated with 'topic', 'tone': choose one with question="),
         (
             {"to": "label-studio", "tasks": "one", "question": "topics"},
             "annotated with 'topic': .*did you mean 'topic'",
@@ -41,21 +47,24 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
         ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\."),
         ({"to": "prodigy"}, "prodigy shows the text"),
         ({"to": "doccano"}, "doccano shows the text"),
-        ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy shows: it needs a field text or html or image"),
-        ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano shows: .* a field text or data"),
-        ({"to": "argilla", "tasks": "one"}, "argilla needs the name of the question, and .* has answers to none"),
-        ({"to": "doccano", "tasks": "one", "question": "q"}, r"doccano takes no question=\.\.\.: leave it out"),
-        ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"argilla takes no to_name="),
-        ({"to": "cleanlab", "tasks": "one"}, r"cleanlab takes no tasks="),
-        ({"to": "soft-labels", "agent": "we"}, r"soft-labels takes no agent="),
-        ({**NAMED, "item": "id"}, "item names a field of tasks, and there are none"),
+        ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy can show: add a field text or html or image"),
+        ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano can show: .* a field text or data"),
+        ({"to": "argilla", "tasks": "one"}, "argilla needs one question, but .* has answers to none"),
+        (
+            {"to": "doccano", "tasks": "one", "question": "q"},
+            r"question=\.\.\. does not apply to doccano: leave it out",
+        ),
+        ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"to_name=\.\.\. does not apply to argilla"),
+        ({"to": "cleanlab", "tasks": "one"}, r"tasks=\.\.\. does not apply to cleanlab"),
+        ({"to": "soft-labels", "agent": "we"}, r"agent=\.\.\. does not apply to soft-labels"),
+        ({**NAMED, "item": "id"}, r"item=\.\.\. names a field of tasks"),
         ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
         ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),
-        ({**NAMED, "tasks": "nameless"}, "no field names the item: looked for 'id', 'item'.* among 'data'"),
-        ({**NAMED, "tasks": "empty"}, "empty.json holds no tasks"),
+        ({**NAMED, "tasks": "nameless"}, "has no field for the item: looked for 'id', 'item'.* among 'data'"),
+        ({**NAMED, "tasks": "empty"}, "empty.json has no tasks"),
         ({**NAMED, "tasks": "broken"}, "broken.json, line 2: this is not JSON"),
-        ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, where an object"),
-        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: there is no id in it: fill it in"),
+        ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, but must be an object"),
+        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: id is missing: fill it in"),
         (
             {"to": "soft-labels", "min_probability": 1.5},
             r"min_probability is 1\.5: it must be at least 0 and at most 1",
@@ -85,16 +94,16 @@ def test_what_cannot_be_exported_is_one_line_and_nothing_is_written(fit, tmp_pat
 
 def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, fit, tmp_path, refuses):
     named = fit_by_em(replace(data, items=tuple("abcdefg"), gold={}))
-    with refuses(DataError, r"item 'a' is no id of a task, .* give tasks=\.\.\."):
+    with refuses(DataError, r"item 'a' is not a task id of Label Studio, .* give tasks=\.\.\."):
         ba.export_labels(named, tmp_path / "x.json", **NAMED)
     each = fit_by_em(replace(data, items=tuple(f"{item} / tea" for item in ITEMS), gold={}))
     with refuses(DataError, "'11 / tea' combines a task and one of its labels, .* label-studio takes one label per"):
         ba.export_labels(each, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks())
     rating = [{"completed_by": 1, "result": [{**region("3"), "type": "rating"}]}]
-    with refuses(DataError, "label 'größer' is no number, which the control of these tasks takes"):
+    with refuses(DataError, "label 'größer' is not a number, but the control of these tasks takes numbers"):
         ba.export_labels(fit, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks(annotations=rating))
     records = [{"id": item, "fields": {}, "responses": {"q": [{"value": 1}]}} for item in ITEMS]
-    with refuses(DataError, "label 'größer' is no whole number, which the question of these records takes"):
+    with refuses(DataError, "label 'größer' is not a whole number, but the question of these records takes ratings"):
         ba.export_labels(fit, tmp_path / "x.json", to="argilla", tasks=records)
     assert not list(tmp_path.iterdir())
 
@@ -118,13 +127,13 @@ def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses):
         ba.export_labels(fit, tmp_path / "no" / "labels.csv", to="soft-labels")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all of it")
-    with refuses(DataFileError, r"mine is not a folder with pred_probs\.npy, and is not replaced"):
+    with refuses(DataFileError, r"mine is not a folder with pred_probs\.npy, so it is not replaced"):
         ba.export_labels(fit, tmp_path / "mine", to="cleanlab")
     for name in ("x.parquet", "x.csv"):
         (tmp_path / name).mkdir()
         with refuses(DataFileError, "cannot be written"):
             ba.export_labels(fit, tmp_path / name, to="soft-labels")
-    with refuses(DataError, r"a table: give labels\.json a name in \.parquet, \.csv or \.tsv"):
+    with refuses(DataError, r"a table: labels\.json must end in \.parquet, \.csv or \.tsv"):
         ba.export_labels(fit, tmp_path / "labels.json", to="soft-labels")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
 

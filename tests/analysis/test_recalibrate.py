@@ -132,7 +132,7 @@ def test_a_fit_of_an_earlier_version_has_its_logs_computed_anew(fitted, honest, 
 def test_a_fit_that_an_earlier_version_recalibrated_is_refused(honest, refuses):
     old = honest.copy()
     old["latent_before"] = old["latent"].copy()
-    with refuses(FitError, "was recalibrated by an older version"):
+    with refuses(FitError, "an older version of bayesanno recalibrated this fit"):
         ba.label_table(old)
 
 

@@ -258,7 +258,7 @@ def test_an_interrupted_fit_says_so_and_leaves_nothing(tmp_path):
 
 def test_what_a_user_wrote_is_no_argument():
     for said in (
-        "answers.csv, line 2: label 'label=...' of item '1' is not among those declared",
+        "answers.csv, line 2: label 'label=...' of item '1' is not among the declared labels",
         "data/gold=True/a.csv is empty",
         r"C:\data\seed=True\a.csv is empty",
     ):

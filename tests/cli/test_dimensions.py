@@ -185,7 +185,7 @@ COLUMNS = "--label focus --label polarity"
 NOT_FITTED = {
     "no label column": ("model_a_multi a.csv", "several dimensions need several label columns"),
     "one label column": ("model_a_multi a.csv --label focus", "several dimensions need several label columns"),
-    "one twice": ("model_a_multi a.csv --label focus --label focus", "named twice among 'focus', 'focus'"),
+    "one twice": ("model_a_multi a.csv --label focus --label focus", "appears twice in 'focus', 'focus'"),
     "no such column": ("model_a_multi a.csv --label focus --label tone", "dimension 'tone': .*no column 'tone'"),
     "no such file": (f"model_a_multi b.csv {COLUMNS}", "^error: there is no file 'b.csv'"),
     "two for one": (f"model_a a.csv {COLUMNS}", "model_a reads one label column, not 2: name one, or use model_a_mul"),
@@ -199,10 +199,10 @@ NOT_FITTED = {
     "labels twice": (f"model_a_multi a.csv {COLUMNS} --labels focus=a,b --labels focus=c",
                      r"--labels focus=\.\.\. is given twice: give all labels of a dimension in one list"),
     "labels of another": (f"model_a_multi a.csv {COLUMNS} --labels focs=a,b",
-                          "labels are given of 'focs', which is no dimension: .*did you mean 'focus'"),
-    "an empty label": (f"model_a_multi a.csv {COLUMNS} --labels focus=a,,b", "focus=.*: number 2 of .* is empty"),
+                          "labels are given for 'focs', which is not a dimension: .*did you mean 'focus'"),
+    "an empty label": (f"model_a_multi a.csv {COLUMNS} --labels focus=a,,b", "focus=.*: name 2 of .* is empty"),
     "labels left out": (f"model_a_multi a.csv {COLUMNS} --labels polarity=+,0",
-                        "dimension 'polarity': .*, line 3: label '-' .* is not among those declared, '\\+', '0'"),
+                        "dimension 'polarity': .*, line 3: label '-' .* is not among the declared labels, '\\+', '0'"),
     "one label of a dimension": ("model_a_multi a.csv --label focus --label note",
                                  r"only one label, 'easy': .* --labels note=A,B,"),
     "successes": (f"model_a_multi a.csv {COLUMNS} --successes focus", "--successes is for models of counts: model_a_m"),
@@ -231,9 +231,9 @@ def test_an_impossible_fit_is_one_line_and_nothing_is_written(tmp_path, monkeypa
 
 
 NOT_SIMULATED = {
-    "one dimension": ("--dimensions focus", "several dimensions are needed, not 1"),
+    "one dimension": ("--dimensions focus", "needs at least two dimensions, not 1"),
     "a dimension twice": ("--dimensions a,b,a", "a dimension is named twice among 'a', 'b', 'a'"),
-    "no name": ("--dimensions focus,", "a dimension has no name"),
+    "no name": ("--dimensions focus,", "a dimension has an empty name"),
     "the name of a column": ("--dimensions focus,item", "dimension 'item' has the name of a column"),
 }
 

@@ -72,13 +72,16 @@ def test_what_is_there_is_replaced_only_when_asked(at, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--to", "argila"), "labels cannot be exported to 'argila': there are"),
-        (("--to", "argilla"), "argilla shows the text or other data of an item"),
-        (("--to", "argilla", "--tasks", "texts.csv"), "argilla needs the name of the question"),
-        (("--to", "label-studio"), "label-studio needs two names of the labeling interface"),
-        (NAMED, "item 'ticket001' is no id of a task"),
+        (("--to", "argila"), "labels cannot be exported to 'argila': choose one of"),
+        (("--to", "argilla"), "argilla shows the text or other data of each item"),
+        (("--to", "argilla", "--tasks", "texts.csv"), "argilla needs one question"),
+        (("--to", "label-studio"), "label-studio needs two names from the labeling interface"),
+        (NAMED, "item 'ticket001' is not a task id of Label Studio"),
         (("--to", "prodigy", "--tasks", "none.jsonl"), "there is no file 'none.jsonl'"),
-        (("--to", "doccano", "--tasks", "texts.csv", "--from-name", "x"), "doccano takes no --question: leave it out"),
+        (
+            ("--to", "doccano", "--tasks", "texts.csv", "--from-name", "x"),
+            "--question does not apply to doccano: leave it out",
+        ),
         (("--to", "soft-labels", "--min-probability", "2"), "min_probability is 2.0"),
         (("--to", "soft-labels", "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
     ],

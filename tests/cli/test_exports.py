@@ -57,8 +57,8 @@ def test_predictions_are_annotators(project):
     [
         ({"label": None}, "there are 2 questions, 'mood', 'stars': choose one, as in label='mood'"),
         ({"label": "mod"}, "there is no question 'mod': .*did you mean 'mood'"),
-        ({"drop_rejected": True}, "to which drop_rejected="),
-        ({"format": "toloka"}, "is not what format='toloka' reads, .*: it looks like label-studio"),
+        ({"drop_rejected": True}, "drop_rejected=... does not apply to it"),
+        ({"format": "toloka"}, "does not have the form that format='toloka' reads, .*: it looks like label-studio"),
         ({"format": "long"}, "and format='long' reads tables"),
         ({"item": "data.id"}, r"\[0\]: there is no field 'data.id' among 'id', 'data'"),
     ],

@@ -99,7 +99,7 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
     assert (data.successes.tolist(), data.trials.tolist()) == ([0] * 5, [9] * 5)
     with refuses(DataError, r"no column for the trials: .*name it with trials=\.\.\."):
         read(NAMED, successes="yes")
-    with refuses(DataError, "'x' and 'positives' could each be the successes: say which is with successes="):
+    with refuses(DataError, "'x' and 'positives' could each be the successes: choose one with successes="):
         read("item,x,positives,n\ns1,1,2,3\n")
     with refuses(DataError, "--successes and --trials name columns of counts, .*: give those of one kind"):
         read(NAMED, successes="yes", trials="asked", label=("x",))
@@ -123,7 +123,7 @@ def test_named_data_are_counted_and_described(refuses):
     assert (data.n_items, int(data.trials.sum())) == (10_000, 30_000)
     assert described.startswith("30,000 answers to 10,000 items, ")
     assert read_for(mixture, "@table9", DataOptions(positive="2"))[0].successes.sum() == 8898
-    with refuses(DataError, "@table14: no column for the successes"):
+    with refuses(DataError, "@table14 has no column for the successes"):
         read_counts("@table14")
     with refuses(DataError, "no data set '@tabel14': .*did you mean '@table14'"):
         read_counts("@tabel14")
@@ -131,12 +131,15 @@ def test_named_data_are_counted_and_described(refuses):
 
 LABELS = {
     "twice": (["no", "yes"], "--labels is given 2 times for one label column: give one list, --labels A,B,..."),
-    "nothing": ([""], "--labels: number 1 of '' is empty: name it or leave it out"),
-    "a comma too many": (["no,,yes"], "--labels: number 2 of 'no', '', 'yes' is empty"),
-    "one": (["no"], "label 'yes' of item 's1' is not among those declared, 'no'"),
+    "nothing": ([""], "--labels: name 1 of '' is empty: fill it in or leave it out"),
+    "a comma too many": (["no,,yes"], "--labels: name 2 of 'no', '', 'yes' is empty"),
+    "one": (["no"], "label 'yes' of item 's1' is not among the declared labels, 'no'"),
     "the same twice": (["no,yes,no"], r"data\.csv: labels: 'no' appears twice"),
-    "another": (["no,yess"], "label 'yes' .* not among those declared, 'no', 'yess'; did you mean 'yess'"),
-    "of a dimension": (["label=no,yes"], "label 'yes' .* is not among those declared, 'label=no', 'yes'|label 'no' "),
+    "another": (["no,yess"], "label 'yes' .* not among the declared labels, 'no', 'yess'; did you mean 'yess'"),
+    "of a dimension": (
+        ["label=no,yes"],
+        "label 'yes' .* is not among the declared labels, 'label=no', 'yes'|label 'no' ",
+    ),
 }
 
 
@@ -166,7 +169,7 @@ def test_counts_are_written_as_they_are_read(tmp_path, refuses):
     for name in ("counts.csv", "counts.tsv"):
         write_counts(data, tmp_path / name)
         assert read_counts(tmp_path / name).hash == data.hash
-    with refuses(DataError, "would not be Parquet but text"):
+    with refuses(DataError, "would be text, not Parquet"):
         write_counts(data, tmp_path / "counts.parquet")
     with refuses(DataError, "item ' a' would not read back the same"):
         write_counts(CountData(items=(" a",), successes=[1], trials=[2]), tmp_path / "spaces.csv")

@@ -82,7 +82,7 @@ def test_options_are_those_of_the_library(at):
             ("--by", "unnamed.csv"),
             "unnamed.csv: no column 'group' among 'item', 'system', 'other': name the column with",
         ),
-        (("--by", "by.csv", "--group", "sistem"), "by.csv: there is no column 'sistem' to take as group"),
+        (("--by", "by.csv", "--group", "sistem"), "by.csv: there is no column 'sistem' to use as group"),
         (
             ("--by", "short.csv"),
             "--by short.csv: item 'ticket001' is in no group: give the group of every item of the fit",

@@ -74,7 +74,7 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
         ("mace answers --method em --label a --label b", "mace reads one label column, not 2: name one"),
         ("mace @crowd --method em", "@crowd is a named data set, which fits into memory: leave out --dask"),
         ("mace nowhere --method em", "there is no folder 'nowhere': check the path"),
-        ("mace answers --method em --item task", "there is no column 'task' to take as item"),
+        ("mace answers --method em --item task", "has no column 'task' to use as item"),
     ],
 )
 def test_what_is_refused_in_one_line(arguments, what, command, answers, monkeypatch):

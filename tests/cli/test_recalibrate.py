@@ -44,7 +44,7 @@ def test_items_that_are_not_in_the_data_are_warned_of_once(at, folder):
     (folder / "more.csv").write_text((folder / "gold.csv").read_text() + "nowhere,billing\n")
     code, _, err = at("fit", "model_b", "@crowd", "--out", "more", *BY_EM, "--recalibrate", "more.csv")
     assert code == 0
-    assert err.count("known labels of 1 of 41 items are left out") == 1
+    assert err.count("1 of 41 known labels are left out") == 1
 
 
 def test_a_fit_is_recalibrated_at_once_or_afterwards(at, folder):
@@ -83,11 +83,17 @@ def test_by_default_the_gold_of_the_data_and_with_a_report(at, folder):
     ("arguments", "message"),
     [
         (("recalibrate", "plain", "--gold", "none.csv", "--out", "x"), "there is no file 'none.csv'"),
-        (("recalibrate", "plain", "--gold", "odd.csv", "--out", "x"), "odd.csv, line 2: item 'nobody' is not among"),
+        (
+            ("recalibrate", "plain", "--gold", "odd.csv", "--out", "x"),
+            "odd.csv, line 2: no item of this file, such as 'nobody'",
+        ),
         (("recalibrate", "plain", "--out", "plain"), "plain exists: choose another --out, or --overwrite"),
-        (("recalibrate", "nowhere", "--out", "x"), "there is no fit at nowhere: name the posterior.nc"),
+        (("recalibrate", "nowhere", "--out", "x"), "there is no fit at nowhere: give the posterior.nc"),
         (("recalibrate", "plain", "--out", "x", "--coverage", "2"), "coverage is 2.0: it must be above 0"),
-        (("fit", "model_b", "@crowd", "--out", "x", "--recalibrate", "odd.csv"), "odd.csv, line 2: item 'nobody'"),
+        (
+            ("fit", "model_b", "@crowd", "--out", "x", "--recalibrate", "odd.csv"),
+            "odd.csv, line 2: no item of this file, such as 'nobody'",
+        ),
         (("fit", "model_b", "@crowd", "--out", "x", "--recalibrate", "none.csv"), "there is no file 'none.csv'"),
         (("fit", "easy_hard", "@crowd", "--out", "x", "--recalibrate", "gold.csv"), "easy_hard gives item types"),
         (

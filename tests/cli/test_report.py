@@ -55,8 +55,8 @@ def without_posterior(fit):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (newer, "error: run/posterior.nc was written by bayesanno 99.1, and this is "),
-        (without_annotators, "error: the data of this fit are not whole: No variable named 'annotation_annotator'"),
+        (newer, "error: run/posterior.nc was written by bayesanno 99.1, but this is "),
+        (without_annotators, "error: the data of this fit are incomplete: No variable named 'annotation_annotator'"),
         (without_posterior, "error: this is not a fit by bayesanno: it lacks posterior"),
     ],
 )

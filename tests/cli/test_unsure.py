@@ -25,7 +25,7 @@ EM = ["--method", "em", "--seed", 1, "--no-report"]
 def test_a_fit_of_unsure_answers_goes_round(command, table, tmp_path):
     code, out, err = command("fit", "model_b", table, "--unsure", "unsure", *EM, "--out", tmp_path / "fit")
     assert code == 0, err
-    assert "labels no, yes; no class: unsure (" in err
+    assert "labels no, yes; unsure: unsure (" in err
     labels = pd.read_csv(tmp_path / "fit" / "labels.csv")
     assert [name for name in labels if name.startswith("p[")] == ["p[no]", "p[yes]"]
     assert "unsure" in pd.read_csv(tmp_path / "fit" / "annotators.csv")

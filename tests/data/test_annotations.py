@@ -90,9 +90,9 @@ def test_frame_has_names_and_gold():
         ({"item": [[0, 0, 1]]}, r"item must have one entry per annotation, shape \(3,\), not \(1, 3\)"),
         ({"label": [0.5, 0, 1]}, "label must hold whole numbers, positions in labels, not values of type float64"),
         ({"label": ["no", "no", "yes"]}, "label must hold whole numbers"),
-        ({"items": ("s1", " ", "s3")}, "items: number 2 has no name"),
+        ({"items": ("s1", " ", "s3")}, "items: name 2 is empty"),
         ({"annotators": ("ada", "ada")}, "annotators: 'ada' appears twice"),
-        ({"annotators": ()}, "annotators: there is none"),
+        ({"annotators": ()}, "there are no annotators"),
         ({"gold": {"silence": "yes"}}, "gold: item 'silence' is not among the items; did you mean 'silent'"),
         (
             {"controls": {"s1": "may\nbe"}},
@@ -106,9 +106,9 @@ def test_what_does_not_fit_together_is_refused(refuses, change, match):
 
 
 def test_records_outside_the_declared_names_are_refused(refuses):
-    with refuses(DataError, "label 'yes' is not among those declared: 'no', 'maybe'"):
+    with refuses(DataError, "label 'yes' is not among the declared labels: 'no', 'maybe'"):
         AnnotationData.from_records(RECORDS, labels=["no", "maybe"])
-    with refuses(DataError, "item 's2' is not among those declared: 's1'"):
+    with refuses(DataError, "item 's2' is not among the declared items: 's1'"):
         AnnotationData.from_records(RECORDS, items=["s1"])
     with refuses(DataError, "there is no annotation"):
         AnnotationData.from_records([])

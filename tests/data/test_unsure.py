@@ -49,7 +49,7 @@ def test_hash_is_that_of_before_unless_a_label_is_unsure():
 def test_descriptions_tell_classes_and_what_is_none():
     data = make()
     assert data.describe() == (
-        "6 annotations of 3 items by 3 annotators; labels no, yes; no class: unsure (3 annotations)"
+        "6 annotations of 3 items by 3 annotators; labels no, yes; unsure: unsure (3 annotations)"
     )
     assert repr(data) == f"AnnotationData: {data.describe()}"
     assert ">unsure (3 annotations)</td>" in data._repr_html_()
@@ -88,11 +88,11 @@ def test_a_design_may_have_unsure_labels():
     ("change", "match"),
     [
         ({"unsure": "unsur"}, r"unsure: 'unsur' is not among the labels 'no', 'unsure', 'yes'; .*mean 'unsure'\?"),
-        ({"unsure": ["unsure", "no"]}, "one class is left, 'yes', since 'unsure', 'no' are declared as no class"),
+        ({"unsure": ["unsure", "no"]}, "one class is left, 'yes', since 'unsure', 'no' are declared as unsure"),
         ({"unsure": ["unsure", "no", "yes"]}, "no class is left, since"),
         ({"unsure": ["unsure", " "]}, "unsure: a label is empty"),
-        ({"gold": {"s1": "unsure"}}, "gold: item 's1' is 'unsure', which is declared as no class"),
-        ({"controls": {"s1": "unsure"}}, "controls: item 's1' is 'unsure', which is declared as no class"),
+        ({"gold": {"s1": "unsure"}}, "gold: item 's1' is 'unsure', which is declared as unsure"),
+        ({"controls": {"s1": "unsure"}}, "controls: item 's1' is 'unsure', which is declared as unsure"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_unsure_is_refused(change, match, refuses):
@@ -102,7 +102,7 @@ def test_what_cannot_be_unsure_is_refused(change, match, refuses):
 
 def test_two_labels_of_which_one_is_unsure_are_one_class(refuses):
     said = [("s1", "ada", "yes"), ("s1", "bo", "unsure")]
-    with refuses(DataError, r"only one class is left, 'yes', since 'unsure' is declared as no class: .*declare them"):
+    with refuses(DataError, r"only one class is left, 'yes', since 'unsure' is declared as unsure: .*declare them"):
         AnnotationData.from_records(said, unsure="unsure")
 
 
@@ -124,7 +124,7 @@ def test_a_positive_label_is_a_class(refuses):
 
 
 def test_no_dimension_takes_unsure_answers(refuses):
-    with refuses(DataError, "dimension 'focus' has labels that are no class, 'unsure'"):
+    with refuses(DataError, "dimension 'focus' has unsure labels, 'unsure'"):
         MultiAnnotationData(by_dimension={"focus": make(), "polarity": make().without_unsure()})
     sure = make().without_unsure()
     assert MultiAnnotationData(by_dimension={"focus": sure, "polarity": sure}).n_annotations == 6

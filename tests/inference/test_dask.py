@@ -141,7 +141,7 @@ class TestSpread:
             ba.plot_prior_posterior,
             lambda one: ba.predict_labels(one, tiny_data()),
         ):
-            with refuses(FitError, "made on Dask and holds parameters, but no items .*write_labels"):
+            with refuses(FitError, "made on Dask, so it holds no items .*write_labels"):
                 ask(fit)
         with refuses(DataFileError, "labels exists"):
             ba.write_labels(fit, there, tmp_path / "labels")
@@ -294,7 +294,7 @@ class TestRefused:
         with refuses(DataFileError, "has no Parquet files: it is empty"):
             ba.distribute_annotations(empty, client)
         frame.to_csv(empty / "answers.csv", index=False)
-        with refuses(DataFileError, "has no Parquet files: none of the 1 things in it ends in .parquet"):
+        with refuses(DataFileError, "has no Parquet files: none of its 1 files and folders ends in .parquet"):
             ba.distribute_annotations(empty, client)
         (empty / "answers.parquet").write_text("item,annotator,label")
         with refuses(DataError, r"answers\.parquet cannot be read as Parquet"):
@@ -333,8 +333,8 @@ class TestRefused:
         [
             ([(None, "ada", "no")], {}, "label 'no' has no item: fill in the column 'item'"),
             ([("s1", None, "no")], {}, "label 'no' of item 's1' has no annotator: fill in the column 'annotator'"),
-            ([], {"labels": ["no", "maybe"]}, "label 'yes' is not among those declared, 'no', 'maybe'"),
-            ([], {"item": "task"}, "there is no column 'task' to take as item"),
+            ([], {"labels": ["no", "maybe"]}, "label 'yes' is not among the declared labels, 'no', 'maybe'"),
+            ([], {"item": "task"}, "has no column 'task' to use as item"),
             ([], {"labels": "no"}, "labels must be a sequence of names"),
         ],
     )

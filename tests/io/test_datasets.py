@@ -139,7 +139,7 @@ def test_the_list_has_every_name_with_a_source():
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(refuses):
-    with refuses(DataError, r"no data set '@tempral': there are '@crowd', .*did you mean '@temporal'\?"):
+    with refuses(DataError, r"no data set '@tempral': choose one of '@crowd', .*did you mean '@temporal'\?"):
         read_annotations("@tempral")
     with refuses(DataError, "there is no data set '@'"):
         load_named("@")
@@ -164,7 +164,7 @@ def test_a_local_copy_with_another_content_is_refused(refuses, tmp_path, monkeyp
 
 def test_a_folder_that_is_none_is_refused(refuses, tmp_path, monkeypatch):
     monkeypatch.setenv("BAYESANNO_DATA", str(tmp_path / "nowhere"))
-    with refuses(DataFileError, "BAYESANNO_DATA names '.*nowhere', which is no folder"):
+    with refuses(DataFileError, "BAYESANNO_DATA names '.*nowhere', which is not a folder"):
         load_named("@wsd")
 
 
@@ -178,7 +178,7 @@ def test_without_a_network_the_error_gives_the_address_and_the_way_out(refuses, 
     monkeypatch.setattr("requests.get", unreachable)
     address = r"https://raw\.githubusercontent\.com/edwinrobots/.*/all_collected_data/rte\.standardized\.tsv"
     with refuses(
-        DataFileError, f"@rte cannot be fetched from {address}: put that file .*BAYESANNO_DATA.*no route to host"
+        DataFileError, f"@rte cannot be fetched from {address}: download that file .*BAYESANNO_DATA.*no route to host"
     ):
         read_annotations("@rte")
     assert len(tried) == 1

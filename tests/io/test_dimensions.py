@@ -62,7 +62,7 @@ def test_columns_have_other_names_if_it_is_said_which(tmp_path):
 REFUSED = {
     "no column": ([], "several dimensions need several label columns"),
     "one column": (["focus"], "several dimensions need several label columns"),
-    "one column twice": (["focus", "polarity", "focus"], "named twice among 'focus', 'polarity', 'focus'"),
+    "one column twice": (["focus", "polarity", "focus"], "appears twice in 'focus', 'polarity', 'focus'"),
     "missing column": (["focus", "polarty"], "dimension 'polarty': .*no column 'polarty'.*did you mean 'polarity'"),
     "one label": (["focus", "note"], "dimension 'note': .*"),
     "another role": (["focus", "annotator"], "dimension 'annotator': .*annotator"),
@@ -97,14 +97,17 @@ def test_a_dimension_with_one_label_is_read_once_its_others_are_declared(table, 
 
 
 WRONG_LABELS = {
-    "of no dimension": ({"polarty": ["+", "-"]}, "labels are given of 'polarty', .*did you mean 'polarity'"),
+    "of no dimension": ({"polarty": ["+", "-"]}, "labels are given for 'polarty', .*did you mean 'polarity'"),
     "of none in particular": (["+", "-"], "labels of several dimensions must be a mapping"),
     "as text": ({"polarity": "+-"}, "labels of dimension 'polarity' must be a sequence of names, not the text"),
     "without order": ({"polarity": {"+", "-"}}, "labels of dimension 'polarity' .*, in order, not a set"),
-    "none": ({"polarity": []}, "labels of dimension 'polarity': there is none"),
-    "an empty one": ({"polarity": ["+", " "]}, "labels of dimension 'polarity': number 2 of '\\+', '' is empty"),
+    "none": ({"polarity": []}, "labels of dimension 'polarity': no label is given"),
+    "an empty one": ({"polarity": ["+", " "]}, "labels of dimension 'polarity': name 2 of '\\+', '' is empty"),
     "twice": ({"polarity": ["+", "-", "+"]}, r"dimension 'polarity': .*fragments\.csv: labels: '\+' appears twice"),
-    "not all": ({"polarity": ["+", "0"]}, "dimension 'polarity': .*line 3: label '-' of item 's1' is not among those"),
+    "not all": (
+        {"polarity": ["+", "0"]},
+        "dimension 'polarity': .*line 3: label '-' of item 's1' is not among the declared labels",
+    ),
 }
 
 
@@ -188,6 +191,6 @@ def test_what_would_not_read_back_is_refused_and_not_written(refuses, tmp_path, 
 def test_a_place_that_cannot_be_written_to_is_refused(refuses, tmp_path):
     with refuses(DataFileError, r"fragments\.csv' cannot be written"):
         write_multi_annotations(named("x", "y"), tmp_path / "nowhere" / "fragments.csv")
-    with refuses(DataError, "would not be Parquet but text"):
+    with refuses(DataError, "would be text, not Parquet"):
         write_multi_annotations(named("x", "y"), tmp_path / "fragments.parquet")
     assert not list(tmp_path.iterdir())

@@ -330,7 +330,7 @@ def test_each_kind_of_data_is_written_by_its_own_writer(tmp_path, refuses):
     ):
         write_data(data, tmp_path / "a.csv")
         assert read(tmp_path / "a.csv").hash == data.hash
-    with refuses(DataError, "b.csv cannot be written: there is no table for dict"):
+    with refuses(DataError, "b.csv cannot be written: dict is not a kind of data that has a table"):
         write_data({}, tmp_path / "b.csv")
 
 

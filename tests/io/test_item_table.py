@@ -45,7 +45,7 @@ def test_names_of_systems_and_questions_find_what_is_known_of_both(both):
     assert both(rows, "item,language\nq1,de\nq2,fr\n", pairs="a,b").item_columns["language"].names == ["de", "de", "fr"]
     of_pairs = "item,language\nq1: x | y,de\nq2: x | y,fr\nq1: y | z,en\n"
     assert both(rows, of_pairs, pairs="a,b").item_columns["language"].names == ["de", "en", "fr"]
-    with pytest.warns(NamesWarning, match=r"items.csv: 1 item that nobody has compared, the first 'q3', are left out"):
+    with pytest.warns(NamesWarning, match=r"items.csv: left out 1 item without comparisons, such as 'q3'"):
         data = both(rows, "item,language\nq1,de\nq2,fr\nq3,fr\n", pairs="a,b")
     assert data.n_items == 3
 
@@ -53,12 +53,12 @@ def test_names_of_systems_and_questions_find_what_is_known_of_both(both):
 REFUSED = {
     "two rows": ("task,length\ns1,1\ns2,2\ns1,3\n", {},
                  "items.csv, line 4: item 's1' has two values of 'length', '1' and '3': keep one"),
-    "no item": ("task,length\ns1,1\n,2\n", {}, "items.csv, line 3: there is no item"),
-    "no column": ("what,length\ns1,1\n", {}, r"items.csv: no column for the item: .* name it with item=\.\.\."),
-    "nothing": ("task\ns1\n", {}, "items.csv says nothing about the items: add a column beside 'task'"),
-    "others": ("task,length\nt1,1\nt2,2\n", {}, "items.csv: task 't1' is not among the items of the data, and none"),
-    "a code": ("task,length\ns1,1\ns2,NA\n", {}, "items.csv, line 3: length is 'NA', and all other cells are numbers"),
-    "a side": ("item,a\nq1,x\n", {"pairs": "a,b"}, r"items.csv: column 'a' is one of pairs=\.\.\. as well"),
+    "no item": ("task,length\ns1,1\n,2\n", {}, "items.csv, line 3: this row has no item"),
+    "no column": ("what,length\ns1,1\n", {}, r"items.csv has no column for the item: .* name it with item=\.\.\."),
+    "nothing": ("task\ns1\n", {}, "items.csv has no column beside 'task': add one"),
+    "others": ("task,length\nt1,1\nt2,2\n", {}, "items.csv: no task, such as 't1', is an item of the data"),
+    "a code": ("task,length\ns1,1\ns2,NA\n", {}, "items.csv, line 3: length is 'NA' in a column of numbers"),
+    "a side": ("item,a\nq1,x\n", {"pairs": "a,b"}, r"items.csv: column 'a' is also one of pairs=\.\.\."),
 }  # fmt: skip
 
 

@@ -42,12 +42,12 @@ class TestMissingCodes:
         assert not recwarn.list
 
     def test_a_label_that_is_not_declared_may_be_a_code(self, read, refuses):
-        with refuses(DataError, "label '-1' of item '1' is not among those declared, '0', '1'.*say missing='-1'"):
+        with refuses(DataError, "label '-1' of item '1' is not among the declared labels, '0', '1'.*use missing='-1'"):
             read("item,a,b\n1,-1,0\n2,1,1\n3,0,0\n", labels=["0", "1"])
 
     def test_known_labels_have_codes_too(self, read):
         text = "item,annotator,label,gold\n1,a,x,x\n2,a,y,NA\n2,b,y,NA\n"
-        with pytest.warns(NamesWarning, match="'NA' may stand for missing known labels: if so, say missing='NA'"):
+        with pytest.warns(NamesWarning, match="'NA' may stand for missing known labels: if so, use missing='NA'"):
             read(text)
         assert read(text, missing="NA").gold == {"1": "x"}
 
@@ -61,7 +61,7 @@ class TestKnownLabels:
     @pytest.mark.parametrize("option", ["gold_file", "controls"])
     def test_items_that_are_not_in_the_data_are_named_and_left_out(self, read, tmp_path, option):
         (tmp_path / "known.csv").write_text("item,label\n1,x\n8,x\n9,y\n")
-        with pytest.warns(NamesWarning, match="known labels of 2 of 3 items are left out, .* line 3: '8'"):
+        with pytest.warns(NamesWarning, match="2 of 3 known labels are left out, .* the first is '8' in line 3"):
             data = read("item,a,b\n1,x,x\n2,x,y\n3,y,y\n", **{option: tmp_path / "known.csv"})
         assert (data.gold or data.controls) == {"1": "x"}
 
@@ -69,6 +69,6 @@ class TestKnownLabels:
 def test_many_numbers_are_a_scale(read):
     rows = "".join(f"{n},{n % 41 / 2},{n * 7 % 41 / 2}\n" for n in range(82))
     with pytest.warns(
-        NamesWarning, match="the 41 labels are numbers, .*dozen grades or fewer, for ordinal_dawid_skene"
+        NamesWarning, match="the 41 labels are numbers, .*at most a dozen grades, for ordinal_dawid_skene"
     ):
         read("id,ann1,ann2\n" + rows)

@@ -90,9 +90,7 @@ def test_ties_are_those_that_are_named_and_what_is_unsure_stays(read):
     drawn = ARENA.replace("tie (bothbad)", "draw").replace("Tie", "skip")
     data = read(drawn, **OF_ARENA, tie="draw,tie", unsure="skip")
     assert (data.labels, data.unsure) == (("model_a", "model_b", "tie", "skip"), ("skip",))
-    with pytest.warns(
-        NamesWarning, match="^1 of 2 known labels are ties, which are declared as no class: they are left"
-    ):
+    with pytest.warns(NamesWarning, match="^1 of 2 known labels are left out because they are ties"):
         no_truth = read(ARENA, **OF_ARENA, unsure="tie")
     assert (no_truth.classes, no_truth.unsure) == (("model_a", "model_b"), ("tie",))
     assert no_truth.gold == {"q1": "model_a"}
@@ -122,22 +120,22 @@ REFUSED = {
     "with itself": (ARENA.replace("q2,opt,bloom,bloom", "q2,opt,opt,opt"), OF_ARENA,
                     r"line 4: 'opt' is compared with itself: correct it, or leave the row out"),
     "no system": (ARENA.replace("q2,opt,bloom,bloom", "q2,,bloom,bloom"), OF_ARENA,
-                  r"line 4: there is no 'model_a': fill in the system"),
+                  r"line 4: 'model_a' is missing: fill in the system"),
     "no side": (ARENA.replace("Tie", "both"), OF_ARENA,
-                r"line 5: label 'both' is neither 'opt' \(model_a\) nor 'bloom' \(model_b\), nor a tie: if it is a "
-                r"tie, say tie=\.\.\., if it is no answer, missing=\.\.\."),
+                r"line 5: label 'both' is neither 'opt' \(model_a\) nor 'bloom' \(model_b\), nor a tie: "
+                r"for a tie use tie=\.\.\., for a missing answer missing=\.\.\."),
     "either side": (CROWD.replace("w1,a,b,a", "w1,a,left,left"), OF_CROWD,
-                    "line 2: label 'left' is the name of a column, and of the system in the other one"),
-    "twice": (CROWD + "w1,a,b,b\n", OF_CROWD, r"line 6: 'w1' compares 'a' with 'b' again, .* asked with item=\.\.\."),
+                    "line 2: label 'left' names both a column and the system in the other column"),
+    "twice": (CROWD + "w1,a,b,b\n", OF_CROWD, r"line 6: 'w1' compares 'a' with 'b' again, .* items with item=\.\.\."),
     "alike": ("item,a,b,label,annotator\nq,x | y,z,a,ada\nq,x,y | z,a,ada\n", {"pairs": "a,b"},
-              r"line 2: another item is named 'q: x \| y \| z' as well"),
+              r"line 2: two items would be named 'q: x \| y \| z'"),
     "no column": (ARENA, {"pairs": "model_a,model_c"},
-                  "no column 'model_c' to take as system; .*did you mean 'model_b'"),
+                  "no column 'model_c' to use as system; .*did you mean 'model_b'"),
     "two roles": (ARENA, {"pairs": "model_a,winner"}, "column 'winner' cannot be both label and pairs"),
-    "one column": (ARENA, {"pairs": "model_a"}, "pairs are 'model_a': name the two columns of systems"),
-    "wide": (ARENA, {**OF_ARENA, "format": "wide"}, r"pairs=\.\.\. names columns of a long table, .* format='wide'"),
-    "split": (ARENA, {**OF_ARENA, "split": "|"}, r"split=\.\.\. is not for comparisons"),
-    "ties alone": (ARENA, {"tie": "tie"}, r"tie=\.\.\. names the ties of comparisons: name .* with pairs=\.\.\."),
+    "one column": (ARENA, {"pairs": "model_a"}, "pairs is 'model_a': name the two columns of systems"),
+    "wide": (ARENA, {**OF_ARENA, "format": "wide"}, r"pairs=\.\.\. names columns of a long .* format='wide'"),
+    "split": (ARENA, {**OF_ARENA, "split": "|"}, r"split=\.\.\. does not apply to comparisons"),
+    "ties alone": (ARENA, {"tie": "tie"}, r"tie=\.\.\. is only for comparisons: name .* with pairs=\.\.\."),
     "labels": (ARENA, {**OF_ARENA, "labels": ["model_a", "model_b"]}, "line 3: label 'tie' of item 'q1' is not among"),
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ def test_a_new_format_is_one_more_line(monkeypatch, refuses):
     for name in ("auto", "survey"):
         data = read_annotations(BATCH, format=name)
         assert (data.items, data.annotators, data.labels) == (("a",), ("x", "y"), ("no", "yes"))
-    with refuses(DataError, "there is no format 'suvrey': there are .*'survey', 'snow', .*; did you mean 'survey'"):
+    with refuses(DataError, "there is no format 'suvrey': choose one of .*'survey', 'snow', .*; did you mean 'survey'"):
         read_annotations(BATCH, format="suvrey")
 
 

@@ -48,7 +48,7 @@ def test_all_options_together_leave_two_labels(read):
 
 def test_a_declared_spelling_is_kept(read, refuses):
     assert read(DIRTY, **ALL, labels=["BAD", "Very Good"]).labels == ("BAD", "Very Good")
-    with refuses(DataError, "label 'very good' of item '1' is not among those declared"):
+    with refuses(DataError, "label 'very good' of item '1' is not among the declared labels"):
         read(DIRTY, labels=["BAD", "Very Good"])
 
 
@@ -96,7 +96,9 @@ def misspelt(**counts):
 def test_a_rare_label_a_letter_away_may_be_misspelt():
     for name in ("postive", "positve", "possitive", "posotive", "psoitive", "positiv"):
         (said,) = misspelt(**{name: 2, "positive": 30, "negative": 30})
-        assert said.startswith(f"table: label {name!r} (2 answers) may be 'positive' (30) misspelt: correct the table")
+        assert said.startswith(
+            f"table: label {name!r} (2 answers) may be a misspelling of 'positive' (30): correct the table"
+        )
     for name, n in (("postive", 4), ("ositive", 1), ("possibly", 1), ("positivity", 1), ("neutral", 1)):
         assert misspelt(**{name: n, "positive": 30, "negative": 30}) == []
     assert misspelt(grade1=1, grade2=50, yes=50, yea=1) == []

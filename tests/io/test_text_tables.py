@@ -67,21 +67,27 @@ def test_what_is_packed_or_in_utf_16_is_read(keep, said, which):
 
 TOO_MUCH = gzip.compress(b"item,a\n" + b" " * 3_000_000)
 NOT_PACKED = {
-    "empty gz": (gzip.compress(b""), "answers is empty: expected a header line and rows"),
+    "empty gz": (gzip.compress(b""), "answers is empty: give a table with a header line and rows"),
     "gz cut off": (gzip.compress(TEXT.encode())[:-9], r"answers cannot be unpacked \(Compressed file ended"),
     "gz of two bytes": (b"\x1f\x8b", r"answers cannot be unpacked \("),
     "gz with a wrong sum": (gzip.compress(TEXT.encode())[:-8] + b"\1" * 8, r"answers cannot be unpacked \(CRC check"),
     "gz and noise": (gzip.compress(TEXT.encode()) + b"noise", r"answers cannot be unpacked \(Not a gzipped file"),
     "gz of a gz": (gzip.compress(gzip.compress(TEXT.encode())), "answers is not a text file|byte 0x8b is not UTF-8"),
-    "gz bomb": (TOO_MUCH, "answers, unpacked, has over 1 MiB, more than the 1 that are read of JSON and .* packed"),
-    "zip bomb": (zipped(a__csv=b"item,a\n" + b" " * 3_000_000), "answers, unpacked, has over 2 MiB, more than the 1"),
+    "gz bomb": (
+        TOO_MUCH,
+        "answers, unpacked, has over 1 MiB, and the limit for JSON and compressed files is 1: export",
+    ),
+    "zip bomb": (
+        zipped(a__csv=b"item,a\n" + b" " * 3_000_000),
+        "answers, unpacked, has over 2 MiB, and the limit for JSON and compressed files is 1",
+    ),
     "several tables": (zipped(a__csv=TEXT, b__tsv=TEXT), "answers holds several tables, 'a.csv', 'b.tsv': unpack it"),
     "several texts": (zipped(a__txt=TEXT, b__txt=TEXT), "answers holds several tables, 'a.txt', 'b.txt': unpack it"),
     "no Parquet": (zipped(a__parquet=TEXT), "answers, a.parquet is not a Parquet file: it does not begin with PAR1"),
     "short row": (zipped(a__csv=TEXT + "2,bo\n"), "answers, a.csv, line 5: 2 columns where the header"),
     "no workbook": (
         zipped(**{"xl/workbook__xml": "<a/>"}),
-        "answers cannot be read as a workbook of Excel .*: save",
+        "answers cannot be read as an Excel workbook .*: save",
     ),
 }
 
@@ -98,7 +104,8 @@ def test_what_cannot_be_unpacked_is_refused(keep, refuses, monkeypatch, which):
 def test_an_encoding_that_is_named(keep, said, refuses):
     path, known = keep(TEXT.encode("cp1252"), "answers.csv"), keep(KNOWN.encode("cp1252"), "known.csv")
     with refuses(
-        DataError, r"answers\.csv, line 2: byte 0xe9 is not UTF-8: save the file as UTF-8, or, .* encoding='latin-1'"
+        DataError,
+        r"answers\.csv, line 2: byte 0xe9 is not UTF-8: save the file as UTF-8, or name .* encoding='latin-1'",
     ):
         read_annotations(path)
     for encoding in ("latin-1", "cp1252", "ISO8859-15"):
@@ -115,7 +122,7 @@ def test_an_encoding_that_is_named(keep, said, refuses):
     with refuses(DataError, "line 2: byte 0xe9 is not ASCII: save the file as UTF-8"):
         read_annotations(path, encoding="ascii")
     for wrong in ("latin1000", "hex", "undefined", "a\0b"):
-        with refuses(DataError, "there is no encoding '.*' of text: name one that Python has"):
+        with refuses(DataError, "there is no text encoding '.*': name one that Python has"):
             read_annotations(path, encoding=wrong)
     with refuses(DataError, "is not a text file: it has a zero byte in line 2"):
         read_annotations(keep(b"item,a\n1,\0\xe9\n"), encoding="latin-1")
@@ -233,20 +240,25 @@ def test_a_workbook_is_a_table_of_text(keep, said):
 def test_a_workbook_that_cannot_be_read_is_refused(keep, refuses, monkeypatch):
     rows = [HEAD, [1, "ada", "x"], [None, "ada", "y"]]
     for content, match in (
-        (workbook(first=rows, second=[[1]]), "has 2 sheets with content, 'first', 'second': keep the one with"),
+        (
+            workbook(first=rows, second=[[1]]),
+            "has 2 sheets with content, 'first', 'second': keep only the sheet of the table",
+        ),
         (workbook(first=[]), "answers.xlsx is empty"),
-        (workbook(first=[HEAD]), "has a header but no rows"),
+        (workbook(first=[HEAD]), "has no rows below its header"),
         (workbook(first=rows), "answers.xlsx, row 3: label 'y' has no item"),
         (workbook(first=rows)[:-40], "cannot be unpacked"),
     ):
         with refuses(DataError, match):
             read_annotations(keep(content, "answers.xlsx"))
     monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2000)
-    with refuses(DataError, "unpacked, has .* more than the 0 that are read"):
+    with refuses(DataError, "unpacked, has .* and the limit for JSON and compressed files is 0"):
         read_annotations(keep(workbook(first=rows), "answers.xlsx"))
 
 
 def test_a_workbook_needs_openpyxl(keep, refuses, monkeypatch):
     monkeypatch.setattr("bayesanno.io.text_rows.find_spec", lambda _: None)
-    with refuses(ExtraError, "answers.xlsx is a workbook of Excel: pip install openpyxl, which reads it, or save it"):
+    with refuses(
+        ExtraError, "answers.xlsx is an Excel workbook: install its reader with pip install openpyxl, or save it"
+    ):
         read_annotations(keep(workbook(a=[HEAD, [1, "ada", "x"]]), "answers.xlsx"))

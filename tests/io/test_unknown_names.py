@@ -63,7 +63,7 @@ def test_weak_names_are_those_of_a_long_table_where_its_rows_fit(columns):
 def test_records_are_read_by_weak_names_too(refuses):
     table = named(answers(), run_id="group", output_id="item", model="judge", verdict="label")
     assert read_annotations(table.to_dict("records")).annotators == JUDGES
-    with refuses(DataError, "no field says who gave an answer: name it"):
+    with refuses(DataError, "no field names the annotator: name one"):
         read_annotations(named(answers(), id="row", model="judge", label="label").to_dict("records"))
 
 
@@ -90,7 +90,7 @@ LONG = {
     "an id of groups": ({"batch_id": "group", "text": "text", "worker": "judge", "label": "label"}, "item='text'"),
     "documents": (
         {"doc_id": "group", "sentence": "text", "worker": "judge", "label": "label"},
-        "annotators answer each 'doc_id' 5 times, so it does not seem to name the items: .*, or say item='doc_id'",
+        "annotators answer each 'doc_id' 5 times, so it may not name the items: .*, or use item='doc_id'",
     ),
     "an output of each model": ({"output_id": "row", "model": "judge", "verdict": "label"}, "no column for the item"),
     "models that a judge rates": (
@@ -112,25 +112,28 @@ LONG = {
     "all unknown": ({"output": "item", "llm": "judge", "outcome": "label"}, "no two of the columns"),
     "known labels": (
         {"output": "item", "llm": "judge", "outcome": "label", "expert": "known"},
-        "'output' and 'llm' together differ in every row, as item and annotator do; if a row, name item=",
+        "each row has its own pair of 'output' and 'llm', like item and annotator; for a row, name item=",
     ),
     "known labels, and a number of rows": (
         {"nr": "row", "output": "item", "llm": "judge", "outcome": "label", "expert": "known"},
-        "'output' and 'llm' together differ in every row",
+        "each row has its own pair of 'output' and 'llm'",
     ),
     "a number of rows, and no item": (
         {"nr": "row", "llm": "judge", "outcome": "label", "expert": "known"},
-        "the columns 'llm' have other values than 'outcome', 'expert'; if a row, .*; if a column, such as 'outcome'",
+        "few values of 'llm' occur in 'outcome', 'expert'; for a row, .*; for a column, such as 'outcome'",
     ),
     "a known item": (
         {"item": "item", "llm": "judge", "outcome": "label", "expert": "known"},
-        "'item' and 'llm' together",
+        "each row has its own pair of 'item' and 'llm'",
     ),
     "a known item, and nobody": (
         {"item": "item", "tone": "label", "fact": "other"},
         "'item' has the same name in several",
     ),
-    "counts": ({"llm": "judge", "outcome": "label", "expert": "known", "count": "count"}, "have other values than"),
+    "counts": (
+        {"llm": "judge", "outcome": "label", "expert": "known", "count": "count"},
+        "few values of 'llm' occur in",
+    ),
     "counts, and no labels": ({"output": "item", "llm": "judge", "count": "count"}, "no two of the columns"),
 }
 
@@ -144,9 +147,9 @@ def test_a_long_table_is_not_read_as_something_else(keep, refuses, which):
 
 def test_a_long_table_of_numbers_is_not_wide(refuses):
     table = answers(labels=(1, 2, 3, 4, 5), n=6).assign(item=lambda table: table["item"].str[1:])
-    with refuses(DataError, "'essay' and 'who' together differ in every row, as item and annotator do"):
+    with refuses(DataError, "each row has its own pair of 'essay' and 'who', like item and annotator"):
         read_annotations(named(table, essay="item", who="number", points="label"))
-    with refuses(DataError, "'essay' and 'who' together differ"):
+    with refuses(DataError, "each row has its own pair of 'essay' and 'who'"):
         read_annotations(named(table, nr="row", essay="item", who="number", style="label", tone="other", all="label"))
 
 
@@ -177,7 +180,7 @@ def test_a_wide_table_is_not_refused(which):
     [
         (
             {"id": "row", "topic": "topic", "ada": "ada", "bo": "bo"},
-            "columns 'topic' have other values than 'ada', 'bo'",
+            "few values of 'topic' occur in 'ada', 'bo'",
         ),
         ({"id": "row", "topic": "topic", "split": "split", "ada": "ada", "bo": "bo", "cy": "cy"}, "'topic', 'split'"),
         ({"model": "row", "ada": "ada", "bo": "bo"}, "a row for each annotator, 'model', .*transpose=True"),

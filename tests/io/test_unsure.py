@@ -36,9 +36,9 @@ def test_controls_and_gold_are_classes(tmp_path, refuses):
     known = tmp_path / "known.csv"
     known.write_text("item,label\ns1,skip\n")
     for option in ("controls", "gold_file"):
-        with refuses(DataError, "item 's1' is 'skip', which is declared as no class"):
+        with refuses(DataError, "item 's1' is 'skip', which is declared as unsure"):
             ba.read_annotations(LONG, unsure=UNSURE, **{option: known})
-    with refuses(DataError, "gold: item 's3' is 'skip', which is declared as no class"):
+    with refuses(DataError, "gold: item 's3' is 'skip', which is declared as unsure"):
         ba.read_annotations(LONG.assign(gold=["2", "2", "10", "10", "skip"]), unsure=UNSURE)
 
 
@@ -47,7 +47,10 @@ def test_controls_and_gold_are_classes(tmp_path, refuses):
     [
         ({"unsure": "skipp"}, r"unsure: 'skipp' is not among the labels .*labels=\.\.\.; did you mean 'skip'\?"),
         ({"unsure": "maybe", "labels": ["2", "10", "skip", "can't say"]}, "unsure: 'maybe' is not among the labels"),
-        ({"unsure": "skip", "labels": ["2", "10"]}, "label \"can't say\" of item 's1' is not among those declared"),
+        (
+            {"unsure": "skip", "labels": ["2", "10"]},
+            "label \"can't say\" of item 's1' is not among the declared labels",
+        ),
         ({"unsure": [*UNSURE, "2"]}, "only one class is left, '10'"),
     ],
 )

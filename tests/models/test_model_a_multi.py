@@ -312,7 +312,7 @@ def test_dimensions_must_share_items_and_annotators(refuses):
         MultiAnnotationData(by_dimension={"x": one, "y": other})
     with refuses(DataError, "dimension 'tone/form' has a slash in its name"):
         MultiAnnotationData(by_dimension={"tone/form": one, "y": one})
-    with refuses(DataError, "several dimensions are needed, not 1"):
+    with refuses(DataError, "needs at least two dimensions, not 1"):
         MultiAnnotationData(by_dimension={"x": one})
 
 

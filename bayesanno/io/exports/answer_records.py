@@ -29,7 +29,7 @@ _CHOSEN = {"1", "1.0", "true", "True", "TRUE", 1}  # and so are 1.0 and True
 
 
 class _Fields(NamedTuple):
-    """The fields of a record; of a table also the columns that are annotators, or labels that are chosen or not."""
+    """The fields of a record; for a table, also columns of annotators, or columns of 0 and 1 for each label."""
 
     item: str
     annotator: str | None
@@ -59,7 +59,7 @@ def looks_like_records(document: Document, options: ReadOptions) -> bool:
 
 
 def _is_by_name(annotator: str | None, options: ReadOptions) -> bool:
-    """Return whether an object may hold the labels of annotators by their names: no other field names one."""
+    """Return whether an object may hold labels by annotator, as no other field names annotators."""
     return options.annotator is None and annotator in (None, *_ALSO["annotator"])
 
 
@@ -77,12 +77,12 @@ def read_records(document: Document, options: ReadOptions) -> Iterator[Answer]:
 
 
 def _read_answers(record: Value, item: str, question: str, fields: _Fields, options: ReadOptions) -> Iterator[Answer]:
-    """Yield what one annotator, or each of several, says to a question."""
+    """Yield the answers of one annotator, or of several, to a question."""
     said = _find_said(record, question, fields, options)
     if isinstance(said.given, Mapping) and "count" in question.casefold():
         raise DataError(
-            f"{said.whole_place}: these are numbers of answers, and nobody is named: write a table with a column for "
-            "each label, and say format='votes'"
+            f"{said.whole_place}: these are numbers of answers without annotators: write a table with a column for "
+            "each label, and use format='votes'"
         )
     if isinstance(said.given, Mapping) and _is_by_name(fields.annotator, options):
         for name, each in said.fields():
@@ -102,16 +102,16 @@ def _read_answers(record: Value, item: str, question: str, fields: _Fields, opti
         answers = [said._replace(given=None if said.given == "" else said.given)]
     if len(answers) != len(annotators):
         raise DataError(
-            f"{record.place}: {counted(len(annotators), 'annotator')} in {fields.annotator!r}, but "
-            f"{counted(len(answers), 'label')} in {question!r}: give a label for each, or leave it empty; if that is "
-            f"one annotator, say annotator={'{' + fields.annotator + '}'!r}"
+            f"{record.place}: {counted(len(annotators), 'annotator')} in {fields.annotator!r}, "
+            f"{counted(len(answers), 'label')} in {question!r}: give each annotator a label or an empty text; if the "
+            f"field names one annotator, use annotator={'{' + fields.annotator + '}'!r}"
         )
     for who, answer in zip(annotators, answers, strict=True):
         yield Answer(record.place, item, who.as_text("annotator"), question, answer.as_labels())
 
 
 def _find_said(record: Value, question: str, fields: _Fields, options: ReadOptions) -> Value:
-    """Return what a record says to a question."""
+    """Return the answer in a record to a question."""
     if fields.annotators:
         return Value(record.place, {name: record.as_object()[name] for name in fields.annotators})
     if fields.choices:
@@ -122,14 +122,13 @@ def _find_said(record: Value, question: str, fields: _Fields, options: ReadOptio
     given = unpack(said.given)
     if options.multi_label and isinstance(given, str) and given[:1] == "[" and given[-1:] == "]":
         raise DataError(
-            f"{said.whole_place}: {given[:60]!r} looks like a list, and cannot be read as one: write it as JSON, "
-            '["a", "b"]'
+            f'{said.whole_place}: {given[:60]!r} looks like a list, but is not valid: write it as JSON, ["a", "b"]'
         )
     return said._replace(given=given)
 
 
 def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
-    """Return the elements of a list, or what stands between separators; None of anything else."""
+    """Return the elements of a list, or the parts between separators; None for anything else."""
     given = unpack(value.given)
     if isinstance(given, str) and options.split and options.split in given:
         given = split_cell(given, options.split)
@@ -137,7 +136,7 @@ def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
 
 
 def _find_fields(document: Document, first: Mapping[str, Any], options: ReadOptions) -> _Fields:
-    """Return the fields of a document, or the columns: as named, or known by their names, or by what they hold."""
+    """Return the fields of a document, or its columns, found by options, by their names or by their contents."""
     found = {"item": options.item, "annotator": options.annotator, "gold": options.gold}
     found["label"] = options.label[0] if options.label else None
     header = header_only(document.name, first)
@@ -153,7 +152,7 @@ def _find_fields(document: Document, first: Mapping[str, Any], options: ReadOpti
     if item is None or label is None:
         missing = "item" if item is None else "label"
         raise DataError(
-            f"{document.name}: no field for the {missing} among {listed(header.header)}: name it with {missing}=..."
+            f"{document.name} has no field for the {missing} among {listed(header.header)}: name it with {missing}=..."
             + (", or the columns of annotators with columns=..." if missing == "label" and is_table else "")
         )
     return _Fields(item, found["annotator"], label, found["gold"], annotators, choices)
@@ -169,7 +168,7 @@ def _matching(header: TextTable, role: str) -> list[str]:
 def _find_columns(
     document: Document, header: TextTable, found: Mapping[str, str | None], options: ReadOptions
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of a table that are annotators, and those that are labels, where no column has the labels."""
+    """Return the columns of annotators and the columns of labels of a table without a label column."""
     others = [name for name in header.header if name and name not in found.values()]
     if document.kind != "table" or found["label"] is not None:
         return (), ()
@@ -212,9 +211,8 @@ def _explain_nobody(record: Value, fields: _Fields, options: ReadOptions) -> str
     used = {fields.item, fields.label, fields.gold, *options.label}
     others = [name for name in names if name not in used]
     example = "{" + "}/{".join(others[:2]) + "}"
-    return (
-        f"{record.place}: no field says who gave an answer: name it, or a template over fields, with annotator=..."
-        + (f", as in annotator={example!r}; the fields are {listed(names)}" if others else "")
+    return f"{record.place}: no field names the annotator: name one, or a template over fields, with annotator=..." + (
+        f", as in annotator={example!r}; the fields are {listed(names)}" if others else ""
     )
 
 

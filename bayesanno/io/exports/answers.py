@@ -19,7 +19,7 @@ from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
 
-OF_SPANS = "spans can be read from a table with a row for each token, annotator and tag (item='{text}/{token}')"
+OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"
 YES, NO = "yes", "no"
 GOLD, CONTROL = "gold", "control"
 
@@ -70,7 +70,7 @@ class Export:
 
 
 def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]:
-    """Yield that there is an item, and what the field of gold labels, if there is one, says is true of it."""
+    """Yield an answer without content that mentions an item, and its gold label if there is one."""
     yield Answer(record.place, item, "", "", None)
     if gold is not None and item:
         labels = record.look_up(gold).as_labels()
@@ -89,16 +89,16 @@ def read_rows(
 
 
 def name_as_asked(question: str, prefix: str, options: ReadOptions) -> str:
-    """Return a question as the options name it: with the prefix of its column or without."""
+    """Return a question as the options name it, with or without the prefix of its column."""
     return next((each for each in options.label if each.removeprefix(prefix) == question), question)
 
 
 def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tuple[TextTable, ReadOptions]:
-    """Return the long table of some answers, and how it is to be read.
+    """Return the long table of some answers, and the options to read it.
 
-    What `options.split` separates in a label are several. The table has the columns item, annotator, label and gold; of
-    several questions, which `options.label` names, one column for each label and `gold_<question>`. With
-    `options.multi_label` each item is one of the export with one of its labels, and the answers are no and yes.
+    `options.split` separates labels in one cell. The table has the columns item, annotator, label and gold; several
+    questions, named by `options.label`, have a column each and `gold_<question>`. With `options.multi_label` each pair
+    of item and label becomes an item, with the answers no and yes.
 
     Raises
     ------
@@ -115,9 +115,9 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
     for each in given:
         _require_item_and_annotator(each)
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
-    used: dict[str, Any] = dict.fromkeys(("item", "annotator", "gold"))  # in what the table says
+    used: dict[str, Any] = dict.fromkeys(("item", "annotator", "gold"))  # these options are used up
     if len(questions) > 1 and options.multi_label:
-        raise DataError(f"{name}: several labels an item are read of one question at a time: name one with label=...")
+        raise DataError(f"{name}: multi_label=True reads one question at a time: name it with label=...")
     if len(questions) <= 1:
         given = [each for each in given if each.question in ("", *questions)]
         used["label"] = ()
@@ -125,8 +125,8 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
             found = sorted({label for each in given for label in each.labels or ()})
             if options.split and options.labels is None and found == ["0", "1"]:
                 raise DataError(
-                    f"{name}: the answers are 0 and 1 for each of several labels, which are not named: write a column "
-                    "of 0 and 1 for each label; if 0 and 1 are labels, declare them with labels=..."
+                    f"{name}: each answer lists 0 and 1 for several labels that have no names: write a column of 0 and "
+                    "1 for each label; if 0 and 1 are the labels, declare them with labels=..."
                 )
             if options.labels is None:
                 warn_of_missing_codes(name, [label for each in given for label in each.labels or ()], {})
@@ -140,7 +140,7 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
 
 
 def _separate(answer: Answer, options: ReadOptions) -> Answer:
-    """Return an answer whose labels stand by themselves, without those that stand for a missing one."""
+    """Return an answer with separate labels, without missing codes."""
     labels = answer.labels
     if not (labels and (options.split or options.missing)):
         return answer
@@ -153,7 +153,7 @@ def _separate(answer: Answer, options: ReadOptions) -> Answer:
 
 
 def _find_controls(answers: Iterable[Answer]) -> dict[str, str]:
-    """Return what is known for the model."""
+    """Return the known labels for the model, by item."""
     found: dict[str, str] = {}
     for each in answers:
         if each.known == CONTROL and each.labels and found.setdefault(each.item, each.labels[0]) != each.labels[0]:
@@ -165,7 +165,7 @@ def _find_controls(answers: Iterable[Answer]) -> dict[str, str]:
 
 
 def _choose(name: str, questions: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Return the questions to read: those asked for, or the only one."""
+    """Return the questions to read: those that the options name, or the only one."""
     for each in asked:
         if each not in questions:
             raise DataError(
@@ -181,17 +181,17 @@ def _choose(name: str, questions: Sequence[str], asked: Sequence[str]) -> list[s
 
 
 def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator[Answer]:
-    """Yield of each answer one for every label: whether it is among those chosen."""
+    """Yield a yes or no for each answer and label."""
     known, mentioned = set(labels), set()
     for each in answers:
-        if each.labels is None and not each.annotator:  # which says that there is an item: once is enough
+        if each.labels is None and not each.annotator:  # it only mentions an item: once is enough
             if each.item in mentioned:
                 continue
             mentioned.add(each.item)
         odd = next((label for label in each.labels or () if label not in known), None)
         if odd is not None:
             raise DataError(
-                f"{each.place}: label {odd!r} of item {each.item!r} is not among those declared, "
+                f"{each.place}: label {odd!r} of item {each.item!r} is not among the declared labels, "
                 f"{listed(labels)}{nearest(odd, labels)}"
             )
         chosen = each.labels
@@ -203,12 +203,12 @@ def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator
 
 def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> TextTable:
     if not answers:
-        raise DataError(f"{name}: there is no answer in it")
+        raise DataError(f"{name} has no answers: annotate some items, and export again")
     said = [_only_label(each) for each in answers]  # (answer,)
     header, columns = ["item", "annotator"], [[each.item for each in answers], [each.annotator for each in answers]]
     for question in questions or ("",):
         several = len(questions) > 1
-        # what is known of a field is of any question
+        # a gold field applies to every question
         here = [label if each.question in ("", question) else "" for each, label in zip(answers, said, strict=True)]
         header += [question, f"gold_{question}"] if several else ["label", "gold"]
         columns.append([label if each.annotator else "" for each, label in zip(answers, here, strict=True)])
@@ -222,8 +222,8 @@ def _only_label(answer: Answer) -> str:
     labels = answer.labels or ()
     if len(labels) > 1:
         raise DataError(
-            f"{answer.place}: item {answer.item!r} has {len(labels)} labels, {listed(labels)}, in one answer: ask for "
-            "a yes or no to each label with multi_label=True"
+            f"{answer.place}: an answer to item {answer.item!r} has {len(labels)} labels, {listed(labels)}: make each "
+            "label a yes-or-no question with multi_label=True"
         )
     return labels[0] if labels else ""
 

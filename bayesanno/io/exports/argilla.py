@@ -47,7 +47,7 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
             labels = response.value.as_labels()
             if labels is not None and response.annotator in ("", "None"):
                 raise DataError(
-                    f"{response.value.place}: it has no user_id, so that nobody gave it: export it with its users"
+                    f"{response.value.place}: this response has no user_id: export the records with their users"
                 )
             answered.add(response.question)
             n_answers += bool(labels)
@@ -55,15 +55,16 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     odd = next((question for question in unread if question in options.label or not answered), None)
     if odd is not None:
         raise DataError(
-            f"{document.name}: question {odd!r} asks for spans or ranks: only labels and ratings are read; {OF_SPANS}"
+            f"{document.name}: question {odd!r} asks for spans or ranks, but only labels and ratings can be read; "
+            f"{OF_SPANS}"
         )
     if n_suggestions and not n_answers and not options.predictions:
         raise DataError(
-            f"{document.name}: there is no submitted response in it, but {counted(n_suggestions, 'suggestion')}: read "
-            "them with predictions=True"
+            f"{document.name} has no submitted responses, but {counted(n_suggestions, 'suggestion')}: read them with "
+            "predictions=True"
         )
     if options.predictions and not n_suggestions:
-        raise DataError(f"{document.name}: there are no suggestions in it: leave out predictions=True")
+        raise DataError(f"{document.name} has no suggestions: leave out predictions=True")
 
 
 def _is_nested(record: Mapping[str, Any]) -> bool:
@@ -71,7 +72,7 @@ def _is_nested(record: Mapping[str, Any]) -> bool:
 
 
 def _question_of(field: str, value: Any) -> str | None:
-    """Return the question whose responses a field holds, if it is one of these."""
+    """Return the question whose responses a field holds; None for other fields."""
     if isinstance(field, str) and field.endswith(_RESPONSES):
         return field.removesuffix(_RESPONSES)
     of_old = value[0] if isinstance(value, list) and value else value
@@ -79,7 +80,7 @@ def _question_of(field: str, value: Any) -> str | None:
 
 
 def _name_item(record: Value, number: int, options: ReadOptions, seen: dict[str, str]) -> str:
-    """Return the id of a record, its own or that of the server; in the first version, where it has none, its number."""
+    """Return the id of a record, or its number if it has none, as in the first version."""
     if options.item is not None:
         return record.name_item(options.item)
     given = (record.get(name).as_text() for name in ("id", "external_id", "_server_id"))
@@ -114,7 +115,7 @@ def _flat(record: Value) -> Iterator[_Response]:
 
 
 def _side_by_side(record: Value, field: str) -> Value:
-    """Return the lists of responses, of their users and, where they are there, of their states."""
+    """Return the lists of responses, of their users and, if there are any, of their states."""
     endings = {"value": "", "user_id": ".users", "status": ".status"}
     lists = {name: record.get(field + ending).as_list() for name, ending in endings.items()}
     if not lists["status"]:
@@ -128,7 +129,7 @@ def _responses(given: Value, question: str) -> Iterator[_Response]:
         columns = {name: column.as_list() for name, column in given.fields()}
         if len({len(column) for column in columns.values()}) > 1:
             sizes = ", ".join(f"{len(column)} of {name}" for name, column in columns.items())
-            raise DataError(f"{given.whole_place}: the lists are of unequal length, {sizes}: export it again")
+            raise DataError(f"{given.whole_place}: the lists differ in length, {sizes}: export the records again")
         rows = zip(*columns.values(), strict=True)
         given = given._replace(given=[dict(zip(columns, row, strict=True)) for row in rows])
     for response in given.elements():

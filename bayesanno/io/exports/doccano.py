@@ -16,7 +16,7 @@ from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES
 
-_LABEL_FIELDS = ("label", "cats", "labels")  # the second in projects of intents and slots, the third in older exports
+_LABEL_FIELDS = ("label", "cats", "labels")  # "cats" in projects of intents and slots, "labels" in older exports
 _SHARED = "all"
 
 
@@ -30,13 +30,13 @@ def looks_like_doccano(document: Document, options: ReadOptions) -> bool:
 
 
 def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield what each member says of each example."""
+    """Yield the labels of each member for each example."""
     members = {name: PurePosixPath(name).stem for name in document.files}
     if not members or set(members.values()) == {_SHARED}:
-        what = "this is one file of doccano" if not members else "all labels are in one file"
+        what = "this is one file of doccano" if not members else "it holds one file with all labels"
         raise DataError(
-            f"{document.name}: {what}, in which nobody who gave them is named: take the whole zip of a project that "
-            "does not share annotations across all users (a setting of the project), exported as JSONL"
+            f"{document.name}: {what}, without the annotators: export the whole zip as JSONL from a project that does "
+            "not share annotations across all users (a setting of the project)"
         )
     for name, file in document.files.items():
         seen: dict[str, str] = {}
@@ -45,17 +45,16 @@ def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
             yield from mention_item(record, item, options.gold)
             for field in filter(record.as_object().__contains__, _LABEL_FIELDS):
                 labels = _read_labels(record.get(field))
-                # who has not annotated an example is no annotator of it, and need not be one at all
+                # a member without labels here is not an annotator of this example
                 yield Answer(record.place, item, members[name] if labels else "", field, labels or None)
 
 
 def _read_labels(given: Value) -> tuple[str, ...] | None:
     if not isinstance(given.given, str):
-        given.as_list()  # an object, or a number, is refused
+        given.as_list()  # refuses an object or a number
     if given.has_parts:
         raise DataError(
-            f"{given.place}: {given.name} has spans: only labels of whole texts or images are answers about an item; "
-            f"{OF_SPANS}"
+            f"{given.place}: {given.name} has spans, but only labels of whole texts or images can be read; {OF_SPANS}"
         )
     return given.as_labels()
 

@@ -111,7 +111,7 @@ class Document:
         odd = next((value for value in values if not isinstance(value, Mapping)), None)
         if odd is not None or not values:
             what = f" of {type(odd).__name__}" if values else " that is empty"
-            raise DataError(f"cannot read annotations from a list{what}: its elements must be records, that is dicts")
+            raise DataError(f"cannot read annotations from a list{what}: give a list of dicts")
         return cls(
             name=name,
             kind="records",
@@ -156,7 +156,7 @@ def plain(value: Any) -> Any:
 
 
 def _skip(text: str, position: int) -> int:
-    """Return where the next character stands that is no white space."""
+    """Return the position of the next character that is not whitespace."""
     found = _SPACE.match(text, position)
     return found.end() if found else position
 
@@ -173,14 +173,16 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
         cut = _skip(text, error.pos) >= len(text) or (
             error.msg.startswith("Unterminated") and "\n" not in text[error.pos :].rstrip()
         )
-        ends = " (the file ends here: is it whole?)" if cut else ""
+        ends = " (the file ends here, and may be cut off)" if cut else ""
         raise DataError(
             f"{name}, line {error.lineno}: this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}, column "
             f"{error.colno}{ends}; export the file again"
         ) from None
     except RecursionError:
-        raise DataError(f"{name}, line {_line(text, position)}: this JSON is nested too deep to be read") from None
-    except ValueError:  # Python refuses to read such a number
+        raise DataError(
+            f"{name}, line {_line(text, position)}: this JSON is nested too deeply: write one record for each answer"
+        ) from None
+    except ValueError:  # Python limits the digits of a number
         raise DataError(
             f"{name}, line {_line(text, position)}: a number here or below has thousands of digits: write it as text"
         ) from None
@@ -197,14 +199,14 @@ def _read_list(text: str, start: int, name: str) -> Iterator[Value]:
         closed = text.startswith("]", end)
         if not closed and not text.startswith(",", end):
             raise DataError(
-                f"{name}, line {_line(text, end)}: this is not JSON: after [{number}] of the list a comma or the end "
-                "of the list is missing (is the file whole?); export it again"
+                f"{name}, line {_line(text, end)}: this is not JSON: a comma or the end of the list is missing after "
+                f"[{number}] (the file may be cut off); export it again"
             )
         position, number = (end if closed else _skip(text, end + 1)), number + 1
     if _skip(text, position + 1) != len(text):
         raise DataError(
-            f"{name}, line {_line(text, _skip(text, position + 1))}: there is more after the end of the list: one "
-            "list, or one object on each line, is read"
+            f"{name}, line {_line(text, _skip(text, position + 1))}: text follows the end of the list: write one "
+            "list, or one object on each line"
         )
 
 
@@ -220,7 +222,7 @@ def _read_lines(text: str, name: str) -> Iterator[Value]:
 
 
 def _read_whole(whole: Value, name: str) -> Iterator[Value]:
-    """Yield the records in one object: those it has by their ids, or the rows of its lists, or the object itself."""
+    """Yield the records in one object: records by id, rows of lists side by side, or the object itself."""
     parts = whole.given if isinstance(whole.given, Mapping) else {}
     if any(parts.values()) and all(isinstance(part, list) for part in parts.values()):
         lengths = {field: len(part) for field, part in parts.items()}
@@ -228,7 +230,9 @@ def _read_whole(whole: Value, name: str) -> Iterator[Value]:
         for row in range(lengths[shortest]):
             yield Value(f"{name}, [{row}]", {field: part[row] for field, part in parts.items()})
         if len(set(lengths.values())) > 1:
-            raise DataError(f"{name}: {shortest!r} is shorter than other lists: each has a value for every record")
+            raise DataError(
+                f"{name}: {shortest!r} is shorter than other lists: give every list a value for each record"
+            )
     elif parts and all(isinstance(part, Mapping) for part in parts.values()) and "responses" not in parts:
         for key, part in parts.items():
             yield Value(f"{name}, [{key!r}]", {"id": key, **part})

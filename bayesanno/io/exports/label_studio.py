@@ -19,11 +19,11 @@ from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 
-# the kinds of questions about whole tasks, and where in their value the answer is
+# the types of questions about whole tasks, and the field of their value with the answer
 _ANSWER_IN = {
     "choices": "choices", "rating": "rating", "taxonomy": "taxonomy", "pairwise": "selected", "number": "number"
 }  # fmt: skip
-_OF_REGION = frozenset({"start", "end", "x", "y", "points", "rle", "sequence"})  # in the value of an answer about one
+_OF_REGION = frozenset({"start", "end", "x", "y", "points", "rle", "sequence"})  # fields of an answer about a region
 _MINIMAL = ("annotator", "annotation_id", "lead_time")
 
 
@@ -56,7 +56,7 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
             n_answers += bool(answer.labels)
             yield answer
     if options.predictions and not n_predictions:
-        raise DataError(f"{document.name}: there are no predictions in it: leave out predictions=True")
+        raise DataError(f"{document.name} has no predictions: leave out predictions=True")
     if not n_answers and not options.label:
         raise DataError(f"{document.name}: {_explain_nothing(other_kinds, n_predictions, options)}")
 
@@ -75,8 +75,7 @@ def _read_annotations(task: Value, item: str, options: ReadOptions, other_kinds:
         for answer in answers:
             if not annotator and not is_gold:
                 raise DataError(
-                    f"{here}: completed_by is missing, so that nobody gave this answer: name who did, or mark it as "
-                    "ground truth"
+                    f"{here}: this answer has no annotator: fill in completed_by, or mark it as ground truth"
                 )
             yield answer._replace(known=GOLD if is_gold else "")
 
@@ -86,7 +85,7 @@ def _read_prediction(
 ) -> Iterator[Answer]:
     if isinstance(prediction.given, int):
         raise DataError(
-            f"{prediction.place}: this is the number of a prediction, not the prediction: export a snapshot of the "
+            f"{prediction.place}: this is the id of a prediction, not the prediction itself: export a snapshot of the "
             'project with {"predictions": {"only_id": false}}'
         )
     model = prediction.get("model_version").as_text() or "prediction"
@@ -96,7 +95,7 @@ def _read_prediction(
 def _read_result(
     annotation: Value, item: str, annotator: str, options: ReadOptions, other_kinds: dict[str, str]
 ) -> Iterator[Answer]:
-    """Yield the answers to the questions about the whole task; the kinds of others are noted by question."""
+    """Yield the answers about the whole task, and collect the types of other questions in `other_kinds`."""
     seen = set()
     for result in annotation.get("result").elements():
         question, kind = (result.get(name).as_text() for name in ("from_name", "type"))
@@ -105,22 +104,26 @@ def _read_result(
             value = value._replace(given={})
         of_region = not _OF_REGION.isdisjoint(value.as_object())
         if of_region and question in options.label:
-            raise DataError(f"{here}: {question!r} is about a region: only answers about the whole task are read")
+            raise DataError(
+                f"{here}: {question!r} is about a region, but only answers about the whole task can be read"
+            )
         if of_region or kind not in _ANSWER_IN or not question:
             if question:
                 other_kinds[question] = f"{kind} of regions" if of_region else kind
             continue
         if options.label and question not in options.label:
-            yield Answer(here, item, annotator, question, None)  # so that a message can list it
+            yield Answer(here, item, annotator, question, None)  # a message can then list the question
             continue
         if question in seen:
             raise DataError(
-                f"{here}: {question!r} is answered twice in one annotation, as questions about regions are: only "
-                "answers about the whole task are read; choose another question with label=..."
+                f"{here}: one annotation answers {question!r} twice, like a question about regions, but only answers "
+                "about the whole task can be read: choose another question with label=..."
             )
         seen.add(question)
         if _ANSWER_IN[kind] not in value.as_object():
-            raise DataError(f"{value.whole_place}: there is no {_ANSWER_IN[kind]!r} in it, where the answer would be")
+            raise DataError(
+                f"{value.whole_place}: the answer is missing: a question of this type has it in {_ANSWER_IN[kind]!r}"
+            )
         said = value.get(_ANSWER_IN[kind])
         if kind == "taxonomy":
             paths = ([name.as_text() for name in path.elements()] for path in said.elements())
@@ -129,7 +132,7 @@ def _read_result(
 
 
 def _name_annotator(annotation: Value) -> str:
-    """Return who gave an annotation: an email address where there is one, else a number."""
+    """Return the annotator: an email address if there is one, else a number."""
     given = annotation.get("completed_by" if "completed_by" in annotation.as_object() else "created_username")
     if isinstance(given.given, Mapping):
         named = (given.get(name) for name in ("email", "username", "id"))
@@ -140,12 +143,10 @@ def _name_annotator(annotation: Value) -> str:
 def _explain_nothing(other_kinds: Mapping[str, str], n_predictions: int, options: ReadOptions) -> str:
     if other_kinds:
         kinds = listed([f"{question} ({kind})" for question, kind in other_kinds.items()])
-        return f"none of its questions is answered by {', '.join(_ANSWER_IN)}: it has {kinds}"
+        return f"none of its questions has a type that can be read ({', '.join(_ANSWER_IN)}): it has {kinds}"
     if n_predictions and not options.predictions:
-        return (
-            f"there is no annotation in it, but {counted(n_predictions, 'prediction')}: read them with predictions=True"
-        )
-    return "there is no answer in it: annotate some tasks, and export again"
+        return f"there are no annotations, but {counted(n_predictions, 'prediction')}: read them with predictions=True"
+    return "there are no answers: annotate some tasks, and export again"
 
 
 def _is_minimal(first: Mapping[str, Any]) -> bool:
@@ -153,7 +154,7 @@ def _is_minimal(first: Mapping[str, Any]) -> bool:
 
 
 def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the answers of JSON_MIN and CSV: of the first, questions stand between the task's id and the annotator."""
+    """Yield the answers of JSON_MIN and CSV; in JSON_MIN the questions are between the task's id and the annotator."""
     form = "CSV" if document.kind == "table" else "JSON_MIN"
     if options.predictions:
         raise DataError(
@@ -161,12 +162,12 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
         )
     if form == "CSV" and not options.label:
         raise DataError(
-            f"{document.name} is CSV of Label Studio, whose columns do not say which are questions: name one of "
+            f"{document.name}: CSV of Label Studio does not mark the columns of questions: name one of "
             f"{listed(list(document.first))} with label=..., or export JSON"
         )
     warn(
-        f"{document.name}: {form} of Label Studio has no skipped tasks, ground truth or predictions: export JSON to "
-        "have them",
+        f"{document.name}: {form} of Label Studio leaves out skipped tasks, ground truth and predictions: export JSON "
+        "to include them",
         ExportWarning,
     )
     for row in document.records():
@@ -186,7 +187,7 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return an answer without what JSON_MIN has around it, None where it is not about the whole task."""
+    """Return an answer without its wrapping in JSON_MIN; None if it is not about the whole task."""
     (value,) = value if isinstance(value, list) and len(value) == 1 else (value,)
     if not isinstance(value, Mapping):
         return None if isinstance(value, list) else value

@@ -53,7 +53,7 @@ def _find_boxes(document: Document) -> frozenset[str]:
 
 
 def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]:
-    """Yield each question and what was said to it: a cell, a value of JSON, or the boxes that were checked or not."""
+    """Yield each question with its answer: a cell, a value of JSON, or check boxes."""
     checked: dict[str, dict[str, bool]] = {}
     for name, cell in row.fields():
         question = name.removeprefix(_ANSWER)
@@ -72,7 +72,7 @@ def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]
 
 
 def _choices(value: Value) -> Value:
-    """Return the label or labels: of an object those that are true, or what a classifier calls its label."""
+    """Return the label or labels; those of an object are its true fields, or its field "label"."""
     given = value.given
     if not isinstance(given, Mapping):
         return value
@@ -81,7 +81,8 @@ def _choices(value: Value) -> Value:
     if all(isinstance(each, bool) for each in given.values()):
         return value._replace(given=[name for name, checked in given.items() if checked])
     raise DataError(
-        f"{value.whole_place}: this answer is an object: only labels are read; choose another question with label=..."
+        f"{value.whole_place}: this answer is an object, but only labels can be read: choose another question with "
+        "label=..."
     )
 
 

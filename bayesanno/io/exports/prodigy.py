@@ -42,9 +42,9 @@ def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
         yield from mention_item(record, item, options.gold)
     if anonymous:
         warn(
-            f"{document.name}: {counted(len(anonymous), 'session')} named by the time alone, as "
-            f"{next(iter(anonymous))!r}: each counts as an annotator of its own; add ?session=NAME to the address "
-            "of Prodigy to name them",
+            f"{document.name}: {counted(len(anonymous), 'session')} named only by a time, such as "
+            f"{next(iter(anonymous))!r}: each counts as a separate annotator; add ?session=NAME to the address of "
+            "Prodigy to name them",
             ExportWarning,
         )
 
@@ -56,8 +56,8 @@ def _name_annotator(record: Value, options: ReadOptions) -> str:
         annotator = record.get("_annotator_id").as_text() or record.get("_session_id").as_text()
     if not annotator:
         raise DataError(
-            f"{record.place}: there is neither _annotator_id nor _session_id, so that nobody gave this answer: name "
-            "the field of who did with annotator=..."
+            f"{record.place}: this answer has neither _annotator_id nor _session_id: name the field of the annotator "
+            "with annotator=..."
         )
     return annotator
 
@@ -66,7 +66,7 @@ def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
     """Return the question and the labels."""
     answer = record.get("answer").as_text()
     if answer not in ANSWERS:
-        raise DataError(f"{record.place}: answer is {answer!r}: it is one of {listed(ANSWERS)}")
+        raise DataError(f"{record.place}: answer is {answer!r}, but must be one of {listed(ANSWERS)}")
     accepted, offered, label = (record.get(name) for name in ("accept", "options", "label"))
     if accepted.given is not None or offered.given is not None:
         if answer != "accept":
@@ -75,12 +75,11 @@ def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
         known = {each.get("id").as_text("an option") for each in offered.elements()}
         odd = next((label for label in labels or () if known and label not in known), None)
         if odd is not None:
-            raise DataError(f"{record.place}: {odd!r} in accept is none of the options {listed(sorted(known))}")
+            raise DataError(f"{record.place}: {odd!r} in accept is not one of the options {listed(sorted(known))}")
         return CHOICE, labels
     if label.given is None and record.get("spans").given is not None:
         raise DataError(
-            f"{record.place}: this line marks spans: only choices, and accept or reject, are answers about an item; "
-            f"{OF_SPANS}"
+            f"{record.place}: this line marks spans, but only choices, accept and reject can be read; {OF_SPANS}"
         )
     return label.as_text() or "answer", None if answer == "ignore" else (answer,)
 

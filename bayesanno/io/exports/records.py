@@ -51,13 +51,13 @@ class Value(NamedTuple):
         return kinds.get(type(self.given), f"a {type(self.given).__name__}")
 
     def refuse(self, expected: str) -> DataError:
-        """Return the error that this is not what is expected."""
-        return DataError(f"{self.place}: {self.name or 'this'} is {self.kind}, where {expected} is expected")
+        """Return the error that this is not of the expected kind."""
+        return DataError(f"{self.place}: {self.name or 'this'} is {self.kind}, but must be {expected}")
 
     def as_object(self) -> Mapping[str, Any]:
         """Return an object: a value with names for its parts."""
-        if not isinstance(self.given, dict | Mapping):  # a dict most often, which is seen at once
-            raise Value(self.whole_place, self.given).refuse("an object, {...},")
+        if not isinstance(self.given, dict | Mapping):  # checks the common type first, which is fast
+            raise Value(self.whole_place, self.given).refuse("an object, {...}")
         return self.given
 
     def get(self, name: str) -> Value:
@@ -179,18 +179,18 @@ class Value(NamedTuple):
         """
         item = self.fill_in(field, "item")
         if not item:
-            raise DataError(f"{self.place}: there is no {field} in it: fill it in, or name another field with item=...")
+            raise DataError(f"{self.place}: {field} is missing: fill it in, or name another field with item=...")
         if seen is not None and seen.setdefault(item, self.place) != self.place:
             raise DataError(
-                f"{self.place}: item {item!r} is there already, at {seen[item]}: keep one, or name a field that "
-                "distinguishes items with item=..."
+                f"{self.place}: item {item!r} already occurs at {seen[item]}: keep one of the two, or name a field "
+                "that distinguishes items with item=..."
             )
         return item
 
 
 def _check_text(text: str, what: str, place: str) -> str:
     if not text.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise DataError(f"{place}: {what} {text[:40]!r} is no Unicode text: it has half of a pair of characters")
+        raise DataError(f"{place}: {what} {text[:40]!r} is not valid Unicode: it holds half of a surrogate pair")
     if "\0" in text or len(text) > _LONGEST:
         odd = "has a zero byte" if "\0" in text else f"has {len(text):,} characters"
         raise DataError(f"{place}: {what} {text[:40]!r} {odd}: give it another name")
@@ -199,8 +199,8 @@ def _check_text(text: str, what: str, place: str) -> str:
 
 def _number_as_text(value: float, what: str, place: str) -> str:
     if isinstance(value, float) and not math.isfinite(value):
-        raise DataError(f"{place}: {what} is {value}: leave out what is missing, or write null")
+        raise DataError(f"{place}: {what} is {value}: leave the field out if it is missing, or write null")
     try:
         return str(int(value)) if float(value).is_integer() else str(value)
     except (OverflowError, ValueError):
-        raise DataError(f"{place}: {what} is a number of hundreds of digits: write it as text") from None
+        raise DataError(f"{place}: {what} is a number with hundreds of digits: write it as text") from None

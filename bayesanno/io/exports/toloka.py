@@ -48,7 +48,7 @@ def _find_item(document: Document) -> str:
     if len(inputs) == 1:
         return inputs[0]
     raise DataError(
-        f"{document.name}: there is no column {_ITEM!r}: name another that distinguishes tasks with item=..., one of "
+        f"{document.name} has no column {_ITEM!r}: name one that distinguishes tasks with item=..., such as "
         f"{listed(inputs or list(document.first))}"
     )
 

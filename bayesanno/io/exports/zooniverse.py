@@ -38,8 +38,8 @@ def _read_value(task: Value) -> tuple[str, ...] | None:
     value = task.get("value")
     if value.has_parts:
         raise DataError(
-            f"{value.whole_place}: this task marks places or counts things: only questions are read; choose one with "
-            "label=..."
+            f"{value.whole_place}: this task marks places or counts things, but only questions can be read: choose one "
+            "with label=..."
         )
     return value.as_labels()
 

@@ -23,11 +23,11 @@ from bayesanno.io.names import find_missing_codes, fold
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES, WEAK_ALIASES, TextTable, strip_id
 
-ENOUGH = 20  # answers from which it shows whether they are ever repeated
-_MOST, _SOME = 0.5, 0.25  # shares of answers that one column has in common with another, and that one with it
-FEW_ROWS = 3  # fewer say nothing of what a table is
-_OFTEN = 0.95  # of rows, that differ
-_MOST_TRIED = 20  # columns, every two of which are looked at
+ENOUGH = 20  # answers needed to judge whether values are repeated
+_MOST, _SOME = 0.5, 0.25  # shares of answers that two columns have in common, the larger and the smaller
+FEW_ROWS = 3  # fewer rows do not show the shape of a table
+_OFTEN = 0.95  # the share of rows that differ
+_MOST_TRIED = 20  # columns whose pairs are compared
 _NUMBERED = re.compile(
     r"(an|ann|anno|annot|annotator|worker|rater|coder|judge|grader|reviewer|lf|a|r|w)[\W_]*(\d+|[a-z])"
 )
@@ -42,8 +42,8 @@ _AGREED = re.compile(
     r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
 )
 LOOKED_FOR = (
-    "a long table has columns for item, annotator and label (name them with item=..., annotator=..., label=...), a "
-    "wide one has a column for each annotator (name these with columns=...)"
+    "a long table has columns for item, annotator and label (name them with item=..., annotator=..., label=...), and "
+    "a wide table has a column for each annotator (name them with columns=...)"
 )
 
 
@@ -56,9 +56,8 @@ def find_layout(
     ----------
     table : TextTable
     options : ReadOptions
-        They say which answers do not count, as they stand for a missing one or are no class; which labels are declared,
-        if any are, so that an annotator's column has these; and whether columns have names, and not numbers, which say
-        nothing of what the table is.
+        They name missing and unsure answers, which do not count; declared labels, which annotators' columns must hold;
+        and whether columns have names, since numbers do not show the shape of the table.
     item : int or None
         The column that names the items, where it is known.
     candidates : sequence of int
@@ -86,7 +85,7 @@ def find_layout(
     rest = [column for column in rest if column not in ids]
     item = ids[0] if item is None and ids else item
     if item is not None and len(candidates) == 1 and not is_of_text(table.columns[candidates[0]]):
-        return item, list(candidates)  # one annotator, who has nobody to share values with
+        return item, list(candidates)  # a single annotator shares values with nobody
     values = {column: set(table.columns[column]) - {""} for column in rest}
     codes = find_missing_codes(set().union(*values.values()))
     no_class = {*options.missing, *options.unsure, *codes}.difference(labels)
@@ -97,13 +96,13 @@ def find_layout(
         annotators = [column for column in rest if _count_known(table.columns[column], known) >= _MOST]
         if not annotators:
             raise DataError(
-                f"{table.name}: no column of {listed(table.header)} has mostly the declared labels, "
+                f"{table.name}: no column of {listed(table.header)} holds mostly the declared labels, "
                 f"{listed(list(labels))}: {LOOKED_FOR}"
             )
     else:
-        words = {name for name in no_class if read_numbers([name]) is None}  # which columns of all kinds have
+        words = {name for name in no_class if read_numbers([name]) is None}  # these occur in columns of every kind
         annotators = _find_group(table, rest, gold, words)
-    if len(annotators) == len(rest):  # an annotator without answers, not a column that nobody filled in
+    if len(annotators) == len(rest):  # empty columns are annotators if all others are
         annotators = sorted([*annotators, *empty])
     others = [column for column in rest if column not in annotators]
     _refuse_long(table, item, annotators, others)
@@ -111,15 +110,15 @@ def find_layout(
         if not is_distinct(table.columns[others[0]]):
             name = table.header[others[0]]
             raise DataError(
-                f"{table.name}: the first column, {name!r}, has repeated values that are not those of annotators: "
-                f"if it names the items, say item={name!r}; if not, name the annotators with columns=..."
+                f"{table.name}: the first column, {name!r}, repeats values that annotators do not use: if it names the "
+                f"items, use item={name!r}; if not, name the annotators with columns=..."
             )
         item, others = others[0], others[1:]
     if agreed:
         name = table.header[agreed[0]]
         warn(
-            f"{table.name}: column {name!r} is left out, as it is named like an agreed label: read it as known labels "
-            f"with gold={name!r}, or name the annotators, it among them, with columns=...",
+            f"{table.name}: column {name!r} is left out because its name suggests an agreed label: read it as known "
+            f"labels with gold={name!r}, or name all annotators with columns=..., including this one",
             NamesWarning,
         )
     warn_of_others(table, others, "annotators")
@@ -127,10 +126,10 @@ def find_layout(
 
 
 def _refuse_long(table: TextTable, item: int | None, annotators: Sequence[int], others: Sequence[int]) -> None:
-    """Raise a DataError if a table may be a long one, whose columns of labels, or numbers, share values by chance.
+    """Raise a DataError if a table may be long, with columns that share values by chance.
 
-    Of a wide table few columns are not annotators', no two of them tell all its rows apart, and no item is there twice;
-    where annotators are numbered there may be more such columns.
+    In a wide table most columns are annotators, no two columns identify its rows, and no item occurs twice. Numbered
+    annotators may have more columns beside them.
     """
     numbered = all(_NUMBERED.fullmatch(table.header[column].casefold()) for column in annotators)
     if numbered or table.n_rows < FEW_ROWS:
@@ -142,20 +141,20 @@ def _refuse_long(table: TextTable, item: int | None, annotators: Sequence[int], 
     if key is None and not repeated and 2 * len(odd) < len(annotators):
         return
     shared = listed([table.header[column] for column in annotators])
-    what = f"the columns {listed([table.header[column] for column in odd])} have other values than {shared}"
+    what = f"few values of {listed([table.header[column] for column in odd])} occur in {shared}"
     if key is not None:
         first, second = (table.header[column] for column in sorted(key, key=lambda at: -len(set(table.columns[at]))))
-        what = f"{first!r} and {second!r} together differ in every row, as item and annotator do"
+        what = f"each row has its own pair of {first!r} and {second!r}, like item and annotator"
     elif repeated:
         what = f"{table.header[item or 0]!r} has the same name in several rows"
     raise DataError(
-        f"{table.name}: it may have a row for each answer, or a column for each annotator: {what}; if a row, name "
-        f"item=..., annotator=... and label=...; if a column, such as {shared}, name the annotators with columns=..."
+        f"{table.name} may have a row for each answer or a column for each annotator: {what}; for a row, name "
+        f"item=..., annotator=... and label=...; for a column, such as {shared}, name the annotators with columns=..."
     )
 
 
 def _answers_again(table: TextTable, item: int, annotators: Sequence[int]) -> bool:
-    """Return whether the same column often has several answers to an item."""
+    """Return whether columns often have several answers to one item."""
     answers = [
         (name, at)
         for at in annotators
@@ -166,9 +165,9 @@ def _answers_again(table: TextTable, item: int, annotators: Sequence[int]) -> bo
 
 
 def _find_key(table: TextTable, columns: Sequence[int], *, crossed: bool = False) -> tuple[int, int] | None:
-    """Return two columns of repeated values that together tell nearly all rows apart, if there are any.
+    """Return two columns of repeated values that together identify nearly all rows, if there are any.
 
-    Columns that are `crossed` tell all of them apart, and most pairs of their values are there.
+    With `crossed`, they identify all rows, and at least half of all pairs of their values occur.
     """
     if table.n_rows < ENOUGH or len(columns) > _MOST_TRIED:
         return None
@@ -182,12 +181,12 @@ def _find_key(table: TextTable, columns: Sequence[int], *, crossed: bool = False
 
 
 def warn_of_others(table: TextTable, others: Sequence[int], what: str) -> None:
-    """Warn of columns that are left out, as they are taken to be no annotators or no items, but for those of text."""
+    """Warn of left-out columns, except columns of text."""
     odd = [table.header[column] for column in others if not is_of_text(table.columns[column])]
     if odd:
         warn(
-            f"{table.name}: columns whose values are not those of {what} are left out, {listed(odd)}: name the columns "
-            f"of {what} with columns=... to be sure",
+            f"{table.name}: left out {listed(odd)}, which share few values with {what}: name the columns of {what} "
+            "with columns=... to be sure",
             NamesWarning,
         )
 
@@ -198,15 +197,13 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
 
     names = [table.header[column] for column in given]
     if len(given) < 2:
-        raise DataError(
-            f"{table.name}: no annotations can be found in the columns {listed(table.header)}: {LOOKED_FOR}"
-        )
+        raise DataError(f"{table.name}: the columns {listed(table.header)} do not look like annotations: {LOOKED_FOR}")
     columns = [*given, *([] if gold is None else [gold])]
     counts: list[Counter[str | float]] = [Counter() for _ in columns]
     for column, each in zip(columns, counts, strict=True):
         for value, times in Counter(table.columns[column]).items():
             if value and value not in no_class:
-                each[fold(value)] += times  # 1 and 1.0 are one value here
+                each[fold(value)] += times  # joins 1 and 1.0
     code_of = {value: code for code, value in enumerate(dict.fromkeys(value for each in counts for value in each))}
     pointers = np.cumsum([0, *map(len, counts)])
     stored = np.fromiter((n for each in counts for n in each.values()), dtype=float, count=pointers[-1])
@@ -224,12 +221,12 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
     chosen, group = chosen[: len(given)], group[: len(given)]
     repeated = n_answers < ENOUGH or n_values <= n_answers / 2
     if chosen.sum() < 2 or not repeated:
-        why = "have most of their values in common, as annotators of the same items have"
+        why = "share most of their values, like annotators of the same items"
         if not repeated:
-            why = "have values that occur again and again, as labels do"
+            why = "have values that are repeated often enough to be labels"
         raise DataError(
-            f"{table.name}: no two of the columns {listed(names)} {why}: {LOOKED_FOR}; for a file without a header use "
-            "no_header=True"
+            f"{table.name}: no two of the columns {listed(names)} {why}: {LOOKED_FOR}; for a file without a header, "
+            "use no_header=True"
         )
     others = np.bincount(group[~chosen], minlength=sizes.size)
     if others.max() > 1 and 2 * others.max() >= chosen.sum():
@@ -238,8 +235,8 @@ def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_cla
             for which in (chosen, group == others.argmax())
         )
         raise DataError(
-            f"{table.name}: there are two kinds of columns that share values, {first}, and {second}: name the "
-            "annotators with columns=..."
+            f"{table.name}: two groups of columns share values, {first} and {second}: name the annotators with "
+            "columns=..."
         )
     return [column for column, there in zip(given, chosen, strict=True) if there]
 
@@ -265,33 +262,33 @@ def names_people(table: TextTable, column: int, *, surely: bool = False) -> bool
 
 
 def is_distinct(cells: Sequence[str]) -> bool:
-    """Return whether no cell is missing or there twice."""
+    """Return whether no cell is missing or repeated."""
     return all(cells) and len(set(cells)) == len(cells)
 
 
 def is_of_text(cells: Sequence[str]) -> bool:
-    """Return whether most cells are there once, as texts and ids are."""
+    """Return whether most cells occur once, like texts and ids."""
     there = list(filter(None, cells))
     return len(there) > 2 and len(set(there)) > 0.75 * len(there)
 
 
 def _explain_other(table: TextTable, item: int | None, candidates: Sequence[int]) -> str | None:
-    """Return what a table that is not long looks like, if it is not wide either, and how it is read."""
+    """Return what a table looks like that is neither long nor wide, and the option that reads it."""
     header = table.header
     if len(header) > 1 and re.fullmatch(r"[TERAN]\d+", header[0]) and re.match(r"\S+ \d+ \d+", header[1]):
-        return f"it holds marks of brat: {OF_SPANS}"
+        return f"it holds annotations of brat, which mark spans: {OF_SPANS}"
     counts = _count_labels(table, candidates if item is not None else candidates[1:])
     if counts:
         return (
-            f"the columns {listed(counts)} look like numbers of answers, one column for each label: if so, say "
+            f"the columns {listed(counts)} look like numbers of answers, one column for each label: if so, use "
             "format='votes'; if they are annotators, name them with columns=..."
         )
     named = item is not None or any(_names_items(table, column) for column in candidates)
     if not named and any(name and name in set(table.columns[at]) for at, name in enumerate(header)):
         return (
-            f"the first line, {listed(header)}, looks like data, not like names of columns: if it is, say "
-            "no_header=True and which of the columns 1, 2, ... are item=..., annotator=... and label=...; if it has "
-            "the names of annotators, say columns=..."
+            f"the first line, {listed(header)}, looks like data, not like a header: if it is data, use "
+            "no_header=True and name the columns 1, 2, ... with item=..., annotator=... and label=...; if it names "
+            "the annotators, use columns=..."
         )
     by_name = (at for at in range(len(header)) if names_people(table, at, surely=named))
     people = next((header[at] for at in by_name), None)
@@ -299,14 +296,14 @@ def _explain_other(table: TextTable, item: int | None, candidates: Sequence[int]
     if people or (len(asked) > 1 and len(asked) >= (len(header) - 1) / 2):
         return (
             f"it looks like a row for each annotator, {people or header[0]!r}, and a column for each item, "
-            f"{listed(asked or header[1:])}: if so, say transpose=True; if columns are annotators, name them with "
+            f"{listed(asked or header[1:])}: if so, use transpose=True; if columns are annotators, name them with "
             "columns=..."
         )
     return None
 
 
 def _count_labels(table: TextTable, columns: Sequence[int]) -> list[str]:
-    """Return the labels of a table that looks like counts of labels: whole numbers, of one sum in each row."""
+    """Return the labels of a table of counts: whole numbers with the same sum in each row; empty for other tables."""
     if len(columns) < 2 or table.n_rows < 2:
         return []
     cells = [table.columns[column] for column in columns]
@@ -320,7 +317,7 @@ def _count_labels(table: TextTable, columns: Sequence[int]) -> list[str]:
 
 
 def find_flags(table: TextTable, others: Collection[int]) -> list[str]:
-    """Return the columns of 0 and 1, at least two, that may be labels of which an answer has some."""
+    """Return the columns of 0 and 1 that may be labels of one answer; at least two, or none."""
     flags = [
         table.header[column]
         for column in range(len(table.header))

@@ -37,21 +37,21 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
     if options.columns or ("annotator" in lacking and "label" in lacking):
         return False
     if lacking == ["item", "label"] and table.matching("annotator") == [0]:
-        return False  # a row for each annotator, perhaps
+        return False  # it may have a row for each annotator
     others = [column for role in ROLES for column in table.matching(role)]
     flags = find_flags(table, others) if "label" in lacking and "annotator" not in lacking else []
     if flags:
         raise DataError(
-            f"{table.name}: the columns {listed(flags)} look like labels, 1 where an answer has it: use "
+            f"{table.name}: the columns {listed(flags)} look like labels, with 1 where an answer has the label: use "
             f"multi_label=True to make each a yes-or-no question, or name one of them, as in label={flags[0]!r}"
             + ("; and name the column of the item with item=..." if "item" in lacking else "")
         )
     if lacking:
         raise DataError(
-            f"{table.name}: it looks like a long table, but has no column for the {' and the '.join(lacking)} among "
+            f"{table.name} looks like a long table, but has no column for the {' and the '.join(lacking)} among "
             f"{listed(table.header)}: name {'it' if len(lacking) == 1 else 'them'} with "
-            f"{' and '.join(suggest_columns(table, options, lacking))}, or, if each column is an annotator, name these "
-            "with columns=..."
+            f"{' and '.join(suggest_columns(table, options, lacking))}, or, if each column is an annotator, name the "
+            "annotators with columns=..."
         )
     return True
 
@@ -86,7 +86,7 @@ def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
 
 
 def _describe(answers: NamedAnswers, names: Mapping[str, str]) -> str:
-    """Return in words what each column was taken for, unless the columns are named by their roles."""
+    """Return in words the role of each column; nothing if the columns have the names of their roles."""
     if all(name == role for role, name in names.items()):
         return ""
     words = [f"{_WORDS[role]} in {name!r}" for role, name in names.items()]
@@ -96,28 +96,28 @@ def _describe(answers: NamedAnswers, names: Mapping[str, str]) -> str:
 
 
 def _check_guesses(answers: NamedAnswers, names: Mapping[str, str], options: ReadOptions) -> None:
-    """Raise a DataError if a column that was found by its name does not hold what the name says.
+    """Raise a DataError if a column that was found by its name does not hold the role's values.
 
-    Ids may be those of what holds several items, such as documents; and an answer may be a text of its own.
+    Ids may name groups of items, such as documents, and answers may be free text.
     """
     n, name = len(answers.label), answers.table.name
     pairs = len({*zip(answers.item.tolist(), answers.annotator.tolist(), strict=True)})
     if options.item is None and strip_id(names["item"]) != names["item"].casefold() and 2 * pairs < n:
         raise DataError(
-            f"{name}: annotators answer each {names['item']!r} {n / pairs:.0f} times, so it does not seem to name the "
-            f"items: name the column that does with item=..., or say item={names['item']!r}"
+            f"{name}: annotators answer each {names['item']!r} {n / pairs:.0f} times, so it may not name the items: "
+            f"name the column of items with item=..., or use item={names['item']!r}"
         )
     if not options.label and n >= ENOUGH and len(set(answers.label)) > n / 2:
         raise DataError(
-            f"{name}: most answers in the column {names['label']!r} occur once, so they do not seem to be labels: name "
-            f"the column of labels with label=..., or say label={names['label']!r}"
+            f"{name}: most answers in the column {names['label']!r} occur once, so they may not be labels: name the "
+            f"column of labels with label=..., or use label={names['label']!r}"
         )
 
 
 def read_rows(table: TextTable, columns: Mapping[str, int], options: ReadOptions = _AS_THEY_ARE) -> NamedAnswers:
-    """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
+    """Read one row as one annotation; a row without an answer declares its item and annotator.
 
-    The options say which labels and true labels are missing, and which spellings are one.
+    The options declare missing labels and join spellings.
 
     Raises
     ------

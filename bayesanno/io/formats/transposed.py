@@ -34,8 +34,8 @@ def transpose(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOp
             )
         if first_row.setdefault(name, row) != row:
             raise DataError(
-                f"{table.where(row)}: {name!r} has a row already: name the column of annotators with annotator=..., "
-                "or keep one row for each"
+                f"{table.where(row)}: {name!r} already has a row: name the column of annotators with annotator=..., "
+                "or keep one row for each annotator"
             )
     items = [table.need("item", name) for name in options.columns]
     if not items:
@@ -55,13 +55,13 @@ def transpose(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOp
 def _find_items(
     table: TextTable, columns: Sequence[int], no_class: Collection[str], labels: Collection[str]
 ) -> list[int]:
-    """Return the columns whose values are answers to other items too, or numbers between these, or one word alone."""
+    """Return the columns that share values with others, have numbers in their range, or have only one word."""
     values = {column: set(table.columns[column]) - {"", *no_class} for column in columns}
     codes = find_missing_codes(set().union(*values.values()))
     values = {column: {str(fold(value)) for value in own.difference(codes)} for column, own in values.items()}
     groups: list[tuple[list[int], set[str]]] = (
         [([], {str(fold(label)) for label in labels})] if labels else []
-    )  # columns and their values
+    )  # columns, and their values
     for column in columns:
         joined = [group for group in groups if group[1] & values[column]]
         members = [member for group in joined for member in group[0]]
@@ -85,8 +85,8 @@ def _find_items(
             odd.append(column)
     if odd:
         raise DataError(
-            f"{table.name}: no value of the columns {listed([table.header[column] for column in odd])} is an answer in "
-            "another column: name the columns of items with columns=..."
+            f"{table.name}: the columns {listed([table.header[column] for column in odd])} share no values with other "
+            "columns: name the columns of items with columns=..."
         )
     warn_of_others(table, left_out, "items")
     return sorted(items)

@@ -36,14 +36,14 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     for role in ("annotator", "label"):
         if options.roles[role] is not None:
             raise DataError(
-                f"{table.name}: {role}={options.roles[role]!r} names a column of a long table, but this one is read "
-                "as wide: drop the option or say format='long'"
+                f"{table.name}: {role}={options.roles[role]!r} names a column of a long table, but this table is "
+                "read as wide: leave the option out or use format='long'"
             )
     item_column = _find_item(table, options)
     if count_column is not None and item_column is not None:
         raise DataError(
-            f"{table.name}: a row with a count stands for many items, but column {table.header[item_column]!r} names "
-            "one: drop one of the two, or, if 'count' is an annotator, name all annotators with columns=..."
+            f"{table.name}: a row with a count stands for several items, but column {table.header[item_column]!r} "
+            "names one: leave out one of the two, or, if 'count' is an annotator, name all annotators with columns=..."
         )
     gold_column = table.find("gold", options.gold)
     check_distinct(table, {"item": item_column, "gold": gold_column, "count": count_column})
@@ -56,9 +56,9 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         found_item, found = find_layout(table, options, item_column, answer_columns, gold_column)
         if count_column is not None and found != answer_columns:
             raise DataError(
-                f"{table.name}: the columns {listed([table.header[column] for column in answer_columns])} are not all "
-                "those of annotators, as in a table with a column 'count': name the annotators with columns=..., or "
-                "item=..., annotator=... and label=..."
+                f"{table.name}: beside a column 'count' every column should be an annotator, but some of "
+                f"{listed([table.header[column] for column in answer_columns])} are not: name the annotators with "
+                "columns=..., or the columns with item=..., annotator=... and label=..."
             )
         item_column, answer_columns = found_item, found
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
@@ -70,7 +70,7 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         nameless = np.flatnonzero(~filled(item) & (said | filled(gold)))
         if nameless.size:
             raise DataError(
-                f"{table.where(int(nameless[0]))}: answers without an item: fill in the column "
+                f"{table.where(int(nameless[0]))}: these answers have no item: fill in the column "
                 f"{table.header[item_column]!r}"
             )
         rows = np.flatnonzero(filled(item))
@@ -96,8 +96,7 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     used = {*answer_columns, item_column, gold_column, count_column}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
     read_as = (
-        f"items {_name(table, item_column)}; "
-        f"annotators {listed([table.header[column] for column in answer_columns])}"
+        f"items {_name(table, item_column)}; annotators {listed([table.header[column] for column in answer_columns])}"
         + ("" if gold_column is None else f"; true labels in {table.header[gold_column]!r}")
         + (f"; left out {listed(rest)}" if rest else "")
     )
@@ -113,7 +112,7 @@ def _read_cells(
     gold: Sequence[str],
     options: ReadOptions,
 ) -> NamedAnswers:
-    """Return what answers say, each of which stands in a row of a table with this gold label."""
+    """Return answers to items by annotators, read from these rows of a table; gold is by row of the table."""
     long = TextTable(
         name=table.name,
         header=(*ROLES, "gold"),
@@ -130,7 +129,7 @@ def _name(table: TextTable, item: int | None) -> str:
 
 
 def _find_item(table: TextTable, options: ReadOptions) -> int | None:
-    """Return the column that names the items, as far as names say which it is."""
+    """Return the column that names the items, if the header or the index shows it."""
     if options.item is not None:
         return table.need("item", options.item)
     named = table.matching("item")
@@ -145,8 +144,8 @@ def _find_item(table: TextTable, options: ReadOptions) -> int | None:
             return 0
         if table.index is not None:
             raise DataError(
-                f"{table.name}: the index has the same name twice, so that it does not say which rows are of one item: "
-                "name the column that does with item=..., or reset the index"
+                f"{table.name}: the index repeats a name, so it cannot name the items: name the column of items with "
+                "item=..., or reset the index"
             )
     return None
 
@@ -163,12 +162,14 @@ def _find_answer_columns(table: TextTable, others: tuple[int | None, ...]) -> li
     for column in columns:
         if not table.header[column] and any(table.columns[column]):
             raise DataError(
-                f"{table.name}: column {column + 1} has no name: name it 'item' if it names the items, or name its "
+                f"{table.name}: column {column + 1} has no name: name it 'item' if it names the items, or after its "
                 "annotator"
             )
     named = [column for column in columns if table.header[column]]
     if not named:
-        raise DataError(f"{table.name}: no column is left for an annotator among {listed(table.header)}")
+        raise DataError(
+            f"{table.name} has no column left for annotators among {listed(table.header)}: name them with columns=..."
+        )
     return named
 
 
@@ -199,8 +200,8 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     blank = np.zeros(table.n_rows, dtype=bool)
     votes = np.stack([whole_numbers(table, column, blank) for column in labels], axis=1)  # (row, label)
     if votes.sum() > MOST_ROWS:
-        raise DataError(f"{table.name}: the numbers add up to {votes.sum():,} answers, more than {MOST_ROWS:,}")
-    votes = np.column_stack([votes, ~votes.any(axis=1)])  # an item without answers is mentioned once
+        raise DataError(f"{table.name}: the counts add up to {votes.sum():,} answers, and the limit is {MOST_ROWS:,}")
+    votes = np.column_stack([votes, ~votes.any(axis=1)])  # an item without answers is kept
     row, label = np.nonzero(votes)
     times = votes[row, label]  # (row and label,)
     rows: list[int] = np.repeat(row, times).tolist()

@@ -12,7 +12,7 @@ from bayesanno.io.tools.tool import Labels, Record, Tasks, Tool, write_json
 
 KEPT = ("metadata", "vectors")
 OF_RECORD = ("id", "status", "_server_id", "inserted_at", "updated_at")
-OF_QUESTION = (".responses", ".suggestion")  # how the fields of a question go on where records are flat
+OF_QUESTION = (".responses", ".suggestion")  # endings of a question's fields in flat records
 
 
 def write_argilla(labels: Labels, path: Path) -> None:
@@ -40,18 +40,18 @@ def write_argilla(labels: Labels, path: Path) -> None:
 
 
 def _find_question(tasks: Tasks, named: str | None) -> str:
-    """Return the question that is named, or the only one that was answered."""
+    """Return the question that the options name, or the only one with answers."""
     asked = list(dict.fromkeys(name for name, _ in _answers(tasks))) if named is None else [named]
     if len(asked) != 1:
         raise DataError(
-            f"argilla needs the name of the question, and {tasks.name} has answers to {listed(asked) or 'none'}: "
-            "name it with question=..."
+            f"argilla needs one question, but {tasks.name} has answers to {listed(asked) or 'none'}: name it with "
+            "question=..."
         )
     return asked[0]
 
 
 def _answers(tasks: Tasks) -> Iterator[tuple[str, Any]]:
-    """Give the names of the questions that were answered, with an answer or None."""
+    """Yield the name of each question with answers, and an answer or None."""
     for record in tasks:
         for where in ("responses", "suggestions"):
             of_question = record.get(where)
@@ -65,18 +65,18 @@ def _answers(tasks: Tasks) -> Iterator[tuple[str, Any]]:
 
 
 def _like(example: Any, label: str) -> Any:
-    """Return a label as the question has its answers: as a list where it takes several, as a number where it rates."""
+    """Return a label in the form of an example answer: in a list, as a number, or as text."""
     if isinstance(example, list):
         return [label]
     if not isinstance(example, int):
         return label
     if not label.removeprefix("-").isdecimal():
-        raise DataError(f"label {label!r} is no whole number, which the question of these records takes")
+        raise DataError(f"label {label!r} is not a whole number, but the question of these records takes ratings")
     return int(label)
 
 
 def _show(record: Record, item: str) -> Record:
-    """Return the fields of a record, its metadata and vectors; of a flat one, or of a row, all that are no answers."""
+    """Return a record without answers: its fields, metadata and vectors."""
     if isinstance(record.get("fields"), Mapping):
         return {"fields": record["fields"], **{name: record[name] for name in KEPT if record.get(name)}}
     return {

@@ -12,7 +12,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.io.tools.tool import Labels, Tool
 
 PROBABILITIES = "pred_probs.npy"
-MOST_CELLS = 20_000_000  # of the table of items by annotators
+MOST_CELLS = 20_000_000  # the limit for the table of items by annotators
 
 
 def write_cleanlab(labels: Labels, path: Path) -> None:
@@ -26,11 +26,11 @@ def write_cleanlab(labels: Labels, path: Path) -> None:
         If something else is there, or it cannot be written.
     """
     if path.exists() and not (path / PROBABILITIES).is_file():
-        raise DataFileError(f"{path} is not a folder with {PROBABILITIES}, and is not replaced: choose another one")
+        raise DataFileError(f"{path} is not a folder with {PROBABILITIES}, so it is not replaced: choose another path")
     if labels.row.size * labels.data.n_annotators > MOST_CELLS:
         raise DataError(
-            f"cleanlab takes a table of items by annotators, which has {labels.row.size:,} rows and "
-            f"{labels.data.n_annotators:,} columns here: export soft-labels, or fewer items"
+            f"the table of items by annotators that cleanlab takes would have {labels.row.size:,} rows and "
+            f"{labels.data.n_annotators:,} columns, which is too large: export soft-labels, or fewer items"
         )
     tables = tabulate_answers(labels)
     with write_whole(path.absolute()) as unfinished:
@@ -43,7 +43,7 @@ def write_cleanlab(labels: Labels, path: Path) -> None:
 def tabulate_answers(labels: Labels) -> dict[str, pd.DataFrame]:
     """Return the classes, the answers as their numbers (item, annotator), and cleanlab's three tables of quality.
 
-    Of several answers of an annotator to an item the last counts, and what is no class is no answer.
+    The last answer of an annotator to an item counts; unsure answers do not.
     """
     data, probability = labels.data.without_unsure(), labels.probability
     answers = pd.DataFrame({"item": data.item, "annotator": data.annotator, "label": data.label})

@@ -42,7 +42,7 @@ def write_label_studio(labels: Labels, path: Path) -> None:
 
 
 def _find_control(labels: Labels) -> Control:
-    """Return the control that the options name, or the only one that the tasks were annotated with."""
+    """Return the control that the options name, or the only one in the annotations."""
     question, to_name = labels.options.question, labels.options.to_name
     used = list(dict.fromkeys(_controls(labels.tasks)))
     fitting = [one for one in used if question in (None, one[0]) and to_name in (None, one[1])]
@@ -53,19 +53,19 @@ def _find_control(labels: Labels) -> Control:
     names = [one[0] for one in used]
     if question is not None and used:
         raise DataError(
-            f"question is {question!r}, and the tasks were annotated with {listed(names)}: name one of these, or say "
-            f"what it labels with to_name=...{nearest(question, names)}"
+            f"question is {question!r}, but the tasks were annotated with {listed(names)}: name one of these, or add "
+            f"to_name=...{nearest(question, names)}"
         )
     if len(used) > 1:
-        raise DataError(f"the tasks were annotated with {listed(names)}: say which it is with question=...")
+        raise DataError(f"the tasks were annotated with {listed(names)}: choose one with question=...")
     raise DataError(
-        'label-studio needs two names of the labeling interface, as of <Choices name="topic" toName="text">: give '
-        "question='topic' and to_name='text', or tasks that were annotated with tasks=..."
+        'label-studio needs two names from the labeling interface: for <Choices name="topic" toName="text"> give '
+        "question='topic' and to_name='text', or give annotated tasks with tasks=..."
     )
 
 
 def _controls(tasks: Tasks) -> Iterator[Control]:
-    """Give the controls in the results of annotations and predictions."""
+    """Yield the controls in the results of annotations and predictions."""
     for task in tasks:
         for name in ("annotations", "completions", "predictions"):
             for annotation in _objects(task.get(name)):
@@ -84,7 +84,7 @@ def _number(label: str) -> int | float:
         value = float(label)
         return int(value) if value.is_integer() else value
     except (ValueError, OverflowError):
-        raise DataError(f"label {label!r} is no number, which the control of these tasks takes") from None
+        raise DataError(f"label {label!r} is not a number, but the control of these tasks takes numbers") from None
 
 
 VALUES: Mapping[str, Callable[[str], Record]] = {
@@ -99,14 +99,14 @@ VALUES: Mapping[str, Callable[[str], Record]] = {
 def _task_id(item: str) -> int:
     if not (item.isdecimal() and item.isascii()):
         raise DataError(
-            f"item {item!r} is no id of a task, by which Label Studio knows its tasks: to make tasks of a new project, "
-            "give tasks=..."
+            f"item {item!r} is not a task id of Label Studio, which is a number: to make tasks of a new project, give "
+            "tasks=..."
         )
     return int(item)
 
 
 def _show(task: Record, control: Control) -> Record:
-    """Return a task as it is imported: of JSON_MIN, or of a row of a table, the fields that are no answers are data."""
+    """Return a task for import; its data are the fields of JSON_MIN, or of a table, that are not answers."""
     if isinstance(task.get("data"), Mapping):
         return {name: task[name] for name in KEPT if name in task}
     if "annotation_id" not in task:

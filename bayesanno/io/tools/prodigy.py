@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bayesanno.io.tools.tool import Labels, Record, Tool, write_json_lines
 
-# Fields of an answer, not of the task. Prodigy makes a new hash of the task, since its options may be others.
+# Fields of an answer, not of the task. Prodigy makes a new hash of the task, since its options may change.
 OF_ANSWERS = ("accept", "answer", "label", "_task_hash", "_timestamp", "_session_id", "_annotator_id", "_view_id")
 
 

@@ -29,7 +29,7 @@ def write_soft_labels(labels: Labels, path: Path) -> None:
 
     kind = path.suffix.lower()
     if kind not in (*PARQUET, ".csv", ".tsv"):
-        raise DataError(f"soft labels are written as a table: give {path.name} a name in .parquet, .csv or .tsv")
+        raise DataError(f"soft labels are a table: {path.name} must end in .parquet, .csv or .tsv")
     probability = labels.probability[labels.row]  # (item, label)
     largest = np.log(max(probability.shape[1], 2))
     table = pd.DataFrame(

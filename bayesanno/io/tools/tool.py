@@ -80,7 +80,7 @@ def read_tasks(source: Any, *, usual: str, item: str | None = None) -> Tasks:
     documents = document.files.values() or [document]
     records = [record for each in documents for record in each.records()]
     if not records:
-        raise DataError(f"{document.name} holds no tasks: give the tool's own export, or a table of items")
+        raise DataError(f"{document.name} has no tasks: give the tool's own export, or a table of items")
     field = _find_item(records[0].as_object(), usual, document.name) if item is None else item
     by_item: dict[str, list[Record]] = {}
     for record in records:
@@ -95,7 +95,7 @@ def _find_item(record: Record, usual: str, name: str) -> str:
     found = next((by_folded[one] for one in names if one in by_folded), None)
     if found is None:
         raise DataError(
-            f"{name}: no field names the item: looked for {listed(names)} among {listed([*record])}; name it with "
+            f"{name} has no field for the item: looked for {listed(names)} among {listed([*record])}; name it with "
             "item=..."
         )
     return found
@@ -208,14 +208,14 @@ class Tool:
         """Raise a DataError if an option is given that the tool does not take, or its tasks are lacking."""
         for name, value in vars(options).items():
             if value is not None and name not in self.takes:
-                raise DataError(f"{self.name} takes no {name}=...: leave it out")
+                raise DataError(f"{name}=... does not apply to {self.name}: leave it out")
         if self.needs_tasks and options.tasks is None:
             raise DataError(
-                f"{self.name} shows the text or other data of an item, which a fit does not have: give the tool's own "
-                "export, or a table of items, with tasks=..."
+                f"{self.name} shows the text or other data of each item, and a fit does not hold them: give the tool's "
+                "own export, or a table of items, with tasks=..."
             )
         if options.item is not None and options.tasks is None:
-            raise DataError("item names a field of tasks, and there are none: leave it out, or give tasks=...")
+            raise DataError("item=... names a field of tasks: leave it out, or give tasks=...")
 
     def read_tasks(self, options: ToolOptions) -> Tasks:
         """Read the tasks, if there are any.
@@ -230,7 +230,7 @@ class Tool:
         tasks = read_tasks(options.tasks, usual=self.item, item=options.item)
         if self.shows and not any(isinstance(task.get(name), str) for task in tasks for name in self.shows):
             raise DataError(
-                f"{tasks.name} has nothing that {self.name} shows: it needs a field {' or '.join(self.shows)}"
+                f"{tasks.name} has nothing that {self.name} can show: add a field {' or '.join(self.shows)}"
             )
         return tasks
 
@@ -244,7 +244,9 @@ def find_tool(name: str) -> Tool:
         If there is none.
     """
     if name not in TOOLS:
-        raise DataError(f"labels cannot be exported to {name!r}: there are {listed([*TOOLS])}{nearest(name, TOOLS)}")
+        raise DataError(
+            f"labels cannot be exported to {name!r}: choose one of {listed([*TOOLS])}{nearest(name, TOOLS)}"
+        )
     return resolve_name(TOOLS[name])
 
 

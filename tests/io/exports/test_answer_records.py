@@ -65,18 +65,18 @@ def test_several_labels_and_several_dimensions(said):
 
 
 WRONG = {
-    "nobody": (JUDGES[:1], {}, r"no field says who gave an answer: .* annotator='\{model\}/\{prompt\}'"),
+    "nobody": (JUDGES[:1], {}, r"no field names the annotator: .* annotator='\{model\}/\{prompt\}'"),
     "no field": (JUDGES, {"annotator": "modle"}, r"line 1: there is no field 'modle' among .*; did you mean 'model'"),
     "no field of a template": (JUDGES, {"annotator": "{model}/{promt}"}, "line 1: there is no field 'promt' among"),
     "empty field": ([judged("q", "m", "A"), judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"},
                     r"line 2: field 'prompt' of the annotator '\{model\}/\{prompt\}' is missing"),
     "no item": ([judged("q", "m", "A"), judged(None, "m", "A")], {"annotator": "model"}, "label 'A' has no item"),
     "no annotator": ([judged("q", None, "A")], {"annotator": "model"}, "label 'A' has no annotator"),
-    "object": ([judged("q", "m", {"x": 1})], {"annotator": "model"}, "line 1, label: the label is an object, where"),
-    "list": ([judged("q", "m", ["A", "B"])], {"annotator": "model"}, "line 1: item 'q' has 2 labels, 'A', 'B', in one"),
-    "item is a list": ([judged(["q"], "m", "A")], {"annotator": "model"}, "line 1: item is a list, where a text"),
+    "object": ([judged("q", "m", {"x": 1})], {"annotator": "model"}, "line 1, label: the label is an object, but"),
+    "list": ([judged("q", "m", ["A", "B"])], {"annotator": "model"}, "an answer to item 'q' has 2 labels, 'A', 'B'"),
+    "item is a list": ([judged(["q"], "m", "A")], {"annotator": "model"}, "line 1: item is a list, but must be a text"),
     "two items": ([{**judged("q", "m", "A"), "task": 1, "doc": 2, "item": None} | {"Item": 1}], {"annotator": "model"},
-                  "the columns 'item' and .*'Item' could each be the item: say"),
+                  "the columns 'item' and .*'Item' could each be the item: choose"),
 }  # fmt: skip
 
 
@@ -90,12 +90,12 @@ def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
 @pytest.mark.parametrize(
     ("number", "match"),
     [
-        ("NaN", "line 1, label: the label is nan: leave out what is missing, or write null"),
+        ("NaN", "line 1, label: the label is nan: leave the field out if it is missing, or write null"),
         ("-Infinity", "line 1, label: the label is -inf"),
         ("1e999", "line 1, label: the label is inf"),
-        ("9" * 400, "line 1, label: the label is a number of hundreds of digits"),
+        ("9" * 400, "line 1, label: the label is a number with hundreds of digits"),
         ("9" * 5000, "line 1: a number here or below has thousands of digits: write it as text"),
-        (r'"\ud800"', r"line 1, label: the label '\\ud800' is no Unicode text"),
+        (r'"\ud800"', r"line 1, label: the label '\\ud800' is not valid Unicode"),
         (r'"a\u0000"', r"line 1, label: the label 'a\\x00' has a zero byte"),
     ],
 )

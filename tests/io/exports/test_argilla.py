@@ -103,21 +103,23 @@ def test_several_questions_and_kinds(said, refuses):
         read_annotations(records)
     assert said(records, label="label")[0].n_annotations == 2
     assert said(records, label="stars", labels=["4", "5"])[1] == [("a", ADA, "4")]
-    with refuses(DataError, "the list: question 'order' asks for spans or ranks: only labels and ratings are read"):
+    with refuses(
+        DataError, "the list: question 'order' asks for spans or ranks, but only labels and ratings can be read"
+    ):
         read_annotations(records, label="order")
     ticked = [flat("a", [["x", "y"], []])]
     assert said(ticked, multi_label=True)[1][2:] == [("a / x", BO, "no"), ("a / y", BO, "no")]
 
 
 WRONG = {
-    "users": ([flat("a", ["pos", "neg"], [ADA])], r"\[0\]\.label\.responses: the lists are of unequal length, 2 of va"),
-    "text": ([flat("a", "pos")], r"\[0\]: label\.responses is a text, where a list is expected"),
-    "nobody": ([flat("a", ["pos"], [None])], r"\[0\]\.label\.responses\[0\]: it has no user_id, so that"),
+    "users": ([flat("a", ["pos", "neg"], [ADA])], r"\[0\]\.label\.responses: the lists differ in length, 2 of va"),
+    "text": ([flat("a", "pos")], r"\[0\]: label\.responses is a text, but must be a list"),
+    "nobody": ([flat("a", ["pos"], [None])], r"\[0\]\.label\.responses\[0\]: this response has no user_id"),
     "a value": ([flat("a", [{"x": 1}])], r"\[0\]\.label\.responses\[0\]: the label is an object"),
-    "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: each has a value for every record"),
-    "no object": ([FLAT[0], 7], r"\[1\]: this is a number, where an object"),
-    "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' is there already, at .*\[0\]: keep one, or name a field"),
-    "only drafts": ([flat("a", ["pos"], status=["draft"])], "no submitted response in it, but 1 suggestion: read them"),
+    "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: give every list a"),
+    "no object": ([FLAT[0], 7], r"\[1\]: this is a number, but must be an object"),
+    "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' already occurs at .*\[0\]: keep one of the two, or name a field"),
+    "only drafts": ([flat("a", ["pos"], status=["draft"])], "no submitted responses, but 1 suggestion: read them"),
     "nothing": ([absent("a")], "there is no annotation: "),
 }  # fmt: skip
 
@@ -130,5 +132,5 @@ def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
 
 
 def test_suggestions_that_are_not_there(refuses):
-    with refuses(DataError, "there are no suggestions in it: leave out predictions=True"):
+    with refuses(DataError, "has no suggestions: leave out predictions=True"):
         read_annotations([{**NESTED[0], "suggestions": {}}], predictions=True)

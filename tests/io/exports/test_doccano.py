@@ -60,7 +60,7 @@ def test_several_labels(keep, said, refuses):
     path = keep(
         packed(ada__jsonl=[example(1, "pos", "odd"), example(2, "pos")], bo__jsonl=[example(1, "pos"), example(2)])
     )
-    with refuses(DataError, r"export\.json, ada\.jsonl, line 1: item '1' has 2 labels"):
+    with refuses(DataError, r"export\.json, ada\.jsonl, line 1: an answer to item '1' has 2 labels"):
         read_annotations(path)
     data, answers = said(path, multi_label=True)
     assert data.items == ("1 / odd", "1 / pos", "2 / odd", "2 / pos")
@@ -69,21 +69,21 @@ def test_several_labels(keep, said, refuses):
 
 
 WRONG = {
-    "merged": (packed(all__jsonl=ADA), "all labels are in one file, in which nobody who gave them is named: take"),
-    "merged, unpacked": (json.dumps(ADA[0]) + "\n" + json.dumps(BO[0]), "this is one file of doccano, in which nobody"),
+    "merged": (packed(all__jsonl=ADA), "it holds one file with all labels, without the annotators: export"),
+    "merged, unpacked": (json.dumps(ADA[0]) + "\n" + json.dumps(BO[0]), "this is one file of doccano, without"),
     "spans": (packed(ada__jsonl=[example(1, "a"), example(2, [0, 5, "LOC"])]), "ada.jsonl, line 2: label has spans"),
     "truncated": (packed(ada__jsonl=ADA)[:-30], "cannot be unpacked"),
     "broken": (packed(ada__jsonl=ADA).replace(b"PK\x03\x04", b"PK\x03\x04\xff", 1), "cannot be unpacked"),
-    "empty": (packed(), "is a zip without a file of JSON or a table .*, and is empty"),
-    "no table": (packed(ada__pdf="x"), "is a zip without a file of JSON or a table .*: it holds 'ada.pdf'"),
+    "empty": (packed(), "is a zip without JSON or a table .*: it is empty"),
+    "no table": (packed(ada__pdf="x"), "is a zip without JSON or a table .*: it holds 'ada.pdf'"),
     "password": (packed(password=True, ada__jsonl=ADA), "is a zip with a password: unpack it"),
     "line": (packed(ada__jsonl='{"id": 1, "text": "x", "label": []}\n{"id":'), "ada.jsonl, line 2: this is not JSON"),
-    "no id": (packed(ada__jsonl=[{**example(1, "a"), "id": None}]), "line 1: there is no id in it: fill it in"),
+    "no id": (packed(ada__jsonl=[{**example(1, "a"), "id": None}]), "line 1: id is missing: fill it in"),
     "label is an object": (packed(ada__jsonl=[example(1), {**example(2), "label": {}}]), "line 2: label is an object"),
     "Latin-1": (packed(ada__jsonl=b'{"id": 1, "text": "\xe9"}'), "ada.jsonl, line 1: byte 0xe9 is not UTF-8"),
-    "twice": (packed(ada__jsonl=ADA + ADA[:1]), "ada.jsonl, line 4: item '1' is there already, at .*line 1"),
+    "twice": (packed(ada__jsonl=ADA + ADA[:1]), "ada.jsonl, line 4: item '1' already occurs at .*line 1"),
     "not doccano": (packed(ada__jsonl=[{"x": 1}]), "is a zip of JSON: known exports are label-studio .*, doccano "),
-    "deep": (packed(ada__jsonl="[" * 100_000), "ada.jsonl, line 1: this JSON is nested too deep to be read"),
+    "deep": (packed(ada__jsonl="[" * 100_000), "ada.jsonl, line 1: this JSON is nested too deeply"),
 }  # fmt: skip
 
 
@@ -98,10 +98,12 @@ def test_no_more_is_unpacked_than_the_limits_say(keep, refuses, monkeypatch):
     bomb = keep(packed(ada__jsonl=b" " * 2_000_000 + b"{}"), "project.zip")
     assert bomb.stat().st_size < 10_000
     monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2**20)
-    with refuses(DataError, r"project\.zip, unpacked, has over 1 MiB, more than the 1 that are read of JSON"):
+    with refuses(
+        DataError, r"project\.zip, unpacked, has over 1 MiB, and the limit for JSON and compressed files is 1"
+    ):
         read_annotations(bomb)
     monkeypatch.setattr("bayesanno.io.packed.MOST_FILES", 2)
-    with refuses(DataError, r"project\.zip is a zip of 3 files: 2 are read at most"):
+    with refuses(DataError, r"project\.zip is a zip of 3 files, and the limit is 2"):
         read_annotations(keep(packed(a__jsonl=ADA, b__jsonl=BO, c__jsonl=BO), "project.zip"))
 
 

@@ -25,11 +25,11 @@ NO_EXPORT = {
     "other objects": ('[{"x": 1}]', r"is JSON of 'x': known exports are .*records \(JSON or JSONL, an object"),
     "cut off at once": ("[", r"line 1: this is not JSON: expecting value.*\(the file ends here"),
     "cut off between": ('[{"item": 1, "judge": 1, "label": 2},', r"line 1: this is not JSON: .* \(the file ends here"),
-    "cut off after one": ('[{"item": 1, "judge": 1, "label": 2}\n', r"line 2: this is not JSON: after \[0\] of"),
-    "no comma": ('[{"item": 1, "judge": 1, "label": 2}\n{"item": 2}]', r"line 2: this is not JSON: after \[0\]"),
-    "more after the list": (json.dumps(LINES) + "\n\n[]", "line 3: there is more after the end of the list: one"),
+    "cut off after one": ('[{"item": 1, "judge": 1, "label": 2}\n', r"a comma or .* missing after \[0\]"),
+    "no comma": ('[{"item": 1, "judge": 1, "label": 2}\n{"item": 2}]', r"a comma or .* missing after \[0\]"),
+    "more after the list": (json.dumps(LINES) + "\n\n[]", "line 3: text follows the end of the list: write one"),
     "single quotes": ("[{'item': 1}]", "line 1: this is not JSON: expecting property name .*double quotes, column 3"),
-    "deep": ("[" * 200_000 + "]" * 200_000, "line 1: this JSON is nested too deep to be read"),
+    "deep": ("[" * 200_000 + "]" * 200_000, "line 1: this JSON is nested too deeply"),
     "deep, later": (json.dumps(LINES[0]) + "\n" + '{"a":' * 100_000, "line 2: this JSON is nested too deep"),
     "of UTF-16": (json.dumps([{"x": 1}]).encode("utf-16"), "is JSON of 'x'"),
     "lists that differ": ('{"item": [1, 2], "judge": [1, 2], "label": [1]}', "'label' is shorter than other lists"),
@@ -66,15 +66,18 @@ def test_a_file_is_known_by_its_content_alone(keep, said):
 def test_a_format_that_does_not_fit_is_refused(keep, refuses):
     path = keep(LINES)
     with refuses(
-        DataError, "is not what format='prodigy' reads, JSONL .*: it looks like records, .*; leave out format"
+        DataError,
+        "does not have the form that format='prodigy' reads, JSONL .*: it looks like records, .*; leave out format",
     ):
         read_annotations(path, format="prodigy")
     with refuses(DataError, r"is JSON of 'item', .*, and format='long' reads tables \(CSV, .*it looks like records"):
         read_annotations(path, format="long")
-    with refuses(DataError, "is not what format='toloka' reads, .*: known exports are mturk .*, toloka"):
+    with refuses(
+        DataError, "does not have the form that format='toloka' reads, .*: known exports are mturk .*, toloka"
+    ):
         read_annotations(keep("item,judge,label\na,x,p\n", "x.csv"), format="toloka")
     with refuses(
-        DataError, "there is no format 'label_studio': there are 'auto', .*'records'; did you mean 'label-studio'"
+        DataError, "there is no format 'label_studio': choose one of 'auto', .*'records'; did you mean 'label-studio'"
     ):
         read_annotations(path, format="label_studio")
     assert set(EXPORTS) < set(FORMAT_NAMES)
@@ -82,7 +85,7 @@ def test_a_format_that_does_not_fit_is_refused(keep, refuses):
 
 @pytest.mark.parametrize("option", ["predictions", "drop_rejected"])
 def test_a_plain_table_has_no_use_for_options_of_exports(refuses, option):
-    match = rf"the DataFrame is a plain table, to which {option}=\.\.\. does not apply: leave"
+    match = rf"the DataFrame is a plain table, and {option}=\.\.\. does not apply to it: leave"
     with refuses(DataError, match):
         read_annotations(FRAME, **{option: True})
 
@@ -93,7 +96,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(keep, refuses, mo
     monkeypatch.setattr("bayesanno.io.sources.read_bytes", lambda _: pytest.fail("it was read"))
     with refuses(
         DataError,
-        r"export\.json has over 0 MiB, more than the .* that are read of JSON and .*: export a part",
+        r"export\.json has over 0 MiB, and the limit for JSON and compressed files is .*: export a part",
     ):
         read_annotations(path)
     monkeypatch.undo()
@@ -115,7 +118,7 @@ def test_where_a_table_is_needed_an_export_is_refused(keep, refuses):
     path = keep(LINES)
     for read in (lambda: add_annotations(tiny_data(), path), lambda: read_annotations(FRAME, controls=path),
                  lambda: read_annotations(FRAME, gold_file=path)):  # fmt: skip
-        with refuses(DataError, r"export\.json is JSON, and a table in CSV, TSV or Parquet is expected here"):
+        with refuses(DataError, r"export\.json is JSON, but must be a table in CSV, TSV or Parquet"):
             read()
 
 

@@ -110,7 +110,8 @@ def test_several_questions_are_listed_and_one_is_chosen(keep, said, refuses):
 def test_several_labels_are_one_question_each_when_asked_for(said, refuses):
     ticked = [task(1, annotation(1, choice(["a", "b"])), annotation(2)), task(2, annotation(1, was_cancelled=True))]
     with refuses(
-        DataError, r"the list, task 1, annotations\[0\]\.result\[0\]: item '1' has 2 labels, 'a', 'b', in one"
+        DataError,
+        r"the list, task 1, annotations\[0\]\.result\[0\]: an answer to item '1' has 2 labels, 'a', 'b': make each",
     ):
         read_annotations(ticked)
     data, answers = said(ticked, multi_label=True)
@@ -118,7 +119,7 @@ def test_several_labels_are_one_question_each_when_asked_for(said, refuses):
     assert answers == [("1 / a", "1", "yes"), ("1 / b", "1", "yes"), ("1 / a", "2", "no"), ("1 / b", "2", "no")]
     data, answers = said(ticked, multi_label=True, labels=["b", "c", "a"])
     assert (data.labels, data.items[:3]) == (("no", "yes"), ("1 / b", "1 / c", "1 / a"))
-    with refuses(DataError, "label 'a' of item '1' is not among those declared, 'b'"):
+    with refuses(DataError, "label 'a' of item '1' is not among the declared labels, 'b'"):
         read_annotations(ticked, multi_label=True, labels=["b"])
 
 
@@ -133,7 +134,7 @@ MINIMAL = [
 def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
     path = keep(MINIMAL)
     with pytest.warns(
-        ExportWarning, match="JSON_MIN of Label Studio has no skipped tasks, ground truth or predictions"
+        ExportWarning, match="JSON_MIN of Label Studio leaves out skipped tasks, ground truth and predictions"
     ):
         assert said(path, label="sentiment")[1] == [("12", "5", "Positive"), ("13", EMAIL, "Negative")]
     with pytest.warns(ExportWarning):
@@ -153,7 +154,9 @@ REGION = {**GOOD, "value": {"start": 1, "end": 4, "choices": ["Positive"]}}
 def test_answers_about_regions_are_none_of_the_task(said, refuses):
     project = [task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)]
     assert said(project)[1] == [("1", "1", "1"), ("2", "1", "2")]
-    with refuses(DataError, r"result\[0\]: 'sentiment' is about a region: only answers about the whole task are read"):
+    with refuses(
+        DataError, r"result\[0\]: 'sentiment' is about a region, but only answers about the whole task can be read"
+    ):
         read_annotations(project, label="sentiment")
 
 
@@ -166,40 +169,38 @@ CSV = (
 
 def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
     path = keep(CSV, "project.csv")
-    with pytest.warns(ExportWarning, match="CSV of Label Studio has no skipped tasks"):
+    with pytest.warns(ExportWarning, match="CSV of Label Studio leaves out skipped tasks"):
         assert said(path, label="stars", labels=["3", "4"])[1] == [("12", "5", "4")]
     with pytest.warns(ExportWarning):
         _, answers = said(path, label="sentiment", multi_label=True)
     assert [(item, label) for item, who, label in answers if who == "5"] == [
         ("12 / Negative", "no"), ("12 / Positive", "yes")
     ]  # fmt: skip
-    with refuses(
-        DataError, "is CSV of Label Studio, whose columns do not say which are questions: name one of .* label="
-    ):
+    with refuses(DataError, "CSV of Label Studio does not mark the columns of questions: name one of .* label="):
         read_annotations(path)
 
 
 WRONG = {
-    "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: there is no id in it: fill it in, or"),
-    "task is a list": ([PROJECT[0], []], r"\[1\]: this is a list, where an object, \{\.\.\.\}, is expected"),
-    "annotations is text": ([PROJECT[0], {**PROJECT[1], "annotations": "x"}], "task 13: annotations is a text, wh"),
-    "annotation is a number": ([task(4, 7)], r"task 4, annotations\[0\]: this is a number, where an object"),
-    "nobody": ([task(4, annotation(None, GOOD))], r"task 4, annotations\[0\]: completed_by is missing, so that nobody"),
+    "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: id is missing: fill it in, or"),
+    "task is a list": ([PROJECT[0], []], r"\[1\]: this is a list, but must be an object, \{\.\.\.\}"),
+    "annotations is text": ([PROJECT[0], {**PROJECT[1], "annotations": "x"}], "task 13: annotations is a text, but"),
+    "annotation is a number": ([task(4, 7)], r"task 4, annotations\[0\]: this is a number, but must be an object"),
+    "nobody": ([task(4, annotation(None, GOOD))], r"task 4, annotations\[0\]: this answer has no annotator: fill in"),
     "annotator is a list": ([task(4, annotation([1], GOOD))], r"task 4, annotations\[0\]: completed_by is a list"),
-    "cancelled is text": ([task(4, annotation(1, GOOD, was_cancelled="no"))], "was_cancelled is a text, where tr"),
-    "no value": ([task(4, annotation(1, {**GOOD, "value": None}))], r"result\[0\]\.value: there is no 'choices' in it"),
+    "cancelled is text": ([task(4, annotation(1, GOOD, was_cancelled="no"))], "was_cancelled is a text, but"),
+    "no value": ([task(4, annotation(1, {**GOOD, "value": None}))], r"value: the answer is missing: .*'choices'"),
     "label is an object": ([task(4, annotation(1, choice([{}])))], r"result\[0\]\.value: a label is an object"),
     "NaN": ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", '
             '"type": "rating", "value": {"rating": NaN}}]}]}]', r"result\[0\]\.value: the label is nan"),
-    "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: 'sentiment' is answered twice in one"),
+    "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: one annotation answers 'sentiment' twice"),
     "a region": ([task(4, annotation(1, REGION))], r"its questions.*has 'sentiment \(choices of regions\)'"),
     "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"its questions.*has 'ner \(labels\)'"),
-    "nothing": ([task(4)], "there is no answer in it: annotate some tasks, and export again"),
+    "nothing": ([task(4)], "there are no answers: annotate some tasks, and export again"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with predictions=True"),
-    "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the number of a"),
+    "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the id of a"),
     "two golds": ([task(4, annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True))],
                   r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels, 'Positive' and 'Negative'"),
-    "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' is there already, at .*json, \[0\]: keep one"),
+    "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' already occurs at .*json, \[0\]: keep one"),
     "one label": ([task(4, annotation(1, GOOD))], "only one label, 'Positive'"),
 }  # fmt: skip
 
@@ -213,9 +214,9 @@ def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
 
 def test_options_without_a_use_are_refused(keep, refuses):
     path = keep(PROJECT)
-    with refuses(DataError, "is read as label-studio, to which drop_rejected="):
+    with refuses(DataError, "is read as label-studio, and drop_rejected="):
         read_annotations(path, drop_rejected=True)
-    with refuses(DataError, "is read as label-studio, to which annotator="):
+    with refuses(DataError, "is read as label-studio, and annotator="):
         read_annotations(path, annotator="completed_by")
-    with refuses(DataError, "there are no predictions in it: leave out predictions=True"):
+    with refuses(DataError, "has no predictions: leave out predictions=True"):
         read_annotations(keep([PROJECT[1]]), predictions=True)

@@ -168,7 +168,7 @@ def test_annotators_and_their_labels_side_by_side(keep, said, refuses):
         ("t / a", "x", "yes"), ("t / b", "x", "yes"), ("t / a", "y", "no"), ("t / b", "y", "no")
     ]  # fmt: skip
     for source, where in ((LEWIDI, "the dict, "), (keep(LEWIDI), "export.json, ")):
-        with refuses(DataError, rf"{where}\['1'\]: label '0,1,0' of item '1' looks like several .* say split=','; if"):
+        with refuses(DataError, rf"{where}\['1'\]: label '0,1,0' of item '1' looks like several .* use split=','; if"):
             read_annotations(source)
     assert said(LEWIDI, labels=["0,1,0", "1,1"])[1][0] == ("1", "Ann1,Ann2,Ann3", "0,1,0")  # declared: one label
 
@@ -190,7 +190,7 @@ def test_a_label_for_each_annotator_by_name(keep, said, refuses):
     assert said(several, multi_label=True, split=",")[1] == [
         ("1 / a", "Ann1", "yes"), ("1 / b", "Ann1", "yes"), ("1 / a", "Ann2", "no"), ("1 / b", "Ann2", "yes")
     ]  # fmt: skip
-    with refuses(DataError, r"\['1'\]\.annotations: the label is an object, where a text or a number is expected"):
+    with refuses(DataError, r"\['1'\]\.annotations: the label is an object, but must be a text or a number"):
         read_annotations(by_name, annotator="annotators")
 
 
@@ -215,32 +215,32 @@ def test_the_item_is_a_template(keep, said, refuses, kind):
 
 WRONG = {
     "Python's lists": (FORMS["as Python writes lists"], {}, r"line 2: label \"\['joy', 'anger'\]\" of item 't1' looks "
-                       "like several in one cell: ask for a yes or no to each with multi_label=True; if it is one"),
+                       "like several labels in one cell: make each a yes-or-no question with multi_label=True; if"),
     "one element": ("item,user,label\n1,a,['x']\n1,b,['y']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like"),
     "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", {"multi_label": True},
-                      r"line 3, label: \"\['x' 'y'\]\" looks like a list, and cannot be read as one: write it as JSON"),
+                      r"line 3, label: \"\['x' 'y'\]\" looks like a list, but is not valid: write it as JSON"),
     "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {},
                   r"line 2: label 'x\|y' .* with multi_label=True and split='\|'; if it is one label, declare it"),
     "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
     "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {},
-                     "line 2: label '0,1' .* if they are the labels of so many annotators, say split=','"),
+                     "line 2: label '0,1' .* if each is the label of another annotator, use split=','"),
     "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","},
-                     "line 2: 3 annotators in 'user', but 2 labels in 'label': give a label for each, or leave it"),
+                     "line 2: 3 annotators in 'user', 2 labels in 'label': give each annotator a label or an empty"),
     "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"},
-                    "line 2: 1 annotator in 'users', but 2 labels in 'labels'"),
+                    "line 2: 1 annotator in 'users', 2 labels in 'labels'"),
     "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","},
-                            r"2 annotators in 'user', but 1 label .* one annotator, say annotator='\{user\}'"),
-    "no labels": ('item,user,label\n1,"a,b",\n', {"split": ","}, "line 2: 2 annotators in 'user', but 1 label in"),
-    "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "line 2: item '1' has 2 labels, 'x', 'y', in one"),
+                            r"2 annotators in 'user', 1 label .* one annotator, use annotator='\{user\}'"),
+    "no labels": ('item,user,label\n1,"a,b",\n', {"split": ","}, "line 2: 2 annotators in 'user', 1 label in"),
+    "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "an answer to item '1' has 2 labels, 'x', 'y'"),
     "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', {"multi_label": True}, "line 2, label: a label is an object"),
     "no annotator": ("item,label\n1,x|y\n", {"multi_label": True, "split": "|"},
-                     "line 2: no field says who gave an answer: name it, or a template over fields, with annotator="),
-    "no column": ("item,text,a,b\n1,t,x,y\n", {"multi_label": True, "columns": ["a", "c"]}, "there is no column 'c'"),
+                     "line 2: no field names the annotator: name one, or a template over fields, with annotator="),
+    "no column": ("item,text,a,b\n1,t,x,y\n", {"multi_label": True, "columns": ["a", "c"]}, "has no column 'c'"),
     "no lists": ("item,a,b\n1,x|y,y\n", {"multi_label": True, "split": "|"},
                  r"no field for the label among 'item', 'a', 'b': name it with label=\.\.\., or the columns of annot"),
     "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
-    "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, to which multi_lab"),
-    "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, to which split"),
+    "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, and multi_label"),
+    "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, and split"),
 }  # fmt: skip
 
 
@@ -252,7 +252,7 @@ def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
 
 
 def test_a_list_in_a_cell_of_items_is_refused(refuses):
-    with refuses(DataError, "the DataFrame, row 1: item is a list, where a text or a number is expected"):
+    with refuses(DataError, "the DataFrame, row 1: item is a list, but must be a text or a number"):
         read_annotations(FRAME.assign(item=[["t1"], ["t1"], ["t2"]]), multi_label=True)
 
 
@@ -307,11 +307,11 @@ def test_what_is_no_list_of_labels_is_refused(tmp_path, refuses):
     """Zeros and ones for labels that are not named, numbers of answers, and cells of a wide table."""
     path = tmp_path / "answers.csv"
     path.write_text('item,annotator,label\nt1,w1,"0,0,1,0"\nt1,w2,"0,1,1,0"\nt2,w1,"0,0,0,0"\n')
-    with refuses(DataError, "the answers are 0 and 1 for each of several labels, which are not named"):
+    with refuses(DataError, "each answer lists 0 and 1 for several labels that have no names"):
         read_annotations(path, multi_label=True, split=",")
     counts = [{"uid": "1", "label_counter": {"e": 62, "n": 36}}, {"uid": "2", "label_counter": {"e": 2, "n": 96}}]
-    with refuses(DataError, "label_counter: these are numbers of answers, and nobody is named"):
+    with refuses(DataError, "label_counter: these are numbers of answers without annotators"):
         read_annotations(counts, item="uid", label="label_counter")
     path.write_text("id,a,b\n1,joy|anger,joy\n2,anger,anger\n3,joy,joy|fear\n")
-    with refuses(DataError, r"'joy\|anger' of item '1' looks like several in one cell: .*split='\|'"):
+    with refuses(DataError, r"'joy\|anger' of item '1' looks like several labels in one cell: .*split='\|'"):
         read_annotations(path)

@@ -64,20 +64,20 @@ def test_several_options_are_one_question_each(said):
 def test_of_sessions_without_a_name_it_warns(keep, said, session):
     lines = [line("a", session, ["POSITIVE"]), line("b", "reviews-bo", ["NEGATIVE"])]
     with pytest.warns(
-        ExportWarning, match=rf"x\.jsonl: 1 session named by the time alone, as '{session}': each counts"
+        ExportWarning, match=rf"x\.jsonl: 1 session named only by a time, such as '{session}': each counts"
     ):
         assert said(keep(lines, "x.jsonl", lines=True))[0].annotators == (session, "reviews-bo")
 
 
 WRONG = {
-    "nobody": (line("a", None, [0]), "line 2: there is neither _annotator_id nor _session_id, so that nobody"),
-    "no hash": ({**line("a", "x", [0]), "_input_hash": None}, "line 2: there is no _input_hash in it: fill it in"),
-    "answer": (line("a", "x", [0], "yes"), "line 2: answer is 'yes': it is one of 'accept', 'reject', 'ignore'"),
-    "no option": (line("a", "x", [7]), "line 2: '7' in accept is none of the options '0', 'NEGATIVE', 'POSITIVE'"),
-    "accept is an object": (line("a", "x", {"a": 1}), "line 2: accept is an object, where a list is expected"),
-    "two options": (line("a", "x", ["POSITIVE", 0]), "line 2: item '97' has 2 labels, 'POSITIVE', '0', in one answer"),
-    "spans": ({**binary("a", "x", "accept", None), "spans": []}, "line 2: this line marks spans: only choices"),
-    "not an object": (["a"], r"line 2: this is a list, where an object"),
+    "nobody": (line("a", None, [0]), "line 2: this answer has neither _annotator_id nor _session_id"),
+    "no hash": ({**line("a", "x", [0]), "_input_hash": None}, "line 2: _input_hash is missing: fill it in"),
+    "answer": (line("a", "x", [0], "yes"), "line 2: answer is 'yes', but must be one of 'accept', 'reject', 'ignore'"),
+    "no option": (line("a", "x", [7]), "line 2: '7' in accept is not one of the options '0', 'NEGATIVE', 'POSITIVE'"),
+    "accept is an object": (line("a", "x", {"a": 1}), "line 2: accept is an object, but must be a list"),
+    "two options": (line("a", "x", ["POSITIVE", 0]), "line 2: an answer to item '97' has 2 labels, 'POSITIVE', '0'"),
+    "spans": ({**binary("a", "x", "accept", None), "spans": []}, "line 2: this line marks spans, but only choices"),
+    "not an object": (["a"], r"line 2: this is a list, but must be an object"),
 }
 
 
@@ -90,5 +90,5 @@ def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
 
 def test_a_file_that_is_cut_off_is_refused(keep, refuses):
     whole = keep([line("a", "x", [0]), line("b", "x", [0])], lines=True).read_text()
-    with refuses(DataError, r"export\.json, line 2: this is not JSON: .*\(the file ends here: is it whole\?\)"):
+    with refuses(DataError, r"export\.json, line 2: this is not JSON: .*\(the file ends here, and may be cut off\)"):
         read_annotations(keep(whole[:-40]))

@@ -97,10 +97,10 @@ def test_several_labels_are_a_yes_or_no_to_each(write, refuses):
     ("answers", "match"),
     [
         ("[{", r"line 2, annotations: this is not JSON: '\[\{'"),
-        ('{"T0": 1}', "annotations is an object, where a list is expected"),
+        ('{"T0": 1}', "annotations is an object, but must be a list"),
         ([task([{"x": 1.5, "y": 2}])], "this task marks places or counts things"),
-        ([task({"x": 1.5})], "the label is an object, where a text or a number is expected"),
-        (["Lion"], r"annotations\[0\]: this is a text, where an object"),
+        ([task({"x": 1.5})], "the label is an object, but must be a text or a number"),
+        (["Lion"], r"annotations\[0\]: this is a text, but must be an object"),
     ],
 )
 def test_what_is_no_answer_is_refused(write, refuses, answers, match):
