@@ -41,6 +41,9 @@ _AGREED = re.compile(
     r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold|reference)"
     r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
 )
+_OF_PROPERTIES = re.compile(
+    r"(topic|theme|domain|genre|section|dataset|split|fold|language|country|difficulty|level|year|date|length)([\W_]*\d+)?"
+)
 LOOKED_FOR = (
     "a long table has columns for item, annotator and label (name them with item=..., annotator=..., label=...), and "
     "a wide table has a column for each annotator (name them with columns=...)"
@@ -105,6 +108,12 @@ def find_layout(
     if len(annotators) == len(rest):  # empty columns are annotators if all others are
         annotators = sorted([*annotators, *empty])
     others = [column for column in rest if column not in annotators]
+    described = next((table.header[at] for at in annotators if _describes_items(table, at)), None)
+    if described is not None:
+        raise DataError(
+            f"{table.name}: column {described!r} has the values of annotators and the name of a property of items: "
+            "name the annotators with columns=..."
+        )
     _refuse_long(table, item, annotators, others)
     if item is None and others and others[0] == rest[0]:
         if not is_distinct(table.columns[others[0]]):
@@ -129,12 +138,12 @@ def _refuse_long(table: TextTable, item: int | None, annotators: Sequence[int], 
     """Raise a DataError if a table may be long, with columns that share values by chance.
 
     In a wide table most columns are annotators, no two columns identify its rows, and no item occurs twice. Numbered
-    annotators may have more columns beside them.
+    annotators may have more columns beside them, and all may have columns with the name of a property, such as topic.
     """
     numbered = all(_NUMBERED.fullmatch(table.header[column].casefold()) for column in annotators)
     if numbered or table.n_rows < FEW_ROWS:
         return
-    odd = [column for column in others if not is_of_text(table.columns[column])]
+    odd = [column for column in others if not (is_of_text(table.columns[column]) or _describes_items(table, column))]
     repeated = item is not None and _answers_again(table, item, annotators)
     keys = [*odd, *([item] if item is not None and repeated else [])]
     key = _find_key(table, keys) or _find_key(table, annotators, crossed=True)
@@ -252,6 +261,11 @@ def _names_items(table: TextTable, column: int) -> bool:
     name = table.header[column].casefold()
     named = _OF_ITEMS.fullmatch(name) or strip_id(name) in ALIASES["item"]
     return bool(named) and is_distinct(table.columns[column])
+
+
+def _describes_items(table: TextTable, column: int) -> bool:
+    """Return whether a column has the name of a property of items, which no annotator or label has."""
+    return bool(_OF_PROPERTIES.fullmatch(table.header[column].casefold()))
 
 
 def names_people(table: TextTable, column: int, *, surely: bool = False) -> bool:
