@@ -26,8 +26,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, known_seed
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.methods import METHODS, choose_method
-from bayesanno.inference.sampling.nuts import NUTSSettings
+from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
 from bayesanno.modeling.base import AnnotationModel
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])

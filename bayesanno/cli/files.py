@@ -38,9 +38,9 @@ from bayesanno.inference.diagnosis.explain_misfit import (
     CANNOT_SEE,
     describe_adjustment,
     describe_misfit,
+    explain_gold,
     explain_misfit,
 )
-from bayesanno.inference.diagnosis.gold import explain_gold
 from bayesanno.io.write import write_data, write_table
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasPopulation

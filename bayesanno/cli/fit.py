@@ -22,8 +22,7 @@ from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import as_line
 from bayesanno.inference.diagnosis.explain_modes import explain_chains
-from bayesanno.inference.methods import METHODS, choose_method
-from bayesanno.inference.sampling.nuts import NUTSSettings
+from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 
 OPTIONS = "; ".join(

@@ -24,8 +24,7 @@ from bayesanno.ground.fields import as_typed
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted
-from bayesanno.inference.methods import choose_method
-from bayesanno.inference.sampling.nuts import NUTSSettings
+from bayesanno.inference.methods import NUTSSettings, choose_method
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters
 

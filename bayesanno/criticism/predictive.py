@@ -35,8 +35,7 @@ from bayesanno.ground.wording import nearest
 from bayesanno.inference.log_likelihood import compute_log_likelihood
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import ModelDraws
-from bayesanno.simulation.replicate import draw_prior, replicate
+from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
 from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
 LEAST_REPLICATES = 20  # with fewer, no p-value could be below 0.05

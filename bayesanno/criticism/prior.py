@@ -30,7 +30,7 @@ from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators
-from bayesanno.simulation.replicate import draws_of_prior, replicate
+from bayesanno.simulation.quantities import draws_of_prior, replicate
 from bayesanno.simulation.statistics import OF_COUNTS, AnswerTable, Statistic, tables_of, unanimous
 
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers

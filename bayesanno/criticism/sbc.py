@@ -35,8 +35,8 @@ from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.validate import check_at_least, check_seed, known_seed
 from bayesanno.inference.diagnosis.explain_modes import explain_chains
 from bayesanno.inference.fit import fit
-from bayesanno.inference.graph.draws import add_deterministics
-from bayesanno.inference.relabelling.align import permute_classes
+from bayesanno.inference.graph.density import add_deterministics
+from bayesanno.inference.relabelling import permute_classes
 from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import is_exchangeable, latents

@@ -27,14 +27,13 @@ from bayesanno.ground.errors import MisfitWarning, warn
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
-from bayesanno.inference.diagnosis.gold import count_errors, explain_gold
+from bayesanno.inference.diagnosis.explain_misfit import count_errors, explain_gold, explain_misfit
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_followed, measure_misfit
-from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
+from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
+from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.chains import record_modes
-from bayesanno.inference.relabelling.align import share_changed
-from bayesanno.inference.settings import Results
+from bayesanno.inference.relabelling import share_changed
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import Data

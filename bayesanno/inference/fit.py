@@ -18,12 +18,10 @@ from bayesanno.ground.validate import check_memory, check_seed, is_remote, known
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import retry_without_cache
-from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
+from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
 from bayesanno.inference.modes.chains import place_chains
-from bayesanno.inference.relabelling.align import align_classes, require_class_matrices
-from bayesanno.inference.sampling.nuts import NUTSSampler
+from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
-from bayesanno.inference.settings import Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.class_prior import terms_of
@@ -96,7 +94,7 @@ def fit(
         with "prior" a draw like the others.
     relabel : bool
         Whether to undo label switching if prior and likelihood do not distinguish the classes; see
-        `bayesanno.inference.relabelling.align`.
+        `bayesanno.inference.relabelling`.
     check : bool
         Whether to compare the answers with those that the fit predicts, which takes about a second. The diagnostics
         have the result as `misfit`. On a cluster, only some items are compared.
@@ -108,7 +106,7 @@ def fit(
         and fullrank_advi, `steps`, the largest number of steps (50,000). For em and vb, `restarts`, the number of
         starts (10); `steps`, the largest number of E-steps per start (5,000); `tolerance`, the change of any
         probability in one step at convergence (1e-6). For em, `objective`, "ml" or "map"; `smoothing` and `epsilon`:
-        see `bayesanno.inference.settings.EMSettings`.
+        see `bayesanno.inference.methods.EMSettings`.
     progressbar : bool
         Whether to show progress.
     client : dask.distributed.Client, optional

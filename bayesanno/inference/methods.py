@@ -1,24 +1,209 @@
-"""The methods of fitting: one table.
+"""The methods of fitting: their settings, what they return, and one table.
 
-A new method is one file next to `nuts` and `advi`, its settings, and one line here.
-
-NUTS is imported with the table, the other methods when they run.
+A new method is one file next to `nuts` and `advi`, its settings, and one line of the table. A method is imported when
+it runs. The invariant: the values in an instance of a settings class have the declared types and are in range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, Literal
 
 from bayesanno.fits.view import Yields
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import import_when_called
-from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
-from bayesanno.inference.settings import ADVISettings, EMSettings, Settings, VBSettings
+from bayesanno.ground.errors import BayesannoError, FitError, SamplerError
+from bayesanno.ground.fields import AtLeast, Fields, Range
+from bayesanno.ground.lazy import import_when_called, xr
 
 ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
+PER_DRAW = 15  # gradients, for a well-behaved posterior
+NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Fields):
+    """The settings of a method of fitting: a subclass is one frozen, keyword-only dataclass."""
+
+    error: ClassVar[type[BayesannoError]] = FitError
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSettings(Settings):
+    """The settings of a method that fits a graph.
+
+    All such methods have `starts`, the number of random starting points in the search for modes of the posterior.
+    """
+
+    starts: Annotated[int, AtLeast(0)] = 20
+
+    @property
+    def n_gradients(self) -> int:
+        """The approximate number of gradients; 0 if there are none, or the number is unknown."""
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NUTSSettings(GraphSettings):
+    """The settings of NUTS, as arguments of `fit`.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    SamplerError
+        If the sampler is not installed.
+    """
+
+    draws: Annotated[int, AtLeast(4)] = 1000  # fewer have no effective sample size
+    tune: Annotated[int, AtLeast(1)] = 1000
+    chains: Annotated[int, AtLeast(1)] = 4
+    target_accept: Annotated[float, Range(0, 1)] = 0.8
+    nuts_sampler: NUTSSampler = "nutpie"
+
+    @property
+    def n_gradients(self) -> int:
+        """The approximate number of gradients in sampling."""
+        return PER_DRAW * self.chains * (self.tune + self.draws)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = self.nuts_sampler
+        if find_spec(name) is None:
+            raise SamplerError(f"the sampler {name!r} is not installed: pip install 'bayesanno[{name}]', or use nutpie")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ADVISettings(GraphSettings):
+    """The settings of ADVI: `draws * chains` draws in one chain, after at most `steps` steps.
+
+    Full-rank ADVI takes at most `steps` steps in each of its two stages, the independent one first.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    """
+
+    draws: Annotated[int, AtLeast(4)] = 1000
+    chains: Annotated[int, AtLeast(1)] = 4
+    steps: Annotated[int, AtLeast(1)] = 50_000
+
+    @property
+    def n_gradients(self) -> int:
+        """The largest number of gradients."""
+        return self.steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClimbSettings(Settings):
+    """The settings of a method that climbs.
+
+    Attributes
+    ----------
+    restarts : int
+        The number of starting points: the majority vote, then draws from the prior.
+    steps : int
+        The largest number of E-steps per start.
+    tolerance : float
+        The largest change of any probability in a plain step at convergence.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    """
+
+    restarts: Annotated[int, AtLeast(1)] = 10
+    steps: Annotated[int, AtLeast(1)] = 5_000
+    tolerance: Annotated[float, Range(0, 1)] = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class EMSettings(ClimbSettings):
+    """The settings of EM: those of `ClimbSettings`, and the following.
+
+    Attributes
+    ----------
+    objective : {"ml", "map"}
+        "ml" maximises the likelihood; the model's priors are used only for random starts. "map" maximises the posterior
+        density of the parameters on their own scale. Concentrations below 1, for which the density grows without bound
+        towards 0, are treated as 1, so that they do not change the counts.
+    smoothing : float, optional
+        For "ml": this value divided by the number of labels is added to every count of an M-step. The default is that
+        of the model's paper: 0.1 for MACE (Hovy et al. 2013), 0 for others.
+    epsilon : float
+        If above 0, each start first converges with every item's posterior pulled towards its votes, as in (52) of
+        Rzhetsky et al. (2008), who use 0.1, and then continues without. Each phase has at most `steps` steps.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or is out of range, or smoothing is used with "map", where priors smooth.
+    """
+
+    objective: Literal["ml", "map"] = "ml"
+    smoothing: Annotated[float, AtLeast(0)] | None = None
+    epsilon: Annotated[float, AtLeast(0)] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.objective == "map" and self.smoothing is not None:
+            raise FitError("smoothing is of objective='ml': with 'map' the model's priors smooth, so leave it out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VBSettings(ClimbSettings):
+    """The settings of variational Bayes: those of `ClimbSettings`, with `draws * chains` draws in one chain.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    """
+
+    draws: Annotated[int, AtLeast(4)] = 1000
+    chains: Annotated[int, AtLeast(1)] = 4
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The result of a method: draws of the free parameters, diagnostics, and times.
+
+    Attributes
+    ----------
+    posterior : xarray.Dataset
+        The free parameters, dims (chain, draw, ...).
+    sample_stats : xarray.Dataset
+        Includes `lp`, the log density of each draw on the unconstrained scale, dims (chain, draw).
+    diagnostics : dict
+        The method's own diagnostics, in addition to those of every fit.
+    """
+
+    posterior: xr.Dataset
+    sample_stats: xr.Dataset
+    seconds_compile: float
+    seconds_sample: float
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The computed results of a fit, before warnings.
+
+    Attributes
+    ----------
+    groups : mapping of str to xarray.Dataset
+        The groups of the tree.
+    attrs : mapping
+        The origin of the draws, including `random_seed` and seconds.
+    diagnostics : mapping
+    """
+
+    groups: Mapping[str, xr.Dataset]
+    attrs: Mapping[Any, Any]
+    diagnostics: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -50,6 +235,7 @@ class Method:
         return {name: value for name, value in self.settings.default_fields().items() if name not in ARGUMENTS}
 
 
+sample_nuts = import_when_called("bayesanno.inference.sampling.nuts:sample_nuts")
 approximate = import_when_called("bayesanno.inference.sampling.advi:approximate")
 fit_by_em = import_when_called("bayesanno.inference.climbing.em:fit_by_em")
 fit_by_vb = import_when_called("bayesanno.inference.climbing.vb:fit_by_vb")

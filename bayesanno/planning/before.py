@@ -36,8 +36,7 @@ from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.planning.progress import Measure, check_target, tabulate_progress
 from bayesanno.simulation.designs import make_design
-from bayesanno.simulation.quantities import ModelDraws
-from bayesanno.simulation.replicate import draws_of_prior, replicate
+from bayesanno.simulation.quantities import ModelDraws, draws_of_prior, replicate
 from bayesanno.simulation.simulate import put_labels
 
 type Future = tuple[AnnotationData, tuple[int, ...]]  # simulated data, and a seed for each number of answers

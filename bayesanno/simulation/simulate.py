@@ -24,7 +24,7 @@ from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
-from bayesanno.simulation.replicate import as_data, put_together, quietly
+from bayesanno.simulation.quantities import as_data, put_together, quietly
 from bayesanno.simulation.statistics import tables_of
 
 

@@ -8,8 +8,7 @@ import bayesanno as ba
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.graph.density import compile_graph, spreads_of
-from bayesanno.inference.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.graph.density import as_one_chain, compile_graph, spreads_of, unconstrain
 from bayesanno.inference.modes.masses import weigh_modes
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.modes.tops import Surface

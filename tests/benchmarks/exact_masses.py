@@ -23,8 +23,7 @@ import pandas as pd
 from scipy.special import logit
 
 import bayesanno as ba
-from bayesanno.inference.graph.density import compile_model
-from bayesanno.inference.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.graph.density import as_one_chain, compile_model, unconstrain
 from bayesanno.inference.modes.tops import Surface
 from tests.inference.exact_masses import CROSSING, TABLES, Masses, Table, weigh_table
 

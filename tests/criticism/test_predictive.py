@@ -18,8 +18,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.models import EasyHard, ModelAMulti, ModelB, OneCoin
-from bayesanno.simulation.quantities import ModelDraws
-from bayesanno.simulation.replicate import draw_prior, replicate
+from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
 from bayesanno.simulation.statistics import OF_ANNOTATIONS, tables_of
 from tests.samples import TINY_RECORDS, tiny_data
 

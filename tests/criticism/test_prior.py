@@ -10,8 +10,7 @@ from bayesanno.criticism.prior import describe_prior
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.models import MACE, BinomialMixture, EasyHard, LabelUsage, ModelA, ModelAMulti, ModelB, OneCoin
-from bayesanno.simulation.quantities import ModelDraws, describe_annotators, describe_pairs
-from bayesanno.simulation.replicate import replicate
+from bayesanno.simulation.quantities import ModelDraws, describe_annotators, describe_pairs, replicate
 
 DRAWS = 500
 

@@ -16,7 +16,8 @@ from bayesanno.ground.errors import CacheWarning, FitError
 from bayesanno.ground.private import numba as of_numba
 from bayesanno.ground.private import pytensor as of_pytensor
 from bayesanno.inference.graph.density import compile_graph
-from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
+from bayesanno.inference.methods import NUTSSettings
+from bayesanno.inference.sampling.nuts import sample_nuts
 from bayesanno.inference.sampling.starts import start_near
 from bayesanno.modeling import functions
 from tests.samples import SHORT, tiny_data
@@ -62,7 +63,7 @@ def check(found, expected):
 class TestNutpie:
     def test_without_its_compiled_model(self, monkeypatch, expected):
         monkeypatch.delattr(nutpie.compile_pymc, "CompiledPyMCModel")
-        assert "this nutpie is not the one that bayesanno was made for (ImportError" in check(fit_model_b(), expected)
+        assert "this version of nutpie differs from the one that bayesanno expects (ImportError" in check(fit_model_b(), expected)
 
     def test_with_other_fields_of_its_compiled_model(self, monkeypatch, expected):
         def made(**fields):
@@ -93,7 +94,7 @@ class TestNutpie:
 def test_without_what_makes_functions_of_c(monkeypatch, expected, library, gone):
     monkeypatch.delattr(library, gone)
     line = check(fit_model_b(), expected)
-    assert "this PyTensor or Numba is not the one that bayesanno was made for" in line
+    assert "this version of PyTensor or Numba differs from the one that bayesanno expects" in line
     assert gone in line
 
 
@@ -167,5 +168,5 @@ def test_values_that_cannot_be_computed_are_an_error(refuses):
             return 1
 
     object.__setattr__(density.functions, "kept", Fails)
-    with refuses(FitError, "cannot be computed at a point that was sampled"):
+    with refuses(FitError, "cannot be computed at a sampled point"):
         density.values_at(density.start)

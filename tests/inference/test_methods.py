@@ -15,9 +15,7 @@ from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import AtLeast, Range
-from bayesanno.inference.methods import ARGUMENTS, METHODS, Method, choose_method
-from bayesanno.inference.sampling.nuts import NUTSSettings
-from bayesanno.inference.settings import Draws, GraphSettings
+from bayesanno.inference.methods import ARGUMENTS, METHODS, Draws, GraphSettings, Method, NUTSSettings, choose_method
 from tests.samples import SHORT, tiny_data
 
 OF_FIT = inspect.signature(ba.fit).parameters

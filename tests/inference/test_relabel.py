@@ -15,7 +15,7 @@ from bayesanno.inference.combine import concat_chains, relabel
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.modes.chains import compare_chains
-from bayesanno.inference.relabelling.align import align_classes, class_permutations, compose, share_changed
+from bayesanno.inference.relabelling import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY

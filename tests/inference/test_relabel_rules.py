@@ -10,9 +10,9 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno.inference import relabelling
 from bayesanno.inference.combine import relabel
-from bayesanno.inference.relabelling import rules as relabel_rules
-from bayesanno.inference.relabelling.rules import minimise_divergence
+from bayesanno.inference.relabelling import minimise_divergence
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import EXACT, TINY
@@ -163,9 +163,9 @@ def test_items_that_do_not_fit_in_memory_are_left_out_evenly(rng, monkeypatch):
     posterior = even(clear_posterior(rng, 4))
     fit = make_fit(model, data, permute_draws(posterior, random_orders(posterior, rng)))
     seen = []
-    monkeypatch.setattr(relabel_rules, "MAX_BYTES", 8 * 12 * 4 * 9 + 7)
+    monkeypatch.setattr(relabelling, "MAX_BYTES", 8 * 12 * 4 * 9 + 7)
     monkeypatch.setattr(
-        relabel_rules, "minimise_divergence", lambda *given: seen.append(given) or minimise_divergence(*given)
+        relabelling, "minimise_divergence", lambda *given: seen.append(given) or minimise_divergence(*given)
     )
     aligned = relabel(fit, rule="stephens")
     ((probability, n_items, _),) = seen
@@ -209,10 +209,10 @@ def test_references_and_rules_that_do_not_do_are_refused(rng, refuses):
     fit = make_fit(EXCHANGEABLE, TINY, posterior)
     one = posterior.isel(chain=0, draw=0)
     for reference, match in (
-        (one[["prevalence"]], "the reference has no confusion, which the classes are compared by: give one whole draw"),
-        ({"confusion": np.eye(3)}, r"the reference's confusion has shape \(3, 3\), the fit's is \(3, 3, 3\)"),
+        (one[["prevalence"]], "the reference has no confusion, by which classes are compared: give one complete draw"),
+        ({"confusion": np.eye(3)}, r"confusion has shape \(3, 3\) in the reference and \(3, 3, 3\) in the fit"),
         (posterior.isel(chain=0), r"the reference has 6 draws of confusion: give one, as posterior.isel\(...\)"),
-        (one.isel(annotator=[0, 1]), "the reference's confusion is of another annotator than the fit's"),
+        (one.isel(annotator=[0, 1]), "confusion in the reference lacks some of the dimension annotator of the fit"),
     ):
         with refuses(FitError, match):
             relabel(fit, rule="pivot", reference=reference)

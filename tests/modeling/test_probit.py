@@ -11,7 +11,8 @@ from scipy.stats import beta, norm
 import bayesanno as ba
 from bayesanno.inference.diagnosis.measures import measure_convergence
 from bayesanno.inference.graph.density import compile_graph
-from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
+from bayesanno.inference.methods import NUTSSettings
+from bayesanno.inference.sampling.nuts import sample_nuts
 from bayesanno.inference.sampling.starts import start_near
 from bayesanno.modeling.ops.variables import beta_by_probit
 

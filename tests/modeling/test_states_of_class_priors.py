@@ -10,7 +10,7 @@ import bayesanno as ba
 from bayesanno.modeling.states import find_states
 from bayesanno.planning.gains import Gains
 from bayesanno.planning.utility import choose_utility
-from bayesanno.simulation.replicate import draw_prior
+from bayesanno.simulation.quantities import draw_prior
 
 pytestmark = pytest.mark.usefixtures("by_numpy")
 

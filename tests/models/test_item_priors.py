@@ -12,14 +12,12 @@ from scipy.stats import chisquare, norm
 
 import bayesanno as ba
 from bayesanno.fits.storage import hyperparameters
-from bayesanno.inference.graph.density import compile_graph
-from bayesanno.inference.graph.draws import add_deterministics
+from bayesanno.inference.graph.density import add_deterministics, compile_graph
 from bayesanno.modeling import posterior as recovery
 from bayesanno.modeling.class_prior import ClassPrior, log_classes_of_items, start_of, without_items
 from bayesanno.modeling.likelihood import find_patterns
 from bayesanno.modeling.posterior import recover
-from bayesanno.simulation.quantities import ModelDraws, describe_annotators
-from bayesanno.simulation.replicate import replicate
+from bayesanno.simulation.quantities import ModelDraws, describe_annotators, replicate
 from tests.models.contract import FAST, Graph, as_posterior, known_values, said_of, unconstrained
 from tests.models.references import REFERENCES
 

@@ -14,7 +14,7 @@ from pytensor.compile.mode import Mode
 
 from bayesanno import AnnotationData, read_annotations
 from bayesanno.data.patterns import lay_out
-from bayesanno.inference.relabelling.align import class_permutations
+from bayesanno.inference.relabelling import class_permutations
 from bayesanno.modeling.posterior import recover
 from bayesanno.models.model_b import ModelB
 from tests.models.contract import as_posterior

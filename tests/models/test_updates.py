@@ -7,7 +7,7 @@ import pytest
 from bayesanno.inference.climbing.climb import climb_from_all, to_shares
 from bayesanno.inference.climbing.em import EM, EMSettings
 from bayesanno.inference.climbing.vb import VB, VBSettings, draw_from, evaluate_draws, log_dirichlet, weigh_draws
-from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
+from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from bayesanno.modeling.independent import ConjugateModel

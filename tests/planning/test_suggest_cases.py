@@ -11,7 +11,7 @@ from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
 from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.utility import choose_utility
-from bayesanno.simulation.replicate import draw_prior
+from bayesanno.simulation.quantities import draw_prior
 from tests.samples import DIMENSIONS, SHORT, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}

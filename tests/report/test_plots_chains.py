@@ -5,7 +5,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.simulation.replicate import draw_prior
+from bayesanno.simulation.quantities import draw_prior
 from tests.samples import tiny_data
 
 QUICK = {"random_seed": 1, "progressbar": False}

@@ -11,8 +11,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
-from bayesanno.inference.diagnosis.gold import Errors, count_errors, explain_errors
+from bayesanno.inference.diagnosis.explain_misfit import Errors, count_errors, explain_errors, explain_misfit
 from bayesanno.report.blocks import Problems, Steps, Verdict
 from bayesanno.report.sections.checks import check_model
 from bayesanno.report.sections.findings import find_all

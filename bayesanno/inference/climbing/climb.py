@@ -24,7 +24,7 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_memory
-from bayesanno.inference.settings import ClimbSettings
+from bayesanno.inference.methods import ClimbSettings
 from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
 from bayesanno.modeling.independent import ConjugateModel, Probability
 from bayesanno.modeling.registry import list_model_classes

@@ -29,7 +29,7 @@ from bayesanno.inference.climbing.climb import (
 )
 from bayesanno.inference.climbing.restarts import Found, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
-from bayesanno.inference.settings import EMSettings, Results
+from bayesanno.inference.methods import EMSettings, Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import Relabels, is_exchangeable
 from bayesanno.modeling.expectation import AddsUp, Shares, expect

@@ -14,7 +14,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import one_blas_thread
 from bayesanno.inference.climbing.climb import Ascent, Point, Problem, away_from_zero, climb_from_all
-from bayesanno.inference.relabelling.align import align_classes
+from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.expectation import (
     Items,
     count_differing,

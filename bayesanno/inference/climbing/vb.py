@@ -49,7 +49,7 @@ from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.climbing.restarts import as_draws, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.settings import Results, VBSettings
+from bayesanno.inference.methods import Results, VBSettings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.expectation import Items, Shares, expect, sum_classes, sum_log_likelihood

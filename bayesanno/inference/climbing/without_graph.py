@@ -14,7 +14,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import Point, Problem
 from bayesanno.inference.climbing.restarts import Found, as_draws
 from bayesanno.inference.diagnosis.measures import find_extremes
-from bayesanno.inference.settings import Results
+from bayesanno.inference.methods import Results
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.capabilities import HasViews
 

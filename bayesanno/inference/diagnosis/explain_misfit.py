@@ -1,26 +1,32 @@
-"""Warnings of answers that are not as the fit predicts them, with their thresholds.
+"""Warnings of answers that the fit does not predict, and of labels that known true labels contradict.
 
-The invariant: as in `explain`, a text is made of what a fit holds, so that it can be said again of one that was loaded.
+The invariant: as in `explain`, texts depend on a fit's diagnostics alone, so that a loaded fit gives the same warnings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from bayesanno.ground.wording import enumerated
+import numpy as np
 
-MOST_P = 0.01  # that a number of this size, or a larger one, comes about by chance: of more, nothing is said
-# The same of a number whose distribution is near normal in large tables, and skewed in small ones, where the share of
-# replicates that are larger says so:
+from bayesanno.agreement.vote import vote_right
+from bayesanno.fits.parts import FitPart
+from bayesanno.ground.wording import counted, enumerated
+
+MOST_P = 0.01  # largest p-value with a warning
+# For statistics that are nearly normal in large tables and skewed in small ones: least z, and largest share of
+# replicates above.
 MOST_Z, MOST_SHARE = 2.33, 0.03
-# Of very many answers, chance explains hardly anything, and what is off may be too small to matter:
+# With very many answers, differences may be significant but too small to matter:
 SHARE_OFF = 0.05  # of the items
 SURE = 0.95  # of the weight of a misfit
-DESIGN_EFFECT = 1.1  # how many answers are worth as much as one that is independent of others
-# Annotators whom the labels follow share errors if their covariance is more than explained by so many standard errors:
+DESIGN_EFFECT = 1.1  # number of answers that are worth one independent answer
+# Annotators whom the labels follow share errors if their covariance is more than explained by this many standard errors
 MUCH_MORE = 4.0
 EXPLAINED = 0.85  # and if at most this share of it is explained
+MOST_P_VOTE = 0.05  # largest p-value at which labels count as worse than the vote
+ENOUGH = 20  # with fewer known labels, no fit warns
 
 CANNOT_SEE = (
     "This check cannot show errors that all annotators of an item share, nor errors hidden by few answers per item: "
@@ -29,7 +35,7 @@ CANNOT_SEE = (
 
 
 def explain_misfit(diagnostics: Mapping[str, Any]) -> list[str]:
-    """Say what of the answers is not as the fit predicts it, what follows, and what to do; empty if nothing is.
+    """Explain which answers the fit does not predict, the consequences, and a remedy; empty without misfit.
 
     Examples
     --------
@@ -46,7 +52,7 @@ together)
 
 
 def agreement_is_off(found: Mapping[str, Any]) -> bool:
-    """Return whether pairs of annotators, or votes, are not as a fit predicts them."""
+    """Return whether a fit fails to predict the agreement of pairs, or the votes."""
     return bool(_explain_votes(found.get("votes")) or _explain_pairs(found.get("pairs")))
 
 
@@ -109,7 +115,7 @@ def _explain_pairs(pairs: Mapping[str, Any] | None) -> str:
 
 
 def describe_adjustment(found: Mapping[str, Any]) -> str:
-    """Return in words how the labels of a table were adjusted; "" where they were not.
+    """Describe how the labels of a table were adjusted; "" if they were not.
 
     Examples
     --------
@@ -148,7 +154,7 @@ def _explain_followed(followed: Mapping[str, Any] | None) -> str:
 
 
 def describe_misfit(found: Mapping[str, Any]) -> str:
-    """Return in words how near answers are to what is predicted, where nothing is off."""
+    """Describe how close answers are to the predictions, if there is no misfit."""
     said = []
     if votes := found.get("votes"):
         said.append(f"votes per item, p {votes['p']:.2f}")
@@ -160,3 +166,84 @@ def describe_misfit(found: Mapping[str, Any]) -> str:
         said.append(f"none of {pairs['n']} pairs of annotators agrees beyond its labels")
     of = f"{found['dimension']}: " if found["dimension"] else ""
     return f"{of}{'; '.join(said)}" if said else ""
+
+
+# ------------------------------------------------------------------------------------------------- known true labels
+
+
+class Errors(NamedTuple):
+    """Expected and actual numbers of wrong labels, on items with a known true label.
+
+    Attributes
+    ----------
+    n : int
+        The number of items with a known true label.
+    expected, made : float
+        The sum of 1 - p over the most probable labels, and the number of wrong ones.
+    p : float
+        The probability of at least this many errors if the probabilities were right, from a Poisson distribution, which
+        is a little wider than that of the sum.
+    vote : float
+        The number of errors of the majority vote; ties count as fractions.
+    p_vote : float
+        The probability that labels are worse than the vote by at least this much if both were equally good, from a
+        normal approximation over items.
+    """
+
+    n: int
+    expected: float
+    made: float
+    p: float
+    vote: float
+    p_vote: float
+
+
+def count_errors(part: FitPart) -> Errors | None:
+    """Count expected and actual errors; None if no true label is known, or the states are item types.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> from bayesanno.inference.diagnosis.explain_misfit import count_errors
+    >>> from bayesanno.fits.parts import part_of
+    >>> from bayesanno.fits.view import view_of
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> errors = count_errors(part_of(view_of(fit), None))
+    >>> errors.n, errors.made, round(errors.vote)
+    (300, 20.0, 28)
+    """
+    from scipy.stats import norm, poisson
+
+    if not part.gold or part.is_of_types:
+        return None
+    right, probability = part.right, part.posterior.values.max(axis=1)
+    known = np.isfinite(right)
+    made, expected = float((1 - right[known]).sum()), float((1 - probability[known]).sum())
+    by_vote = np.nan_to_num(vote_right(part.data)[known])
+    worse = by_vote - right[known]
+    p_vote = norm.sf(worse.sum() / np.sqrt((worse**2).sum())) if worse.any() else 1.0
+    vote = float((1 - by_vote).sum())
+    return Errors(int(known.sum()), expected, made, float(poisson.sf(made - 1, expected)), vote, float(p_vote))
+
+
+def explain_gold(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Explain how the labels of a fit contradict known true labels, if there are enough."""
+    each = {dimension: Errors(**found) for dimension, found in diagnostics.get("gold", {}).items()}
+    return [text for dimension, one in each.items() if one.n >= ENOUGH for text in explain_errors(one, dimension)]
+
+
+def explain_errors(errors: Errors, dimension: str = "") -> list[str]:
+    """Explain how labels are wrong beyond chance; empty if they are well calibrated, and not worse than the vote."""
+    where = f"in {dimension!r}, " if dimension else ""
+    said = []
+    if errors.p < MOST_P:
+        said.append(
+            f"{where}{errors.made:,.0f} of {counted(errors.n, 'item')} whose true label is known are labelled wrongly, "
+            f"where {errors.expected:,.1f} were expected: the labels are overconfident"
+        )
+    if errors.p_vote < MOST_P_VOTE:
+        said.append(
+            f"{where}the majority vote makes fewer errors ({errors.vote:,.1f}) than these labels ({errors.made:,.0f}): "
+            "use the vote, or compare with another model (bayesanno.compare)"
+        )
+    return said

@@ -41,8 +41,7 @@ from bayesanno.inference.diagnosis.errors import ErrorMeasure, measure_errors
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import ModelDraws, ask, describe_pairs, says_labels
-from bayesanno.simulation.replicate import replicate
+from bayesanno.simulation.quantities import ModelDraws, ask, describe_pairs, replicate, says_labels
 from bayesanno.simulation.statistics import AnswerTable, match_pairs, measure_distance, tables_of
 
 REPLICATES = 100

@@ -1,10 +1,10 @@
-"""A graph as the two functions of C that nutpie calls, without the sizes of its data, kept on disk.
+"""A graph as the two C functions that nutpie calls, independent of the sizes of the data, kept on disk.
 
-They are the log density with its gradient, and the values that are kept; both take a point, one vector, and how it is
-cut into the free variables is data, too. Numba can keep such functions on disk, as PyTensor has it do with its own, if
-nothing in them changes from run to run: here they are made from source text, and data come in by pointer and shape.
-PyTensor's own name for the graph it has rewritten, that text, the types of the data and the version of all that writes
-code are the name under which a function is kept; Numba adds the CPU.
+One returns the log density with its gradient, the other the kept values. Both take a point as one vector; its division
+into free variables is part of the data. Numba can keep such functions on disk, as it does for PyTensor's own, if they
+are the same in every run. So they are compiled from source text, and data enter by pointer and shape. The name of a
+kept function consists of PyTensor's name for the rewritten graph, this text, the types of the data, and the versions of
+all packages that generate code; Numba adds the CPU.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from bayesanno.modeling import ops
 from bayesanno.modeling.any_size import remove_sizes
 from bayesanno.modeling.functions import name_graph, precompute_data, read_data
 
-WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # whose code ends up in compiled functions
+WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # packages that generate code
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 
-# within `try` Numba asks after each call whether it failed, and takes long over many of them
+# within `try`, Numba checks each call for errors, which takes long to compile for many calls
 LOGP = """
 def wrapped(n, x_, gradient, logp, data_):
     x = carray(x_, (n,))
@@ -66,14 +66,14 @@ def wrapped(n, n_kept, x_, kept, data_):
 
 @dataclass(frozen=True)
 class CFunctions:
-    """Functions of C, and the arrays that they are called with.
+    """C functions, and the arrays that they take.
 
     Attributes
     ----------
     logp, kept : numba.core.ccallback.CFunc
-        (n, point, gradient, value, data) and (n, n kept, point, kept, data) -> status; one that is not 0 is a failure.
+        (n, point, gradient, value, data) and (n, n kept, point, kept, data) -> status, where 0 is success.
     arrays : tuple of array
-        How a point is cut, as `lay_out` gives it, and the data of the graph.
+        The layout of a point, as returned by `lay_out`, and the data of the graph.
     """
 
     logp: Any
@@ -82,12 +82,12 @@ class CFunctions:
 
     @cached_property
     def user_data(self) -> np.ndarray:
-        """The address and the shape of each array, one after the other."""
+        """The address and the shape of each array, in one vector."""
         numbers = [number for array in self.arrays for number in (array.ctypes.data, *array.shape)]
         return np.array(numbers, dtype=np.int64)
 
     def call_logp(self, point: np.ndarray) -> tuple[float, np.ndarray] | None:
-        """Return log p at a point, and its gradient; None where there is none."""
+        """Return log p at a point, and its gradient; None without a density."""
         gradient, value = np.empty(point.size), np.empty(1)
         failed = self.logp.ctypes(
             point.size, *(one.ctypes.data_as(DOUBLES) for one in (point, gradient, value)), self.user_data.ctypes.data
@@ -95,7 +95,7 @@ class CFunctions:
         return None if failed else (float(value[0]), gradient)
 
     def call_kept(self, point: np.ndarray, n_kept: int) -> np.ndarray | None:
-        """Return so many values at a point; None where they cannot be computed."""
+        """Return the kept values at a point; None if they cannot be computed."""
         kept = np.empty(n_kept)
         failed = self.kept.ctypes(
             point.size, n_kept, *(one.ctypes.data_as(DOUBLES) for one in (point, kept)), self.user_data.ctypes.data
@@ -104,13 +104,13 @@ class CFunctions:
 
 
 def make_functions(flat: FlatGraph) -> tuple[Any, Any]:
-    """Return the functions of a graph, `logp` and `kept`; code that Numba made before is found on disk."""
+    """Return the functions `logp` and `kept` of a graph; code that Numba compiled earlier is loaded from disk."""
     inputs, logp, kept = differentiate(flat)
     return _compile_callback(inputs, logp, LOGP), _compile_callback(inputs, kept, KEPT)
 
 
 def _compile_callback(inputs: Sequence[Any], outputs: Sequence[Any], template: str) -> Any:
-    """Compile a function of pointers around one of PyTensor's; it is kept on disk where PyTensor keeps its own."""
+    """Compile a function of pointers around a PyTensor function; it is kept in PyTensor's cache on disk."""
     import numba
     import pytensor
     from pytensor.graph import graph_inputs
@@ -124,7 +124,7 @@ def _compile_callback(inputs: Sequence[Any], outputs: Sequence[Any], template: s
     used = {which: array for which, array in enumerate(arrays) if array in read}  # a view takes a while to compile
     function = pytensor.function([point, *used.values()], outputs, mode="NUMBA", on_unused_input="ignore")
     views = [_view(begins[which], array.ndim, f"type{which}") for which, array in used.items()]
-    # Python's own code for a tuple of more than thirty is not among what Numba knows
+    # Numba cannot compile the bytecode of a tuple with more than thirty elements
     tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20)]
     source = template.format(n_numbers=begins[-1], arguments=" + ".join(tuples))
     number_types = {f"type{which}": np.dtype(array.dtype).type for which, array in used.items()}
@@ -141,7 +141,7 @@ def _compile_callback(inputs: Sequence[Any], outputs: Sequence[Any], template: s
 
 
 def _view(begin: int, n_dims: int, of: str) -> str:
-    """Return the source of an array whose pointer and shape are the numbers in `data` from `begin` on."""
+    """Return the source of an array whose pointer and shape start at `begin` in `data`."""
     shape = "".join(f"data[{begin + 1 + axis}], " for axis in range(n_dims)) or "1,"
     array = f"carray(pointer(data[{begin}]), ({shape.strip()}), {of})"
     return array if n_dims else f"{array}.reshape(())"
@@ -149,7 +149,7 @@ def _view(begin: int, n_dims: int, of: str) -> str:
 
 @cache
 def _writers() -> tuple[str, ...]:
-    """Return the versions of all packages that write code, and the text of our own operations."""
+    """Return the versions of all packages that generate code, and a hash of our own operations."""
     (folder,) = ops.__path__
     own = b"".join(path.read_bytes() for path in sorted(Path(folder).glob("*.py")))
     return (*(f"{name} {version(name)}" for name in WRITERS), hashlib.sha256(own).hexdigest())
@@ -160,18 +160,18 @@ def _writers() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class FlatGraph:
-    """The log density of a graph and the values that are kept, without their sizes, and not yet simplified.
+    """The log density of a graph and its kept values, independent of sizes, and not yet simplified.
 
     Attributes
     ----------
     values : list of TensorVariable
-        The free variables as they are sampled.
+        The free variables on the sampler's scale.
     logp : TensorVariable
         Scalar.
     kept : dict of name to TensorVariable
-        The free variables on their own scale, of those that are sampled on another one.
+        The free variables on their own scale, if they are sampled on another one.
     data : list of TensorVariable
-        The arrays that both are functions of, beside `values`.
+        The arrays that enter both functions, in addition to `values`.
     arrays : list of array
         Their values.
     check_bounds : bool
@@ -187,12 +187,12 @@ class FlatGraph:
 
     @property
     def name(self) -> Hashable:
-        """What is equal for graphs of the same functions."""
+        """A name that is equal for graphs with the same functions."""
         return name_graph([*self.values, *self.data], [self.logp, *self.kept.values()]), self.check_bounds
 
 
 def flatten(graph: pm.Model) -> FlatGraph:
-    """Return a graph without its sizes, and with what rests on data alone computed."""
+    """Return a graph without its sizes, in which everything that depends only on data is computed."""
     free = {variable.name for variable in graph.free_RVs}
     sampled = [graph.rvs_to_values[variable] for variable in graph.free_RVs]
     own = [value for value in graph.unobserved_value_vars if value.name in free and value not in sampled]
@@ -209,11 +209,11 @@ def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any], list[Any]]:
     Returns
     -------
     inputs : list of TensorVariable
-        The point (dimension,); how it is cut, see `lay_out`; and the data.
+        The point (dimension,), its layout (see `lay_out`), and the data.
     logp : list of TensorVariable
         The log density and its gradient (dimension,).
     kept : list of TensorVariable
-        One vector: the point, and after it the values that are kept, all flat.
+        One vector: the point, followed by the kept values.
     """
     from pytensor.graph import rewrite_graph
     from pytensor.graph.replace import clone_replace
@@ -245,7 +245,7 @@ def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
 
 
 def lay_out(shapes: Iterable[tuple[int, ...]]) -> np.ndarray:
-    """Return where each of some arrays begins and ends in a point, and its shape: a vector of whole numbers."""
+    """Return the begin and end of each array in a point, and its shape, as one vector of integers."""
     numbers: list[int] = []
     end = 0
     for shape in shapes:

@@ -1,12 +1,11 @@
-"""The log density that samplers see, as a function of points on the unconstrained scale, for data of any size.
+"""The log density that samplers see, and draws of a graph's variables, for data of any size.
 
-It is compiled once per machine. Within a process, graphs of the same operations and scalar constants share their
-functions, for all data and sizes, which are data here as well (`bayesanno.modeling.any_size`); between
-processes they are kept on disk. Where PyTensor or Numba are not what is expected here, PyTensor's own functions do it,
-slowly.
+The density is a function of points on the unconstrained scale, compiled once per machine. Within a process, graphs with
+the same operations and scalar constants share their functions, since data and sizes are inputs
+(`bayesanno.modeling.any_size`). Between processes, functions are kept on disk. If PyTensor or Numba differ from what is
+expected here, PyTensor's own functions are used, which are slow.
 
-The invariant: a point is one vector, the free variables' unconstrained values one after the other, in the graph's
-order.
+The invariant: a point is one vector: the unconstrained values of the free variables, in the graph's order.
 """
 
 from __future__ import annotations
@@ -21,42 +20,44 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, FitError, warn
-from bayesanno.ground.lazy import pm
+from bayesanno.ground.lazy import import_when_called, pm, pt, xr
 from bayesanno.ground.wording import name_error
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
-from bayesanno.modeling.functions import BY_NUMPY, compile_once, exact_arithmetic, keep
+from bayesanno.modeling.functions import BY_NUMPY, compile_once, evaluate_draws, exact_arithmetic, keep
+
+remove_value_transforms = import_when_called("bayesanno.ground.private.pymc:remove_value_transforms")
 
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
 
 
 @dataclass(eq=False)
 class Density:
-    """The log density of a graph, with its gradient, and the way from a point to the free variables.
+    """The log density of a graph, with its gradient, and the transformation of points to the free variables.
 
     Parameters
     ----------
     logp : callable
-        From a point (dimension,) to log p and its gradient; None where there is no density.
+        A function of a point (dimension,) that returns log p and its gradient, or None without a density.
     kept : callable
-        From a point to the values that `parts` names, in one vector; None where that cannot be computed.
+        A function of a point that returns the values in `parts` as one vector, or None if they cannot be computed.
     parts : mapping of name to slice and shape
-        Which numbers each of the graph's values has in the vector of what is kept: first those that are sampled, which
-        are the point, then the free variables that are sampled on another scale.
+        The place of each of the graph's values in this vector: first the sampled ones, which are the point, then the
+        free variables that are sampled on another scale.
     names : sequence of str
         The free variables.
     start : array, shape (dimension,)
-        The point that the graph was compiled with.
+        The point with which the graph was compiled.
     functions : CFunctions, optional
-        Where both are functions of C, what nutpie calls without Python.
+        If both are C functions: those that nutpie calls without Python.
 
     Attributes
     ----------
     n_calls : int
-        How many gradients were computed so far.
+        The number of gradients computed so far.
     """
 
     logp: Callable[[np.ndarray], tuple[float, np.ndarray] | None]
@@ -69,11 +70,11 @@ class Density:
 
     @property
     def n_dim(self) -> int:
-        """How many numbers a point has."""
+        """The number of dimensions of a point."""
         return self.start.size
 
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return log p of a point (dimension,), -inf where it is none, and its gradient (dimension,)."""
+        """Return log p of a point (dimension,), -inf without a density, and its gradient (dimension,)."""
         self.n_calls += 1
         return self.logp(np.ascontiguousarray(point, dtype=float)) or (-np.inf, np.zeros(self.n_dim))
 
@@ -92,14 +93,14 @@ class Density:
         kept = self.kept(np.ascontiguousarray(point, dtype=float))
         if kept is None:
             raise FitError(
-                "the model's parameters cannot be computed at a point that was sampled (a transform stops with "
-                "an error there): another seed may do, and nuts_sampler='pymc' says where"
+                "the model's parameters cannot be computed at a sampled point (a transform fails there): try another "
+                "seed; nuts_sampler='pymc' shows where it fails"
             )
         return {name: kept[self.parts[name][0]].reshape(self.parts[name][1]) for name in self.names}
 
 
 def spreads_of(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
-    """Return which numbers (dimension,) are spreads of a model's parameters."""
+    """Return which dimensions of a point are spreads of a model's parameters, (dimension,)."""
     found = np.zeros(density.n_dim, dtype=bool)
     for name in model.spreads() if isinstance(model, HasSpreads) else ():
         found[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True
@@ -110,7 +111,7 @@ def spreads_of(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
 
 
 def retry_without_cache[T](run: Callable[[], T]) -> T:
-    """Return run(); where the cache of compiled code cannot be read or written, warn and run again without it."""
+    """Return run(); if the cache of compiled code cannot be read or written, warn and run again without it."""
     import pytensor
 
     try:
@@ -122,8 +123,8 @@ def retry_without_cache[T](run: Callable[[], T]) -> T:
     from bayesanno.ground.private.pytensor import find_cache_folder
 
     warn(
-        f"the cache of compiled code in {find_cache_folder()} cannot be used ({why}): compiling takes a minute each "
-        "time until that folder can be written, or is deleted where its files are broken",
+        f"the cache of compiled code in {find_cache_folder()} cannot be used ({why}), so that compiling takes a minute "
+        "each time: make the folder writable, or delete it if its files are broken",
         CacheWarning,
     )
     with pytensor.config.change_flags(numba__cache=False):
@@ -139,7 +140,7 @@ def _is_of_cache(error: Exception) -> bool:
 
 
 def compile_model(model: AnnotationModel, data: Data, graph: pm.Model) -> Density:
-    """Compile the graph of a model, to begin where the model starts."""
+    """Compile the graph of a model, with the model's own start."""
     return compile_graph(graph, {name: np.asarray(value, dtype=float) for name, value in start_of(model, data).items()})
 
 
@@ -168,23 +169,23 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
             functions = CFunctions(*keep(flat.name, lambda: make_functions(flat)), arrays)
             kept = partial(functions.call_kept, n_kept=ends[-1])
             return Density(functions.call_logp, kept, parts, names, point, functions)
-        except Exception as error:  # the insides of PyTensor and Numba may have changed in any way
+        except Exception as error:  # private parts of PyTensor and Numba may have changed in any way
             if _is_of_cache(error):
                 raise
             why = name_error(error)
         density = Density(*_compile_plainly(flat, arrays), parts, names, point)
-        density.values_at(point)  # what is wrong with the model itself is an error here, and no matter of libraries
+        density.values_at(point)  # an error of the model itself is raised here, before the warning about libraries
         density(point)
         warn(
-            f"this PyTensor or Numba is not the one that bayesanno was made for ({why}): the model is compiled by "
-            "other means, and the fit is slower",
+            f"this version of PyTensor or Numba differs from the one that bayesanno expects ({why}): the model is "
+            "compiled in another way, and the fit is slower",
             CacheWarning,
         )
         return density
 
 
 def _compile_plainly(flat: FlatGraph, arrays: Sequence[np.ndarray]) -> tuple[Any, Any]:
-    """Return the log density with its gradient, and the values that are kept, as PyTensor compiles functions."""
+    """Return the log density with its gradient, and the kept values, as functions compiled by PyTensor."""
     inputs, *outputs = differentiate(flat)
     logp, kept = (compile_once(inputs, each) for each in outputs)
 
@@ -196,8 +197,86 @@ def _compile_plainly(flat: FlatGraph, arrays: Sequence[np.ndarray]) -> tuple[Any
 
 
 def shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:
-    """Return the shape of a variable of a graph, by its dimensions or else by computing it."""
+    """Return the shape of a variable of a graph, from its dimensions or by computing it."""
     dims = graph.named_vars_to_dims.get(name)
     if dims is not None and all(graph.coords.get(dim) is not None for dim in dims):
         return tuple(len(graph.coords[dim]) for dim in dims)
     return tuple(map(int, graph[name].shape.eval(mode=BY_NUMPY)))
+
+
+# ------------------------------------------------------------------------------------------------ draws of a graph
+
+
+def name_draws(graph: pm.Model, values: Mapping[str, np.ndarray]) -> xr.Dataset:
+    """Return draws of a graph's variables, (chain, draw, ...) each, with named dimensions.
+
+    A dimension without a name becomes `<variable>_dim_0`, as in ArviZ, with numbers as coordinates. Values with fewer
+    dimensions than their variable have the first ones.
+    """
+    variables, coords = {}, {}
+    for name, of in values.items():
+        own = graph.named_vars_to_dims.get(name) or [None] * (of.ndim - 2)
+        dims = [dim or f"{name}_dim_{axis}" for axis, dim in enumerate(own[: of.ndim - 2])]
+        variables[name] = (("chain", "draw", *dims), of)
+        for dim, length in zip(dims, of.shape[2:], strict=True):
+            named = graph.coords.get(dim)
+            coords[dim] = list(range(length) if named is None else named)
+    n_chains, n_draws = next(iter(values.values())).shape[:2]
+    return xr.Dataset(variables, coords={"chain": range(n_chains), "draw": range(n_draws)} | coords)
+
+
+def as_chains(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xr.Dataset:
+    """Return points, each a mapping of variables, as draws of the free parameters: one chain of one draw per point."""
+    return name_draws(graph, {one.name: np.stack([p[one.name] for p in points])[:, None] for one in graph.free_RVs})
+
+
+def as_one_chain(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xr.Dataset:
+    """Return points, each a mapping of variables, as draws of the free parameters: one chain, one draw per point."""
+    return name_draws(graph, {one.name: np.stack([p[one.name] for p in points])[None] for one in graph.free_RVs})
+
+
+def add_deterministics(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
+    """Return draws of the free parameters and of the graph's deterministics."""
+    graph = remove_value_transforms(graph)
+    return free.assign(_evaluate(graph, graph.deterministics, graph.replace_rvs_by_values(graph.deterministics), free))
+
+
+def compute_log_prior(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
+    """Return the log prior density of each free parameter in each draw, on its own scale: dims (chain, draw, ...).
+
+    A distribution over a dimension, such as a Dirichlet, has one density for the whole dimension.
+    """
+    graph = remove_value_transforms(graph)
+    return _evaluate(graph, graph.free_RVs, graph.logp(vars=graph.free_RVs, sum=False), free)
+
+
+def unconstrain(graph: pm.Model, posterior: xr.Dataset) -> np.ndarray:
+    """Return draws of the free parameters as points on the sampler's scale, (chain, draw, dimension)."""
+    from pytensor.graph.replace import clone_replace
+
+    values = {variable: variable.type() for variable in graph.free_RVs}
+    moved = []
+    for variable, value in values.items():
+        transform = graph.rvs_to_transforms[variable]
+        moved.append(value if transform is None else transform.forward(value, *variable.owner.inputs))
+    moved = clone_replace(moved, values)  # some depend on other parameters
+    draws = {value: posterior[of.name].transpose("chain", "draw", ...).values for of, value in values.items()}
+    found = evaluate_draws(moved, {value: of.reshape(-1, *of.shape[2:]) for value, of in draws.items()})
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
+    return np.concatenate([each.reshape(shape) for each in found], axis=2)
+
+
+def _evaluate(
+    graph: pm.Model, variables: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], free: xr.Dataset
+) -> xr.Dataset:
+    """Evaluate functions of the free parameters; the results get the names and dimensions of some variables."""
+    ordered = {variable: free[variable.name].transpose("chain", "draw", ...).values for variable in graph.free_RVs}
+    draws = {graph.rvs_to_values[of]: values.reshape(-1, *values.shape[2:]) for of, values in ordered.items()}
+    found = evaluate_draws(outputs, draws)
+    shape = (free.sizes["chain"], free.sizes["draw"])
+    if not found:
+        return free[[]]
+    named = name_draws(
+        graph, {of.name: each.reshape(*shape, *each.shape[1:]) for of, each in zip(variables, found, strict=True)}
+    )
+    return named.assign_coords(chain=free["chain"].values, draw=free["draw"].values)

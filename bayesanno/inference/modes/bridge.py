@@ -27,8 +27,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
-from bayesanno.inference.graph.density import compile_model
-from bayesanno.inference.graph.draws import unconstrain
+from bayesanno.inference.graph.density import compile_model, unconstrain
 
 MAX_ROUNDS = 1_000  # of the iteration, which usually takes tens
 TOLERANCE = 1e-10  # of the log, so relative to the marginal likelihood

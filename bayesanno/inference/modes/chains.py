@@ -15,10 +15,10 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.running import track
-from bayesanno.inference.graph.draws import add_deterministics, as_chains, unconstrain
+from bayesanno.inference.graph.density import add_deterministics, as_chains, unconstrain
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.modes.tops import EQUAL
-from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
+from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula

@@ -22,8 +22,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread, status, track
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.ground.wording import name_elements
-from bayesanno.inference.graph.density import retry_without_cache
-from bayesanno.inference.graph.draws import add_deterministics, as_chains
+from bayesanno.inference.graph.density import add_deterministics, as_chains, retry_without_cache
 from bayesanno.inference.modes.objective import Objective, Parameters, Target, check_target
 from bayesanno.inference.modes.polish import End, ascend, find_better, polish
 from bayesanno.modeling.base import AnnotationModel

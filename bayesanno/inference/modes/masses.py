@@ -21,13 +21,12 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
 from bayesanno.inference.diagnosis.explain_modes import are_in_proportion
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT
-from bayesanno.inference.graph.density import Density, compile_model, retry_without_cache
-from bayesanno.inference.graph.draws import as_chains, unconstrain
+from bayesanno.inference.graph.density import Density, as_chains, compile_model, retry_without_cache, unconstrain
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_mass, find_covariance
 from bayesanno.inference.modes.chains import LOOKS, choose_draws, compare_chains, find_homes, follow_draws
 from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_surface, share_out
 from bayesanno.inference.modes.tops import Mode, Surface
-from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
+from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
 
 LAPLACE_ERROR = 0.5  # nats: what Laplace's method is taken to err by
 

@@ -28,10 +28,9 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.running import track
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.graph.density import Density
-from bayesanno.inference.graph.draws import as_one_chain
+from bayesanno.inference.graph.density import Density, as_one_chain
+from bayesanno.inference.methods import ADVISettings, Draws
 from bayesanno.inference.sampling.starts import Starts
-from bayesanno.inference.settings import ADVISettings, Draws
 
 ROUND = 2_000  # steps between checks of the ELBO
 LEARNING_RATE = 1e-2

@@ -8,55 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.errors import CacheWarning, FitError, SamplerError, warn
-from bayesanno.ground.fields import AtLeast, Range
+from bayesanno.ground.errors import CacheWarning, FitError, warn
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.private.nutpie import make_compiled_model
 from bayesanno.ground.running import hold_interrupts
 from bayesanno.ground.wording import name_error
-from bayesanno.inference.graph.density import Density
-from bayesanno.inference.graph.draws import name_draws
+from bayesanno.inference.graph.density import Density, name_draws
+from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
-from bayesanno.inference.settings import Draws, GraphSettings
-
-PER_DRAW = 15  # gradients, for a well-behaved posterior
-NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class NUTSSettings(GraphSettings):
-    """The settings of NUTS, as arguments of `fit`.
-
-    Raises
-    ------
-    FitError
-        If a value has the wrong type or lies outside its range.
-    SamplerError
-        If the sampler is not installed.
-    """
-
-    draws: Annotated[int, AtLeast(4)] = 1000  # fewer have no effective sample size
-    tune: Annotated[int, AtLeast(1)] = 1000
-    chains: Annotated[int, AtLeast(1)] = 4
-    target_accept: Annotated[float, Range(0, 1)] = 0.8
-    nuts_sampler: NUTSSampler = "nutpie"
-
-    @property
-    def n_gradients(self) -> int:
-        """The approximate number of gradients in sampling."""
-        return PER_DRAW * self.chains * (self.tune + self.draws)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        name = self.nuts_sampler
-        if find_spec(name) is None:
-            raise SamplerError(f"the sampler {name!r} is not installed: pip install 'bayesanno[{name}]', or use nutpie")
 
 
 def sample_nuts(
@@ -112,12 +75,12 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
         return sampler.wait()
     except BaseException as problem:
         if sampler is not None:
-            with suppress(BaseException):  # whose own error is no news after a panic
+            with suppress(BaseException):  # after a panic, its own error adds nothing
                 sampler.cancel()
         if type(problem).__name__ == "PanicException":  # of Rust; it has no class that can be imported
             raise FitError(
-                f"nutpie stopped with an error of its own ({str(problem).splitlines()[0]}): another seed, a stronger "
-                "prior or another sampler (nuts_sampler='pymc') may do"
+                f"nutpie failed ({str(problem).splitlines()[0]}): try another seed, a stronger prior or another sampler "
+                "(nuts_sampler='pymc')"
             ) from problem
         raise
 
@@ -132,8 +95,8 @@ def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settin
         except (AttributeError, ImportError, TypeError) as error:
             density.functions = None  # so that a fit warns only once
             warn(
-                f"this nutpie is not the one that bayesanno was made for ({name_error(error)}): it samples by "
-                "functions of Python, and the fit is slower",
+                f"this version of nutpie differs from the one that bayesanno expects ({name_error(error)}): it calls "
+                "Python functions, and the fit is slower",
                 CacheWarning,
             )
     shapes = [density.parts[name][1] for name in density.names]
@@ -195,6 +158,6 @@ def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_
         compute_convergence_checks=False,
         quiet=not progressbar,
     )
-    if tree["posterior"].sizes["draw"] < settings.draws:  # PyMC hands back the draws so far
+    if tree["posterior"].sizes["draw"] < settings.draws:  # PyMC returns the draws so far
         raise KeyboardInterrupt
     return tree

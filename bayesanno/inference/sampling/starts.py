@@ -136,7 +136,7 @@ def choose_starts(
     if initvals != "auto":
         if not _has_density(density, near.centre):
             raise FitError(
-                f"initvals: {model.name} has no density there: a value is at the end of its range, or beyond it"
+                f"initvals: {model.name} has no density there: a value is at the limit of its range, or beyond it"
             )
         return near
     rng = np.random.default_rng(random_seed)

@@ -13,7 +13,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
 from bayesanno.report.plots.style import ACCENT, PALE, TITLE, Size, cut_name, finish, new_grid
-from bayesanno.simulation.replicate import draw_prior
+from bayesanno.simulation.quantities import draw_prior
 
 MOST_DRAWS, LEAST_DRAWS = 1_000, 100
 MOST_NUMBERS = 2_000_000  # that are drawn of all parameters together

@@ -19,8 +19,13 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit, names_followed
-from bayesanno.inference.diagnosis.gold import Errors, count_errors, explain_errors
+from bayesanno.inference.diagnosis.explain_misfit import (
+    Errors,
+    count_errors,
+    explain_errors,
+    explain_misfit,
+    names_followed,
+)
 from bayesanno.report.plots.dependence import RESAMPLES
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own

@@ -12,7 +12,7 @@ from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.design import design_problems
-from bayesanno.inference.diagnosis.gold import Errors
+from bayesanno.inference.diagnosis.explain_misfit import Errors
 from bayesanno.io.names import explain_alike
 from bayesanno.modeling.capabilities import caveats
 from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Steps, Verdict

@@ -1,1 +1,0 @@
-"""Label switching, and the rules that undo it."""
