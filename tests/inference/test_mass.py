@@ -198,7 +198,7 @@ class TestMirroredAccuracies:
         with refuses(FitError, "there are no weights 'density': choose one of mass, stacking"):
             ba.combine_modes(fit, "density")
         for call in (ba.split_modes, ba.combine_modes, lambda one: ba.drop_chains(one, [0])):
-            with refuses(FitError, "has no chains, and so no .* to compare .it yields: combination."):
+            with refuses(FitError, "has no chains, so there are no .* to compare .it yields: combination."):
                 call(whole15)
         with refuses(FitError, "has no chains to concatenate .it yields: combination."):
             ba.concat_chains([whole15, whole15])

@@ -347,7 +347,7 @@ def test_what_is_no_search_is_refused(refuses, why):
 def test_a_parameter_that_can_be_any_number_is_refused(refuses):
     part = AnnotationData.from_records(TINY_RECORDS[1:])  # one answer of each annotator to each item
     data = ba.MultiAnnotationData(by_dimension={"first": part, "second": part})
-    with refuses(FitError, "direction can be any number: take a variant of the model without it"):
+    with refuses(FitError, "direction can be any number: use a variant of the model without it"):
         find("model_a_multi", data)
 
 

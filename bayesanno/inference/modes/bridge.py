@@ -34,7 +34,7 @@ TOLERANCE = 1e-10  # of the log, so relative to the marginal likelihood
 MIN_PER_DIMENSION = 2  # draws for fitting the proposal: with fewer, its covariance is too uncertain
 BLOCK = 50  # draws for fitting the proposal, followed by as many for the bridge
 FEWEST_DRAWS = 20  # of a chain in a region: with fewer, their effective number is unknown
-LIKE_LENGTHS = 0.9  # chains of at least this share of the longest are cut to the shortest
+LIKE_LENGTHS = 0.9  # if all chains have at least this share of the longest, they are cut to the shortest
 TAILS = 5  # degrees of freedom of the proposal: tails heavier than those of a posterior
 
 

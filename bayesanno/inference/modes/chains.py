@@ -1,8 +1,8 @@
-"""Which chains of a fit are in which mode of the posterior: one record, stored among a fit's diagnostics as `modes`.
+"""Which chains of a fit are in which mode of the posterior: one record, stored in a fit's diagnostics as `modes`.
 
-Where several modes were found before sampling, each chain is in the one uphill of its draws; where that is not known of
-some chain, or there was no search, chains are compared with each other. What the record means for the posterior is said
-in `bayesanno.inference.diagnosis.explain`.
+If several modes were found before sampling, each chain belongs to the mode uphill of its draws. If that is unknown for
+some chain, or there was no search, chains are compared with each other. `bayesanno.inference.diagnosis.explain_modes`
+explains what the record means for the posterior.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula
 
-ENOUGH = 10  # starts that all led to one mode, from which on a chain that looks like the others is taken to be in it
-LOOKS = 5  # draws of each chain whose modes are found, where there are several
-FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
-ADDED = ("n_asked", "n_starts", "unfinished", "open", "lost", "crossing")  # where fits are put together
-SEARCHED = (*ADDED, "n_items", "rough", "found")  # what is known where modes were looked for
+ENOUGH = 10  # if more starts than this all led to one mode, chains that look alike are assumed to be in it
+LOOKS = 5  # draws of each chain whose modes are found, if there are several modes
+FAR = 3.0  # within-chain standard deviations of the log density between two modes
+ADDED = ("n_asked", "n_starts", "unfinished", "open", "lost", "crossing")  # added up when fits are combined
+SEARCHED = (*ADDED, "n_items", "rough", "found")  # the results of a search for modes
 
 
 def record_modes(
@@ -36,25 +36,24 @@ def record_modes(
     competence: str | None = None,
     searched: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Say which chains of a fit share a mode.
+    """Describe which chains of a fit share a mode.
 
     Parameters
     ----------
     posterior : xarray.Dataset
         The parameters, with dims (chain, draw, ...), after any relabelling.
     log_density : array, shape (chain, draw)
-        Log density of each draw as the sampler sees it, on the unconstrained scale (`lp` of the sample statistics).
+        The log density of each draw on the unconstrained scale (`lp` of the sample statistics).
     competence : str, optional
         The variable over annotators that is their competence.
     searched : mapping, optional
-        As `place_chains` gives it, where modes were looked for.
+        The result of `place_chains`, if modes were searched for.
 
     Returns
     -------
     dict
-        `log_density`: each chain's mean, in nats. `groups`: the chains of each mode, the best mode first: by `found`
-        where that places all chains, or else as `compare_chains` has it, whose `others` are then here as well. And all
-        of `searched`.
+        `log_density`: the mean of each chain, in nats. `groups`: the chains of each mode, the best mode first, from
+        `found` if that places all chains, or else from `compare_chains`, with its `others`. Also all of `searched`.
     """
     record = compare_chains(posterior, log_density, competence) | dict(searched or {})
     if searched is not None and searched["found"] and not searched["lost"]:
@@ -63,37 +62,36 @@ def record_modes(
 
 
 def searched_of(diagnostics: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what a fit's diagnostics say of the search for modes; None if there was none."""
+    """Return the results of the search for modes in a fit's diagnostics; None if there was none."""
     modes = diagnostics.get("modes", {})
     return {name: modes[name] for name in SEARCHED if name in modes} if "found" in modes else None
 
 
 def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
-    """Compare the chains of a fit: log densities, the permutation of classes each prefers, and how competent all are.
+    """Compare the chains of a fit: log density, preferred permutation of the classes, and mean competence.
 
-    Classes are compared by the variables over true_class and response, if there are any. Parameters are those of
+    Classes are compared by the variables over true_class and response, if there are any. The parameters are those of
     `record_modes`.
 
     Returns
     -------
     dict
-        `log_density`: each chain's mean, in nats. `groups`: the chains of each mode, the best one's first; in each, the
-        chain of greatest density first. `others`: one entry per chain that is not in the mode of the best
-        one, with `chain`, `nats_lower` and, where its classes are permuted, `classes` (name there -> name it stands
-        for); where its annotators are far better or worse than in the best chain, `competence`: their mean in this
-        chain and in that one.
+        `log_density`: the mean of each chain, in nats. `groups`: the chains of each mode, the best mode first, and in
+        each mode the chain with the highest density first. `others`: one entry for each chain outside the best mode,
+        with `chain` and `nats_lower`; `classes` (name there -> name it stands for) if its classes are permuted; and
+        `competence`, the mean in this chain and in the best one, if its annotators are far better or worse.
     """
     mean = log_density.mean(axis=1)  # (chain,)
     sd = float(np.sqrt(log_density.var(axis=1).mean()))  # within chains
     preferred = _preferred_classes(posterior)
-    level, level_sd = np.zeros(mean.size), 0.0  # each chain's mean competence, and its spread within a chain
+    level, level_sd = np.zeros(mean.size), 0.0  # mean competence in each chain, and its spread within a chain
     if competence is not None:
         beside = [dim for dim in posterior[competence].dims if dim not in ("chain", "draw")]
         overall = posterior[competence].mean(beside)
         level, level_sd = overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
 
     def differs(chain: int, leader: int) -> tuple[bool, bool, bool]:
-        """Say in what a chain is in another mode: its classes, its annotators, its density."""
+        """Return whether two chains differ in their classes, in their annotators, and in their density."""
         permuted = preferred is not None and (preferred[chain] != preferred[leader]).any()
         shifted = abs(level[chain] - level[leader]) > FAR * level_sd
         return bool(permuted), bool(shifted), bool(mean[leader] - mean[chain] > FAR * sd)
@@ -128,35 +126,39 @@ def place_chains(
     *,
     show: bool = False,
 ) -> dict[str, Any] | None:
-    """Describe the modes that were looked for before sampling, and find those that the chains are in.
+    """Describe the modes found before sampling, and find out which chains are in which mode.
 
-    A mode that a chain is in and no start led to is one of them, of no visits. Where all of many starts led to one
-    mode, and chains do not differ, they are all taken to be in it.
+    Modes that only chains have reached are included, with no visits. If many starts all led to one mode, and chains do
+    not differ, all chains are assumed to be in it.
 
     Parameters
     ----------
     draws : xarray.Dataset
         The free parameters, dims (chain, draw, ...), before any relabelling.
     log_density : xarray.DataArray, dims (chain, draw)
-        Of each draw, on the unconstrained scale.
+        The log density of each draw on the unconstrained scale.
     show : bool
         Whether to show progress.
 
     Returns
     -------
     dict or None
-        None unless modes were looked for. `n_items`; `n_asked` and `n_starts`, how many starts there were to be, and
-        were; `unfinished`, how many of them did not end at the top of a mode; `open`, those of such ends that may carry
-        mass, each by the start that led to it, "first" or "random"; `rough` (masses could be had only without the whole
-        Hessian, and are not given); `lost`, the chains whose mode is unknown; `crossing`, the chains whose
-        draws are in several modes, as far as a few of them show; and `found`: for each mode, most mass first, `mass`
-        (its share of all modes'; None where masses are rough, or an end is open, so that they are not known), `nats`
-        that its density lies below the highest, `log_density` (where spreads are learnt, that of the spreads, all else
-        summed out), `visits`, `labellings` (modes that are one but for the names of exchangeable classes), `chains`
-        that are in it, most of the time, `draws` that are, of the few looked at, and how it differs from the first:
-        `classes` (name there -> name it stands for), `competence` (mean over annotators here, and there), and
-        `items_differ`, how many items have another most probable state. Nothing is found where no climb reached the top
-        of a mode.
+        None unless modes were searched for. Otherwise
+
+        * `n_items`;
+        * `n_asked` and `n_starts`, the numbers of starts requested and made;
+        * `unfinished`, the number of starts that did not reach the top of a mode;
+        * `open`, one entry for each such end that may carry mass: the start that led there, "first" or "random";
+        * `rough`, whether masses were estimated without the whole Hessian, and are therefore not given;
+        * `lost`, the chains whose mode is unknown;
+        * `crossing`, the chains with draws in several modes, among the few draws examined;
+        * `found`, one entry per mode, the one with the most mass first: `mass`, its share of the mass of all modes
+          (None if masses are rough, or an end is open); `nats`, the difference to the highest density; `log_density`
+          (of the spreads, with everything else summed out, if spreads are learnt); `visits`; `labellings`, the number
+          of modes that differ only in the names of exchangeable classes; `chains` that are in it most of the time;
+          `draws` that are in it, among those examined; and the differences from the first mode: `classes` (name there
+          -> name it stands for), `competence` (the mean over annotators here and there), and `items_differ`, the number
+          of items with another most probable state. It is empty if no climb reached the top of a mode.
     """
     if modes is None or not (modes.found or modes.unfinished):
         return None
@@ -198,7 +200,7 @@ def place_chains(
 def _follow_chains(
     model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray, *, show: bool
 ) -> tuple[Modes, np.ndarray]:
-    """Return the modes, and which of their groups some draws of each chain are in, (chain, look)."""
+    """Return the modes, and the group of modes of some draws of each chain, (chain, look)."""
     if modes.is_weighed and len(modes.groups) == 1 and modes.n_starts == modes.n_asked > ENOUGH:
         lp = log_density.transpose("chain", "draw").values
         compared = compare_chains(add_deterministics(graph, draws), lp, model.competence)
@@ -210,7 +212,7 @@ def _follow_chains(
 
 
 def choose_draws(n_draws: int, n_looks: int = LOOKS) -> np.ndarray:
-    """Return which draws of a chain are looked at, the last one first."""
+    """Return the draws of a chain to examine, the last one first."""
     return np.linspace(n_draws - 1, 0, n_looks).round().astype(int)
 
 
@@ -219,7 +221,7 @@ def follow_draws(
 ) -> tuple[Modes, np.ndarray]:
     """Climb from draws (chain, look, dimension): return all modes, and the group of each draw, -1 if unknown.
 
-    One draw of each chain is followed in any case, and the next ones as long as there are gradients for them.
+    One draw of each chain is always followed, and further ones until the budget of gradients is spent.
     """
     begun, looks = modes.surface.density.n_calls, []
     for look in track(range(points.shape[1]), "finding the modes of chains", show=show):
@@ -232,9 +234,9 @@ def follow_draws(
 
 
 def find_homes(by_chain: np.ndarray) -> tuple[list[int], list[int]]:
-    """Say in which mode chains are most of the time, and which are in several, from some draws' modes (chain, look).
+    """Return the most frequent mode of each chain, and the chains in several modes, from modes (chain, look).
 
-    Of a draw whose mode is not known, and of a chain that is so, the mode is -1. Of equals, it is the first look's.
+    The mode is -1 if it is unknown. Of equally frequent modes, the one of the first look is returned.
     """
     homes = [int(Counter(ended.tolist()).most_common(1)[0][0]) for ended in by_chain]
     return homes, [chain for chain, ended in enumerate(by_chain) if np.unique(ended[ended >= 0]).size > 1]
@@ -243,7 +245,7 @@ def find_homes(by_chain: np.ndarray) -> tuple[list[int], list[int]]:
 def _compare_tops(
     model: AnnotationModel, data: Data, graph: pm.Model, modes: Modes, points: Sequence[np.ndarray]
 ) -> list[dict[str, Any]]:
-    """Say of each top how it differs from the first; one that is alone differs from none, and needs no formula."""
+    """Describe how each top differs from the first; a single top needs no formula."""
     if len(points) == 1:
         return [{}]
     values = as_chains(graph, [modes.surface.density.values_at(point) for point in points])
@@ -263,7 +265,7 @@ def _compare_tops(
 
 
 def _probable_states(model: AnnotationModel, data: Data, points: xr.Dataset) -> np.ndarray:
-    """Return the most probable state of each item in each draw, for the first of several latents: (draw, item)."""
+    """Return the most probable state of each item in each draw, (draw, item), for the first latent."""
     formula = compile_formula(model, data, points)
     back = formula.patterns.of_item
     first = formula.latents[0]
@@ -271,7 +273,7 @@ def _probable_states(model: AnnotationModel, data: Data, points: xr.Dataset) -> 
 
 
 def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
-    """Return what is known of modes, as of the chains that are kept, in their order and with new numbers."""
+    """Return the record of modes for the chains that are kept, in their order and with new numbers."""
     record = _renumber(modes, {chain: number for number, chain in enumerate(kept)})
     for mode in record["found"]:
         if not mode["chains"] and not record["crossing"]:
@@ -280,7 +282,7 @@ def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]
 
 
 def _renumber(modes: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
-    """Return what is known of modes, with new numbers of chains; chains that have none are left out."""
+    """Return the record of modes with new numbers of chains; chains without one are left out."""
 
     def renumber(chains: Sequence[int]) -> list[int]:
         return sorted(new[chain] for chain in chains if chain in new)
@@ -290,13 +292,13 @@ def _renumber(modes: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any
 
 
 def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any] | None:
-    """Return what is known of the modes of one posterior, from several fits of it, given with their numbers of chains.
+    """Merge the records of modes of several fits of one posterior, given with their numbers of chains.
 
     Returns
     -------
     dict or None
-        None where it is not certain which mode of one fit is which of another: the masses are unknown, two
-        modes have the same density, or the fits differ in the mode of most mass.
+        None if the modes of the fits cannot be matched with certainty: masses are unknown, two modes have the same
+        density, or the fits differ in the mode with the most mass.
     """
     merged: dict[str, Any] = {}
     found: list[dict[str, Any]] = []
@@ -326,12 +328,12 @@ def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any
 
 
 def _name_swapped(posterior: xr.Dataset, best: np.ndarray, other: np.ndarray) -> dict[str, str]:
-    """Return which class stands for which in a chain, given its permutation and the best chain's."""
+    """Return which class stands for which in a chain, given its permutation and that of the best chain."""
     names = [str(name) for name in posterior["true_class"].values]
     return {names[there]: names[here] for here, there in zip(best, other, strict=True) if here != there}
 
 
 def _preferred_classes(posterior: xr.Dataset) -> np.ndarray | None:
-    """Return each chain's own best permutation, shape (chain, true_class), if there are matrices of classes."""
+    """Return the best permutation for each chain, (chain, true_class); None without matrices of classes."""
     matrices = sum_class_matrices(posterior)
     return None if matrices is None else class_permutations(matrices.mean("draw").values)

@@ -1,10 +1,10 @@
-"""Which chains of a fit share a mode, and how much of the posterior's mass each mode holds.
+"""Which chains of a fit share a mode, and the share of the posterior's mass in each mode.
 
-By bridge sampling from the draws in the mode; where that fails in one mode, all by Laplace's method. The space is
-divided among the modes: a point belongs to the one whose own t distribution, of Laplace's centre and curvature, is the
-highest there, so that no mass counts twice, and chains that cross are cut where they do. Where classes can be permuted,
-all is within one labelling, the one that eq. 56 of Rzhetsky et al. (2008) prefers: every mode is there once in each of
-the K!, whose number so cancels.
+Masses are estimated by bridge sampling from the draws in each mode. If that fails for one mode, all are estimated by
+Laplace's method. The space is divided among the modes: a point belongs to the mode whose t distribution, with the
+centre and curvature of Laplace's method, is highest there. So no mass counts twice, and chains that cross are divided.
+If classes can be permuted, only one labelling is considered, the one that eq. 56 of Rzhetsky et al. (2008) prefers.
+Each of the K! labellings has every mode once, so that K! cancels.
 """
 
 from __future__ import annotations
@@ -28,28 +28,29 @@ from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_surfac
 from bayesanno.inference.modes.tops import Mode, Surface
 from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
 
-LAPLACE_ERROR = 0.5  # nats: what Laplace's method is taken to err by
+LAPLACE_ERROR = 0.5  # nats: the assumed error of Laplace's method
 
 
 @dataclass(frozen=True)
 class ModeMass:
-    """A mode that chains are in, and what it weighs.
+    """A mode that chains are in, with its mass.
 
     Attributes
     ----------
     chains : tuple of int
-        By their position: those that are in it most of the time, if there are any.
+        The positions of the chains that are in it most of the time, if any.
     inside : array of bool, shape (chain, draw)
-        Which of all draws are in the part of the space that is the mode's.
+        Which draws are in the mode's part of the space.
     log_mass : float
-        Log of its integral, up to a constant that all modes of a fit share; nan where it is unknown.
+        The log of its integral, up to a constant common to all modes of a fit; nan if unknown.
     log_error : float
-        Of the log: its standard error by the bridge; by Laplace's method half a nat, which is a guess.
+        The standard error of the log: estimated by bridge sampling, or an assumed half nat with Laplace's method.
     by : {"bridge", "laplace", "unknown"}
+        The estimator, the same for all modes.
     reason : str
-        Why it is not by the bridge: then none of the modes is.
+        Why bridge sampling was not used.
     share, error : float
-        Of the posterior's mass, and its standard error; nan where one of the modes is unknown.
+        The share of the posterior's mass, and its standard error; nan if one of the masses is unknown.
     """
 
     chains: tuple[int, ...]
@@ -63,22 +64,22 @@ class ModeMass:
 
 
 def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool = True) -> tuple[list[ModeMass], float]:
-    """Find out which chains share a mode and estimate what each mode weighs.
+    """Find out which chains share a mode, and estimate the mass of each mode.
 
     Parameters
     ----------
     view : FitView
-        Of a fit by NUTS.
+        A fit by NUTS.
     random_seed : int, optional
     by_mass : bool, default True
-        Whether to estimate masses at all; otherwise they are unknown.
+        Whether to estimate masses; otherwise they are unknown.
 
     Returns
     -------
     list of ModeMass
-        The modes that the chains are in, most mass first.
+        The modes that chains are in, the one with the most mass first.
     float
-        The share of modes that no chain is in, by Laplace's method, as far as they were found.
+        The share of the mass in modes that were found but have no chain, by Laplace's method.
 
     Raises
     ------
@@ -94,16 +95,16 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
 
 
 def require_chains(view: FitView, what: str) -> None:
-    """Raise a FitError unless a fit's draws are of chains."""
+    """Raise a FitError unless a fit has chains."""
     if view.yields != "mcmc":
         raise FitError(
-            f"this fit by {view.tree.attrs['method']} has no chains, and so no {what} to compare (it yields: "
+            f"this fit by {view.tree.attrs['method']} has no chains, so there are no {what} to compare (it yields: "
             f"{view.yields}): give a fit by nuts"
         )
 
 
 def _weigh(view: FitView, rng: np.random.Generator, *, by_mass: bool) -> list[ModeMass]:
-    """Return the modes that draws are in, and the logs of their masses."""
+    """Return the modes with draws, and the logs of their masses."""
     model, data = view.model, view.data
     graph = model.build(data)
     density = compile_model(model, data, graph)
@@ -123,14 +124,10 @@ def _weigh(view: FitView, rng: np.random.Generator, *, by_mass: bool) -> list[Mo
         for at, group in enumerate(groups):
             of_draws[list(group.chains)] = at
     inside = [of_draws == at for at in range(len(groups))]
-    if not by_mass:
-        return [
-            ModeMass(group.chains, own, np.nan, np.nan, "unknown", "not asked for")
-            for group, own in zip(groups, inside, strict=True)
-        ]
+    reason = reason if by_mass else "not requested"
 
     def restrict(at: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the log density of points (sample, dimension), -inf outside of the part of a mode."""
+        """Return a log density of points (sample, dimension) that is -inf outside the part of a mode."""
 
         def log_density(points: np.ndarray) -> np.ndarray:
             there = number_of(points) == at
@@ -147,17 +144,19 @@ def _weigh(view: FitView, rng: np.random.Generator, *, by_mass: bool) -> list[Mo
     for at, (group, own) in enumerate(zip(groups, inside, strict=True)):
         if not reason:
             weighed.append(ModeMass(group.chains, own, bridged[at].value, bridged[at].error))
-        elif group.tops and np.isfinite(log_mass := group.tops[0].log_mass):
-            if permuted is not None:  # of one labelling, which holds a part of a mode whose classes are alike
+        elif (
+            by_mass and group.tops and np.isfinite(log_mass := group.tops[0].log_mass)
+        ):  # for all: errors partly cancel
+            if permuted is not None:  # one labelling has only a part of a mode with equal classes
                 log_mass += math.log(permuted(group.tops[0].point) / math.factorial(data.n_classes))
             weighed.append(ModeMass(group.chains, own, log_mass, LAPLACE_ERROR, "laplace", reason))
-        else:  # by one method for all, so that what it errs by cancels in part
+        else:
             weighed.append(ModeMass(group.chains, own, np.nan, np.nan, "unknown", reason))
     return weighed
 
 
 def _share_mass(view: FitView, modes: list[ModeMass]) -> tuple[list[ModeMass], float]:
-    """Divide the mass among modes, including those that no chain is in."""
+    """Compute the shares of the mass, including modes without a chain."""
     modes = sorted(modes, key=lambda mode: -mode.log_mass if np.isfinite(mode.log_mass) else np.inf)
     log_error, unsampled = np.array([mode.log_error for mode in modes]), _unsampled(view)
     share = share_out(np.array([mode.log_mass for mode in modes]))
@@ -169,14 +168,14 @@ def _share_mass(view: FitView, modes: list[ModeMass]) -> tuple[list[ModeMass], f
 
 
 class _Group(NamedTuple):
-    """Chains that are in a mode most of the time, and the tops of its labellings that draws lead to, if known."""
+    """Chains that are in a mode most of the time, and the tops of its labellings uphill of draws, if known."""
 
     chains: tuple[int, ...]
     tops: tuple[Mode, ...]
 
 
 def _find_groups(view: FitView, surface: Surface, z: np.ndarray) -> list[_Group]:
-    """Find the modes uphill of some draws of each chain; where that fails, compare chains with each other."""
+    """Find the modes uphill of some draws of each chain; if that fails, compare chains with each other."""
     too_many = z.shape[2] > MOST_DIMENSIONS
     looked = choose_draws(z.shape[1], 1 if too_many else LOOKS)
     modes, by_chain = follow_draws(Modes(surface, rough=too_many), z[:, looked])
@@ -193,27 +192,27 @@ def _find_groups(view: FitView, surface: Surface, z: np.ndarray) -> list[_Group]
 
 
 def _divide(z: np.ndarray, groups: Sequence[_Group]) -> Callable[[np.ndarray], np.ndarray]:
-    """Divide the space among modes, by the curvature at their tops, or else by the draws (chain, draw, dimension).
+    """Divide the space among modes, by the curvature at their tops or the draws (chain, draw, dimension).
 
     Returns
     -------
     callable
-        From points (sample, dimension) to the number of the mode whose t distribution is the highest there.
+        A function of points (sample, dimension) that returns the number of the mode with the highest t distribution.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a mode's curvature is not known, and its draws are too few for their covariance.
+        If the curvature of a mode is unknown, and it has too few draws for their covariance.
     """
     numbers: list[int] = []
-    shapes: list[tuple[np.ndarray, np.ndarray, float]] = []  # of each top its centre, a root of its precision, its log
+    shapes: list[tuple[np.ndarray, np.ndarray, float]] = []  # of each top: centre, root of the precision, log
     for at, group in enumerate(groups):
         known = [(top.point, top.root) for top in group.tops if top.root is not None]
         if not group.tops:
             points = z[list(group.chains)].reshape(-1, z.shape[2])
             known = [(points.mean(axis=0), np.linalg.inv(np.linalg.cholesky(find_covariance(points))))]
         if not known:
-            raise np.linalg.LinAlgError(f"of {z.shape[2]} dimensions the modes' curvature is not kept")
+            raise np.linalg.LinAlgError(f"with {z.shape[2]} dimensions, the curvature of modes is not kept")
         numbers += [at] * len(known)
         shapes += [(centre, root, float(np.linalg.slogdet(root)[1])) for centre, root in known]
 
@@ -228,22 +227,22 @@ def _divide(z: np.ndarray, groups: Sequence[_Group]) -> Callable[[np.ndarray], n
 
 
 def _are_aligned(graph: pm.Model, density: Density, points: np.ndarray) -> np.ndarray:
-    """Return whether points (sample, dimension) are in the labelling that eq. 56 prefers."""
+    """Return whether points (sample, dimension) are in the labelling preferred by eq. 56."""
     values = as_chains(graph, [density.values_at(point) for point in points])
     matrices = sum_class_matrices(values)
-    assert matrices is not None, "no class matrices"  # draws that have none cannot be aligned
+    assert matrices is not None, "no class matrices"  # draws without matrices cannot be aligned
     orders = class_permutations(matrices.values[:, 0])
     return (orders == np.arange(orders.shape[1])).all(axis=1)
 
 
 def _are_mixed(view: FitView) -> bool:
-    """Whether all chains say the same, so that they are in one mode, or in all of them in proportion."""
+    """Whether all chains agree, so that they are in one mode, or in all modes in proportion."""
     rhat, found = view.diagnostics.get("max_rhat"), _found_before(view)
     return found is not None and rhat is not None and bool(rhat <= MAX_RHAT) and are_in_proportion(found)
 
 
 def _unsampled(view: FitView) -> float:
-    """Return the mass of the modes that no draw is in, as far as it is known."""
+    """Return the mass of the modes without a draw, as far as it is known."""
     found = _found_before(view) or []
     if any(mode["mass"] is None for mode in found):
         return 0.0
@@ -251,7 +250,7 @@ def _unsampled(view: FitView) -> float:
 
 
 def _found_before(view: FitView) -> Sequence[Mapping[str, Any]] | None:
-    """Return the modes among a fit's diagnostics; None if these are of other chains than it has, as after `isel`."""
+    """Return the modes in a fit's diagnostics; None if the chains have changed since, for instance by `isel`."""
     if view.diagnostics.get("n_chains") != view.posterior.sizes["chain"]:
         return None
     return view.diagnostics.get("modes", {}).get("found", [])

@@ -1,10 +1,10 @@
-"""What `find_modes` maximises: a likelihood or a posterior density, over simplexes and half-lines.
+"""The objective of `find_modes`: a likelihood or a posterior density, over simplexes and half-lines.
 
-Of the posterior it is the density of the parameters themselves: no Jacobian, as samplers add for the scale on which
-they move. Of the likelihood it is the observed variable alone, controls included.
+The posterior density is that of the parameters on their own scale, without the Jacobian that samplers add for theirs.
+The likelihood is that of the observed variable alone, including controls.
 
-The invariant: the function is never asked for its value at a coordinate of exactly 0, where a logarithm has no slope,
-but at FLOOR. An item that only this coordinate explains makes the value low there, and the slope steep.
+The invariant: coordinates of exactly 0, where a logarithm has no slope, are replaced by FLOOR when the function is
+evaluated. If only this coordinate explains an item, the value is low there, and the slope steep.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import numpy as np
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import name_elements
+from bayesanno.inference.graph.density import remove_value_transforms
 
 Target = Literal["ml", "map"]
-FLOOR = 1e-15  # what a coordinate at 0 is taken for: 1 less this is not yet 1
-KINDS = {  # by the name of the transform, PyMC's or ours, of the scale on which a variable is sampled
+FLOOR = 1e-15  # replaces a coordinate of 0: 1 minus this is below 1
+KINDS = {  # by the name of the transform with which a variable is sampled, PyMC's or ours
     "logodds": "share",
     "probit": "share",
     "simplex": "simplex",
@@ -34,22 +35,22 @@ KINDS = {  # by the name of the transform, PyMC's or ours, of the scale on which
 
 @dataclass(frozen=True)
 class Objective:
-    """A function over simplexes and half-lines, their coordinates one after the other in one vector.
+    """A function over simplexes and half-lines, with all coordinates in one vector.
 
     Parameters
     ----------
     function : callable
-        From a point to a value and its gradient, each coordinate taken for itself.
+        A function of a point that returns a value and its gradient, in which all coordinates vary freely.
     sizes : tuple of int
-        How many coordinates each simplex has; one of 1 is no simplex but a number from 0 up. A number between 0 and 1
-        is a simplex of 2: itself and what it leaves.
+        The number of coordinates of each simplex. Size 1 is a half-line, a number from 0 up. A number between 0 and 1
+        is a simplex of 2: itself and its complement.
     """
 
     function: Callable[[np.ndarray], tuple[float, np.ndarray]]
     sizes: tuple[int, ...]
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return value and gradient at a point; -inf where either is none."""
+        """Return value and gradient at a point; -inf if one of them is not finite."""
         value, gradient = self.function(self.move_inside(z))
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             return -np.inf, np.zeros_like(z)
@@ -62,7 +63,7 @@ class Objective:
 
     @cached_property
     def owner(self) -> np.ndarray:
-        """Which simplex a coordinate is of, shape (coordinate,)."""
+        """The simplex of each coordinate, shape (coordinate,)."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @cached_property
@@ -76,44 +77,45 @@ class Objective:
         return self.normalise(np.ones(self.owner.size))
 
     def total(self, x: np.ndarray) -> np.ndarray:
-        """Return the sum over a coordinate's simplex, for each coordinate."""
+        """Return the sum over the simplex of each coordinate."""
         return np.add.reduceat(x, self.first)[self.owner]
 
     def normalise(self, z: np.ndarray) -> np.ndarray:
-        """Bring points back to the simplexes."""
+        """Return a point rescaled to the simplexes."""
         return z / np.where(self.half, 1.0, self.total(z))
 
     def move_inside(self, z: np.ndarray, least: float = FLOOR) -> np.ndarray:
-        """Return the point that stands for one that is nearer to the boundary."""
+        """Return a point with all coordinates at a least distance from the boundary."""
         return self.normalise(np.maximum(z, least))
 
     def pivots(self, z: np.ndarray) -> np.ndarray:
-        """Return the greatest coordinate of a coordinate's simplex, for each coordinate."""
+        """Return the largest coordinate in the simplex of each coordinate."""
         order = np.lexsort((-z, self.owner))
         return np.asarray(order[self.first][self.owner])
 
     def slope(self, z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Return how the function changes as a coordinate grows at the expense of its simplex, and their scale."""
+        """Return the derivatives by the logs of coordinates, divided by the coordinates, within the simplexes."""
         return np.where(self.half, gradient, gradient - self.total(z * gradient))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Return a point from the uniform distribution; half-lines from the exponential one."""
+        """Draw a point from the uniform distribution, and half-lines from the exponential one."""
         return self.normalise(rng.exponential(size=self.owner.size))
 
 
 @dataclass(frozen=True)
 class FreeVariable:
-    """A free variable, and what its coordinates are.
+    """A free variable and its coordinates.
 
     Attributes
     ----------
     name : str
     kind : {"share", "simplex", "ascending", "positive"}
-        Numbers between 0 and 1, each with what it leaves as a second coordinate; probabilities that add up to 1 along
-        the last axis; numbers that ascend from 0 to `top`, by their gaps; numbers from 0 up.
+        "share": numbers between 0 and 1, each with its complement as a second coordinate; "simplex": probabilities
+        that add up to 1 along the last axis; "ascending": numbers that ascend from 0 to `top`, with their gaps as
+        coordinates; "positive": numbers from 0 up.
     shape : tuple of int
     labels : tuple of str
-        The names of its elements, as `confusion[i, 1, 2]`.
+        The names of its elements, such as `confusion[i, 1, 2]`.
     top : float
     """
 
@@ -134,7 +136,7 @@ class FreeVariable:
         return (count + 1,) if self.kind == "ascending" else (1,) * count
 
     def to_value(self, z: np.ndarray) -> np.ndarray:
-        """Return the variable's value at its coordinates."""
+        """Return the value of the variable from its coordinates."""
         if self.kind == "share":
             z = z[::2]
         elif self.kind == "ascending":
@@ -150,14 +152,14 @@ class FreeVariable:
         return np.diff(flat / self.top, prepend=0.0, append=1.0) if self.kind == "ascending" else flat
 
     def pull(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient in the coordinates from that in the value."""
+        """Return the gradient by the coordinates from that by the value."""
         flat = gradient.ravel()
         if self.kind == "share":
             return np.column_stack([flat, np.zeros_like(flat)]).ravel()
         return self.top * np.append(np.cumsum(flat[::-1])[::-1], 0.0) if self.kind == "ascending" else flat
 
     def edges(self) -> list[tuple[str, str]]:
-        """Return what it means that a coordinate is 0: a name, and what it is equal to."""
+        """Return the meaning of each coordinate at 0: a name, and what it is equal to."""
         names, top = self.labels, f"{self.top:g}"
         if self.kind == "share":
             return [edge for name in names for edge in ((name, "0"), (name, "1"))]
@@ -167,22 +169,22 @@ class FreeVariable:
 
 
 class Parameters:
-    """The free variables of a graph, and the coordinates of all of them in one vector.
+    """The free variables of a graph, with the coordinates of all in one vector.
 
     Parameters
     ----------
     graph : pymc.Model
-        As a model builds it.
+        The graph of a model.
 
     Attributes
     ----------
     edges : list of tuple of str
-        What it means that a coordinate is 0, for each.
+        The meaning of each coordinate at 0.
 
     Raises
     ------
     FitError
-        If a free variable has another support than `FreeVariable` knows.
+        If a free variable has a support that `FreeVariable` does not cover.
     """
 
     def __init__(self, graph: pm.Model) -> None:
@@ -204,7 +206,6 @@ class Parameters:
         """Return the log of the likelihood ("ml") or of the posterior density ("map") as an objective."""
         import pytensor
 
-        from bayesanno.ground.private.pymc import remove_value_transforms
         from bayesanno.modeling.functions import compile_once, precompute_data
 
         graph = remove_value_transforms(self._graph)
@@ -223,7 +224,7 @@ class Parameters:
 
 
 def check_target(target: Any) -> None:
-    """Raise a FitError unless this can be maximised."""
+    """Raise a FitError unless this is a known objective."""
     if target not in get_args(Target):
         raise FitError(f"objective is {target!r}: it must be 'ml' (the likelihood) or 'map' (the posterior density)")
 
@@ -234,8 +235,8 @@ def _find_part(variable: Any, graph: pm.Model) -> FreeVariable:
     if kind is None:
         why = "can be any number" if transform is None else "has limits of its own"
         raise FitError(
-            f"modes are looked for among shares, probabilities, rates and numbers from 0 up, and {variable.name} "
-            f"{why}: take a variant of the model without it"
+            f"find_modes takes shares, probabilities, rates and numbers from 0 up, and {variable.name} {why}: use a "
+            "variant of the model without it"
         )
     coords = [list(graph.coords[dim]) for dim in graph.named_vars_to_dims.get(variable.name, ())]
     labels = name_elements(variable.name, coords)

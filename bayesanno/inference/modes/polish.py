@@ -1,11 +1,11 @@
-"""Maxima of a function over simplexes and half-lines, on their boundary as well as inside, to the last digits.
+"""Maxima of a function over simplexes and half-lines, on the boundary or inside, to full precision.
 
-A climb is L-BFGS on the logarithms of the coordinates, which keeps them inside, and then Newton's method on the
-coordinates themselves: those that are pressed against 0 are put there and left out, those at 0 whose slope points
-inside are released. So a climb that has stalled where a coordinate underflowed goes on.
+A climb uses L-BFGS on the logarithms of the coordinates, which keeps them inside, and then Newton's method on the
+coordinates. Coordinates that are pressed against 0 are set to 0 and left out; those at 0 whose slope points inside are
+released. So a climb that stalled because a coordinate underflowed continues.
 
-Each of these parts is needed by some table: without the coordinates at 0, the maxima of tables 9 and 10 of Rzhetsky et
-al. (2008) have no last digits; without `find_better`, table 15 has a third mode, which is a saddle.
+Each of these parts is necessary for some table: without coordinates at 0, the maxima of tables 9 and 10 of Rzhetsky et
+al. (2008) are imprecise; without `find_better`, table 15 has a third mode, which is a saddle.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import numpy as np
 from bayesanno.inference.modes.objective import FLOOR, Objective
 from bayesanno.inference.modes.tops import climb
 
-NOTHING = 1e-9  # a coordinate below this is put at 0; its slope is clearer from there
-PRESSED = 1e-4  # a coordinate below this that falls may be one of 0
-SLOPE = 1e-6  # what counts as no slope, per observation of the simplex
-FLAT = 1e-7  # what counts as no curvature, as a share of the greatest; differences of gradients give no more digits
-STEP = 1e-4  # of those differences, as a share of the coordinate
-SINGULAR = 1e-6  # slope on the log scale that is left at FLOOR only where the function itself is singular
-ROUNDS = 60  # of Newton's method; it takes about five
-BESIDE = 1e-3  # how far from an end a way up is looked for
-GAIN = 1e-6  # nats by which a point must be better to be another
-TRIES = 4  # points from which a way up is looked for; three times as many where the function is flat
+NOTHING = 1e-9  # coordinates below this are set to 0, where their slope is clearer
+PRESSED = 1e-4  # falling coordinates below this may belong at 0
+SLOPE = 1e-6  # largest slope that counts as zero, per observation of the simplex
+FLAT = 1e-7  # largest curvature that counts as zero, relative to the largest; differences are not more precise
+STEP = 1e-4  # of differences of gradients, relative to the coordinate
+SINGULAR = 1e-6  # least slope on the log scale at FLOOR of a function that is singular there
+ROUNDS = 60  # of Newton's method, which usually takes five
+BESIDE = 1e-3  # distance from an end at which a way up is searched for
+GAIN = 1e-6  # least gain, in nats, of another maximum
+TRIES = 4  # points from which a way up is searched for; three times as many if the function is flat
 
 
 @dataclass(frozen=True)
 class End:
-    """Where a climb ended.
+    """The end of a climb.
 
     Attributes
     ----------
@@ -42,11 +42,11 @@ class End:
     maximum : bool
         Whether no direction leads up, to first order at the boundary and to second order inside.
     flat : array, shape (direction, coordinate)
-        Directions inside without slope and without curvature.
+        Interior directions without slope and curvature.
     singular : tuple of int
-        Coordinates on the way to whose 0 the function grows without bound; then the rest means nothing.
+        Coordinates towards whose 0 the function grows without bound; the other attributes are then meaningless.
     visits : int
-        How many starts led here.
+        The number of starts that led here.
     """
 
     point: np.ndarray
@@ -58,14 +58,14 @@ class End:
 
 
 def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) -> End:
-    """Return where L-BFGS ends on the logarithms of the coordinates: near a maximum, or on the way to a boundary.
+    """Climb by L-BFGS on the logarithms of the coordinates, to the neighbourhood of a maximum, maybe at a boundary.
 
     Parameters
     ----------
     objective : Objective
     start : array, shape (coordinate,)
     first_step : float, default 1
-        The length of the first step, on the logarithms: a long one may lead over a ridge.
+        The length of the first step on the logarithms: a long one may lead over a ridge.
 
     Returns
     -------
@@ -86,12 +86,12 @@ def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) 
 
 
 def polish(objective: Objective, end: End) -> End:
-    """Return the maximum that a climb was on the way to, to the last digits.
+    """Return the maximum near the end of a climb, to full precision.
 
     Returns
     -------
     End
-        `maximum` is False where Newton's method came to no end. A simplex that has no influence is at its middle.
+        `maximum` is False if Newton's method did not converge. A simplex without influence is at its middle.
 
     Examples
     --------
@@ -128,10 +128,10 @@ def polish(objective: Objective, end: End) -> End:
 
 
 def find_better(objective: Objective, end: End, rng: np.random.Generator) -> End:
-    """Return a higher end, reached from points near this one; itself if there is none.
+    """Return a higher end, reached from points near this one, or this end if there is none.
 
-    Where the function is flat, points anywhere on the level are tried: at some of them there may be a way up. A simplex
-    that has no influence, as the row of a class without items, is drawn again.
+    If the function is flat, points anywhere on the level are tried: some of them may have a way up. A simplex without
+    influence, such as the row of a class without items, is drawn again.
     """
     idle = _find_idle(objective, end.point)
     for _ in range(3 * TRIES if len(end.flat) or idle.any() else TRIES):
@@ -151,7 +151,7 @@ def find_better(objective: Objective, end: End, rng: np.random.Generator) -> End
 
 
 def _find_idle(objective: Objective, z: np.ndarray) -> np.ndarray:
-    """Return whether a coordinate is of a simplex that could as well be somewhere else, shape (coordinate,)."""
+    """Return whether the simplex of each coordinate has no influence, shape (coordinate,)."""
     value, gradient = objective(z)
     elsewhere = objective.normalise(1.0 + np.arange(z.size))
     idle = np.maximum.reduceat(np.abs(gradient), objective.first) < SLOPE
@@ -167,7 +167,7 @@ def _from_logs(objective: Objective, y: np.ndarray) -> np.ndarray:
 
 
 def _put_on_boundary(objective: Objective, z: np.ndarray) -> np.ndarray:
-    """Put those coordinates at 0 that are near it, and would not leave it."""
+    """Set coordinates near 0 to 0 if they would not leave it."""
     z = _drop_least(objective, z)
     value, gradient = objective(z)
     near = (z < PRESSED) & (objective.slope(z, gradient) < 0)
@@ -186,16 +186,16 @@ def _drop_least(objective: Objective, z: np.ndarray) -> np.ndarray:
 
 
 def _find_singular(objective: Objective, z: np.ndarray, gradient: np.ndarray) -> tuple[int, ...]:
-    """Return the coordinates at 0 where the function is still growing as their logarithm falls."""
+    """Return the coordinates at 0 whose falling logarithm still makes the function grow."""
     inside = objective.move_inside(z)
     pull = inside * objective.slope(inside, gradient)
     return tuple(np.flatnonzero((z <= FLOOR) & (pull < -SINGULAR)).tolist())
 
 
 def _release(objective: Objective, z: np.ndarray, value: float, gradient: np.ndarray) -> np.ndarray | None:
-    """Return a higher point at which coordinates have left 0, or None if none wants to."""
+    """Return a higher point at which coordinates have left 0, or None if there is none."""
     inside = objective.move_inside(z)
-    weight = np.maximum(1.0, np.abs(objective.total(inside * gradient)))  # how many observations the simplex has
+    weight = np.maximum(1.0, np.abs(objective.total(inside * gradient)))  # observations of the simplex
     wants = (z <= 0) & (objective.slope(inside, gradient) > SLOPE * weight)
     if wants.any():
         for share in 10.0 ** -np.arange(2, 13):
@@ -208,15 +208,15 @@ def _release(objective: Objective, z: np.ndarray, value: float, gradient: np.nda
 def _newton_step(
     objective: Objective, z: np.ndarray, gradient: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return a step to the maximum of the quadratic that fits at a point, among coordinates that are not 0.
+    """Return a step to the maximum of the local quadratic approximation, among coordinates that are not 0.
 
     Returns
     -------
     step : array, shape (coordinate,)
     curved : array, shape (coordinate,), or None
-        A direction in which the function curves upwards, if there is one.
+        A direction of upward curvature, if there is one.
     flat : array, shape (direction, coordinate)
-        Directions without curvature; the step ignores them unless they slope.
+        Directions without curvature, which the step ignores unless they have a slope.
     """
     pivot = objective.pivots(z)
     free = np.flatnonzero((z > 0) & (objective.half | (pivot != np.arange(z.size))))
@@ -259,7 +259,7 @@ def _newton_step(
 def _move(
     objective: Objective, z: np.ndarray, value: float, step: np.ndarray, curved: np.ndarray | None
 ) -> np.ndarray | None:
-    """Return a point that is no lower, along a step as far as it goes, or along a direction that curves upwards."""
+    """Return a point that is not lower, along the longest possible part of a step or a direction that curves up."""
     ways = [step]
     if curved is not None and np.abs(step).max() < SLOPE:  # at rest on a saddle
         ways = [0.1 * curved / np.abs(curved).max(), -0.1 * curved / np.abs(curved).max()]

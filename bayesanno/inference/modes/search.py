@@ -1,11 +1,11 @@
-"""The search for the modes of a density: from several starts, with the mass of each.
+"""The search for the modes of a density, from several starts, with the mass of each mode.
 
-All is on the density that NUTS sees, so that the mass of a mode is that of the draws around it. Random starts find
-modes that chains from one start would never see; they prove nothing about modes that none of them leads to. An end
-where the density still rises is no mode: what it will weigh is not known, and so no mode's share of the whole.
+The density is that of NUTS, so that the mass of a mode is that of the draws around it. Random starts find modes that
+chains from one start would never reach, but they cannot show that there are no others. An end where the density still
+rises is not a mode: its mass is unknown, and therefore also the shares of all modes.
 
-Where classes can be permuted, a mode is there once for each order of its classes. What it weighs is the mass of all of
-these labellings together, whether or not each was found.
+If classes can be permuted, each mode exists once for every order of its classes. Its mass is that of all these
+labellings together, whether or not each was found.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.data_kinds import Data
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
-MOST_MODES = 8  # whose mass is estimated: those of the greatest density
-MOST_DIMENSIONS = 6_000  # whose Hessian is computed: of more it does not fit in memory
-LEAST_BY_SPREADS = 30_000  # of these: on small data they cost nothing
-HESSIANS = 2  # as many gradients as the climbs may take, times this, go into Hessians
-BY_SPREADS = 3  # the same for climbs by spreads: each takes as many as dozens of others
-ROUGH_ERROR = 40.0  # nats: what masses without the whole Hessian may err by
-TOO_LOW = 60.0  # nats below the best top, where no climb by spreads is worth its while
-LEAST_CLIMB = 1_000  # gradients that a climb may take in any case; many more where many may be taken
-CLIMBS = 4  # that may take all they are allowed before half of all gradients are spent
-NEARLY = 10.0  # nats that an end without a top may be below the highest, for chains to start there
-ALIKE = 1e-3  # in every number: classes of a mode that differ by less are one, and swapping them gives no new labelling
+MOST_MODES = 8  # modes with the highest density, whose mass is estimated
+MOST_DIMENSIONS = 6_000  # with more, the Hessian does not fit in memory
+HESSIANS = 2  # budget of gradients for Hessians, relative to that of climbs
+BY_SPREADS = 3  # the same for climbs by spreads, each of which costs as much as dozens of others
+LEAST_BY_SPREADS = 30_000  # gradients for climbs by spreads: on small data they are cheap
+ROUGH_ERROR = 40.0  # nats: the possible error of masses without the whole Hessian
+TOO_LOW = 60.0  # nats below the best top, from where no climb by spreads is started
+LEAST_CLIMB = 1_000  # gradients that every climb may take, or more if the budget is large
+CLIMBS = 4  # number of longest climbs that fit into half the budget
+NEARLY = 10.0  # nats below the highest end: chains may start at unfinished ends that are higher
+ALIKE = 1e-3  # classes of a mode that differ by less in every number are equal: swapping them gives no new labelling
 
 
 @dataclass(frozen=True)
 class Modes:
-    """The modes of a density, as far as they were found.
+    """The modes found of a density.
 
     Attributes
     ----------
     surface : Surface
-        What was searched.
+        The density that was searched.
     found : tuple of Mode
-        The one of most mass first. None if no climb reached the top of one.
+        The modes, the one with the most mass first; empty if no climb reached a top.
     unfinished : tuple of Mode
-        The ends that did not reach the top of a mode, and where there may be mass as well: that of the first start in
-        any case, and those that came about as high as the highest.
+        The ends that are not the top of a mode but may carry mass: the end of the first start, if it is one of them,
+        and those that are nearly as high as the highest.
     n_asked, n_starts : int
-        How many starts were to be made, and were.
+        The numbers of starts requested and made.
     n_unfinished : int
-        How many of them did not end at the top of a mode.
+        The number of starts that did not end at the top of a mode.
     rough : bool
-        Whether the masses are estimates without the whole Hessian.
+        Whether masses are estimates without the whole Hessian.
     most_hessians : int
-        Of how many modes that are found later the whole Hessian may be computed; of more, masses are rough.
+        The number of modes found later whose whole Hessian may be computed; with more, masses are rough.
     most_gradients : float
-        How many gradients it may take to find the modes of chains, beyond one draw of each.
+        The budget of gradients for finding the modes of chains, in addition to one draw of each.
     """
 
     surface: Surface
@@ -76,12 +76,12 @@ class Modes:
 
     @property
     def is_weighed(self) -> bool:
-        """Whether it is known which share of the mass each mode has."""
+        """Whether the share of the mass of each mode is known."""
         return bool(self.found) and not self.rough and not self.unfinished
 
     @cached_property
     def groups(self) -> list[list[int]]:
-        """The numbers of the modes; those together that are one but for the names of exchangeable classes."""
+        """The numbers of the modes, grouped if they differ only in the names of exchangeable classes."""
         groups: list[list[int]] = []
         for number, mode in enumerate(self.found):
             for group in groups if self.surface.count_labellings is not None else []:
@@ -95,30 +95,27 @@ class Modes:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """The share of the mass that each group has, all its labellings counted, shape (group,).
+        """The share of the mass of each group, including all its labellings, (group,).
 
-        Those that were found have one mass on average, and there are K! of K classes, fewer if classes are alike.
+        Every labelling counts with the mean mass of those found. K classes have K! labellings, fewer if some are equal.
         """
         log_mass = []
         for group in self.groups:
             own = np.array([self.found[i].log_mass for i in group])
-            n = (
-                len(group)
-                if self.surface.count_labellings is None
-                else self.surface.count_labellings(self.found[group[0]].point)
-            )
+            count = self.surface.count_labellings
+            n = len(group) if count is None else count(self.found[group[0]].point)
             log_mass.append(np.logaddexp.reduce(own) - np.log(own.size) + np.log(n))
         return share_out(np.array(log_mass))
 
     def follow(self, points: np.ndarray) -> tuple[Modes, np.ndarray]:
-        """Find the modes uphill of points (point, dimension), those among them that no start led to as well.
+        """Find the modes uphill of points (point, dimension), including modes that no start led to.
 
         Returns
         -------
         Modes
-            With the modes that are new, of no visits, at the end.
+            With new modes at the end, which have no visits.
         array of int, shape (point,)
-            The number of each point's mode; -1 of one whose climb did not end at the top of a mode.
+            The number of each point's mode, or -1 if its climb did not end at the top of a mode.
         """
         found, rough = list(self.found), self.rough
         places = np.full(len(points), -1)
@@ -138,7 +135,7 @@ class Modes:
         return replace(self, found=tuple(found), rough=rough), places
 
     def _recognise(self, point: np.ndarray, modes: list[Mode]) -> int | None:
-        """Return the mode that is uphill of a point given its spreads, which is sooner found than a top of spreads."""
+        """Return the mode uphill of a point given its spreads, which is faster than climbing by spreads."""
         spreads = self.surface.spreads
         if not modes or not spreads.any():
             return None
@@ -148,7 +145,7 @@ class Modes:
 
 
 def share_out(log_mass: np.ndarray) -> np.ndarray:
-    """Return the share that each has of the sum of masses given by their logs; nan of all if one is unknown."""
+    """Return the shares of masses, given by their logs, in their sum; all are nan if one is unknown."""
     if np.isnan(log_mass).any():
         return np.full(log_mass.shape, np.nan)
     return np.exp(log_mass - np.logaddexp.reduce(log_mass))
@@ -168,14 +165,14 @@ def search(
     Parameters
     ----------
     surface : Surface
-        Random starts have the spreads of the first.
+        The density. Random starts have the spreads of the first start.
     start : array, shape (dimension,)
-        The first point to start from.
+        The first start.
     n_starts : int
-        How many random points beside.
+        The number of random starts in addition.
     most_gradients : int
-        About how many gradients the climbs may take, twice as many what their ends weigh, and three times as many
-        further climbs by spreads: then there are fewer starts, and rougher masses.
+        The approximate budget of gradients for climbs; weighing their ends may take twice as many, and climbs by
+        spreads three times as many. When it is spent, there are no more starts, and masses are rough.
     rng : numpy.random.Generator
     show : bool
         Whether to show progress.
@@ -233,15 +230,15 @@ def search(
 
 
 def _best(ends: list[Mode]) -> list[Mode]:
-    """Return so many ends of the greatest density, and that of the first start in any case."""
+    """Return the ends with the highest density, and always that of the first start."""
     ordered = sorted(ends, key=lambda end: -end.log_density)
     return ordered[:MOST_MODES] + [end for end in ordered[MOST_MODES:] if end.is_first]
 
 
 def _climb_by_spreads(surface: Surface, ends: list[Mode], most_gradients: int, *, show: bool) -> list[Mode]:
-    """Climb on from ends by the spreads as well; where there are no gradients left for it, they are no tops.
+    """Continue climbs by spreads; ends for which no gradients are left do not count as tops.
 
-    Ends far below the best top, given the spreads there, are left out.
+    Ends far below the best top, given its spreads, are left out.
     """
     begun = surface.density.n_calls
     moved: list[Mode] = []
@@ -265,7 +262,7 @@ def _climb_by_spreads(surface: Surface, ends: list[Mode], most_gradients: int, *
 def _weigh(surface: Surface, tops: list[Mode], n_affordable: int) -> tuple[list[Mode], bool]:
     """Return tops with their masses, and whether these are rough.
 
-    Where there are not gradients enough for all Hessians, those that may carry mass are chosen by estimates.
+    If there are not enough gradients for all Hessians, estimates show which tops may carry mass.
     """
     if len(tops) <= n_affordable:
         return [surface.weigh(top, rough=False) for top in tops], False
@@ -288,12 +285,12 @@ def _add(ends: list[Mode], end: Mode, equal: float = EQUAL) -> None:
 
 
 def make_surface(model: AnnotationModel, data: Data, graph: pm.Model, density: Density, most_gradients: int) -> Surface:
-    """Return the density of a graph as a surface, with what its model says of spreads and of permuted classes.
+    """Return the density of a graph as a surface, with the spreads and the exchangeable classes of its model.
 
     Parameters
     ----------
     most_gradients : int
-        How many gradients all climbs may take.
+        The budget of gradients for all climbs.
     """
     permuted = (
         (lambda point: count_labellings(graph, density.values_at(point))) if is_exchangeable(model, data) else None
@@ -303,12 +300,12 @@ def make_surface(model: AnnotationModel, data: Data, graph: pm.Model, density: D
 
 
 def count_labellings(graph: pm.Model, values: Mapping[str, np.ndarray]) -> int:
-    """Return how many points a point becomes when its classes are permuted in all ways.
+    """Return the number of different points that result from all permutations of the classes of a point.
 
     Parameters
     ----------
     graph : pymc.Model
-        Of a model whose classes can be permuted.
+        The graph of a model whose classes can be permuted.
     values : mapping of name to array
         The free variables at the point.
     """

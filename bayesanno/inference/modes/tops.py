@@ -1,11 +1,11 @@
-"""The top of a mode: where a climb ends, whether it got there, and the mass around it by Laplace's method.
+"""The top of a mode: the end of a climb, whether it reached the top, and the mass around it by Laplace's method.
 
-The curvature is that of differences of gradients (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240).
+The curvature is computed from differences of gradients (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240).
 
-A model that learns the spreads of its parameters has a density that is highest where all are equal, and next to no mass
-there. Its modes are those of the spreads with all else summed out (Rue, Martino and Chopin 2009,
-doi:10.1111/j.1467-9868.2008.00700.x, do so for Gaussian fields): L-BFGS climbs the rest given the spreads, Laplace's
-method sums it out, and the spreads climb that sum.
+If a model learns the spreads of its parameters, its density is highest where all are equal, with almost no mass there.
+Its modes are those of the spreads with everything else summed out, as Rue, Martino and Chopin (2009,
+doi:10.1111/j.1467-9868.2008.00700.x) do for Gaussian fields: L-BFGS climbs the rest given the spreads, Laplace's method
+sums it out, and the spreads climb the result.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 
 from bayesanno.inference.graph.density import Density
 
-NEAR = 0.5  # the largest distance of two ends of one mode, in any number
-EQUAL = 0.05  # nats, the same
-EQUAL_BY_SPREADS = 0.5  # nats, the same where spreads are climbed, whose tops are found less exactly
-MOST_EXACT = 100  # dimensions up to which a Hessian is computed wherever a climb ends
-PROBES = 20  # random directions: their mean estimates the diagonal of a Hessian
-LANCZOS_PROBES, LANCZOS_STEPS = 2, 10  # of the log of its determinant: of 1,000 dimensions it errs by 15 nats
+NEAR = 0.5  # largest difference of two ends of one mode, in any number
+EQUAL = 0.05  # largest difference of their log densities, in nats
+EQUAL_BY_SPREADS = 0.5  # the same for climbs by spreads, whose tops are less exact
+MOST_EXACT = 100  # most dimensions for which a Hessian is computed at every end
+PROBES = 20  # random directions, whose mean estimates the diagonal of a Hessian
+LANCZOS_PROBES, LANCZOS_STEPS = 2, 10  # for its log determinant: with 1,000 dimensions the error is 15 nats
 STEP = 1e-4  # of differences of gradients
 LEAST_CURVATURE = 1e-6
-NO_DENSITY = 1e300  # what is minimised where there is none
+NO_DENSITY = 1e300  # the minimised value of points without a density
 OUT_OF_STEPS = 1  # SciPy's status of an optimisation that was stopped
-FARTHEST = 3.0  # that spreads go from where they start, on their log scale
-SPREAD_STEP = 0.02  # by which they are moved to see where the sum rises
-MOST_MOVES = 30  # of all spreads, and each by itself
-SETTLED = 1e-5  # relative to the log of the sum: what a step of them gains at the end
-STEPS_BY_SPREAD = range(-4, 5)  # standard deviations at which the sum is looked at, to integrate it
-WIDE = 0.1  # how far spreads are moved, on their log scale, to see how their density bends
-LEAST_BY_SPREAD = 0.5  # curvature of the log of the sum: that of a prior alone is more
-NO_REST = 1e-9  # of an image: the vectors so far hold all of it
-MOST_KEPT = 1_000  # dimensions up to which a Hessian is kept: with more, no draws suffice for what it is for
+FARTHEST = 3.0  # largest distance of spreads from their start, on their log scale
+SPREAD_STEP = 0.02  # of differences by spreads, on their log scale
+MOST_MOVES = 30  # of all spreads, and of each one
+SETTLED = 1e-5  # relative gain of a step at which climbs by spreads end
+STEPS_BY_SPREAD = range(-4, 5)  # points of integration, in standard deviations
+WIDE = 0.1  # step for the curvature by a spread, on its log scale
+LEAST_BY_SPREAD = 0.5  # least curvature by a spread; that of a prior alone is larger
+NO_REST = 1e-9  # length of a residual that counts as zero
+MOST_KEPT = 1_000  # most dimensions for which a Hessian is kept: with more, draws do not suffice for bridge sampling
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ class Mode:
     ----------
     point : array, shape (dimension,)
     log_density : float
-        In nats, at the point; where there are spreads, roughly that of the spreads, all else summed out.
+        In nats, at the point; with spreads, the approximate density of the spreads, with everything else summed out.
     is_reached : bool
-        Whether this is the top of a mode: the climb came to rest, nothing left to gain.
+        Whether this is the top of a mode: the climb ended, with nothing left to gain.
     log_mass : float
-        Log of the integral around it; nan where it is not known.
+        The log of the integral around it; nan if unknown.
     sd : array, shape (dimension,)
         The standard deviation of each number given all others.
     root : array, shape (dimension, dimension), or None
-        root' root is the negative Hessian; None where that is known but roughly, or too large to keep.
+        root' root is the negative Hessian; None if it is only roughly known, or too large to keep.
     visits : int
-        How many starts led here.
+        The number of starts that led here.
     is_first : bool
-        Whether the first start did.
+        Whether the first start led here.
     """
 
     point: np.ndarray
@@ -72,7 +72,7 @@ class Mode:
     is_first: bool = False
 
     def is_one_with(self, other: Mode, equal: float = EQUAL) -> bool:
-        """Whether two ends are of one mode."""
+        """Whether two ends belong to one mode."""
         far = np.abs(self.point - other.point).max()
         return bool(far < NEAR and abs(self.log_density - other.log_density) < equal)
 
@@ -80,17 +80,17 @@ class Mode:
 def climb(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, most_steps: int, **options: float
 ) -> Any:
-    """Return where L-BFGS ends uphill of a point, as SciPy's minimiser of the negative has it; None if nowhere.
+    """Climb by L-BFGS: return SciPy's result of minimising the negative; None if no point has a density.
 
     Parameters
     ----------
     function : callable
-        From a point to a value and its gradient; a value that is not finite is no value.
+        A function of a point that returns a value and its gradient; values may be infinite or nan.
     start : array, shape (dimension,)
     most_steps : int
-        How many gradients it may take.
+        The largest number of gradients.
     options
-        Of SciPy's L-BFGS-B.
+        Options of SciPy's L-BFGS-B.
     """
     from scipy.optimize import minimize
 
@@ -105,17 +105,17 @@ def climb(
 
 @dataclass(frozen=True)
 class Surface:
-    """A density to be climbed.
+    """A density to climb.
 
     Parameters
     ----------
     density : Density
     most_steps : int
-        How many gradients a climb may take.
+        The largest number of gradients of a climb.
     spreads : array of bool, shape (dimension,), optional
-        Which numbers say how far others lie apart; none by default.
+        Which numbers are spreads of others; none by default.
     count_labellings : callable, optional
-        Where classes can be permuted: from a point to how many points its permutations are.
+        If classes can be permuted: a function of a point that returns the number of its different permutations.
     """
 
     density: Density
@@ -125,11 +125,11 @@ class Surface:
 
     @property
     def equal(self) -> float:
-        """By how many nats the tops of one mode may differ."""
+        """The largest difference, in nats, between tops of one mode."""
         return EQUAL_BY_SPREADS if self.spreads.any() else EQUAL
 
     def find_top(self, point: np.ndarray) -> Mode | None:
-        """Return where a climb ends that starts at a point; None if there is no density."""
+        """Climb from a point to the top of a mode; None if there is no density."""
         from scipy.optimize import minimize
 
         if not self.spreads.any():
@@ -144,7 +144,7 @@ class Surface:
             moved = best.point.copy()
             moved[self.spreads] = values
             found = self.sum_out(moved, near=best)
-            if found is None or not found.is_reached:  # what is summed out has no top there, and so no curvature
+            if found is None or not found.is_reached:  # the rest has no top there, and so no curvature
                 lost = True
                 return NO_DENSITY
             if found.log_density > best.log_density:
@@ -160,7 +160,7 @@ class Surface:
         return replace(best, is_reached=bool(is_within and settled))
 
     def sum_out(self, point: np.ndarray, near: Mode | None = None) -> Mode | None:
-        """Climb all but the spreads, and sum it out: by Laplace's method."""
+        """Climb with fixed spreads, and sum out everything else by Laplace's method."""
         top = self.climb_given_spreads(point, near)
         if top is None:
             return None
@@ -168,13 +168,13 @@ class Surface:
         return replace(top, log_density=top.log_density - 0.5 * self._log_det(top.point, sd), sd=sd)
 
     def climb_given_spreads(self, point: np.ndarray, near: Mode | None = None) -> Mode | None:
-        """Return where L-BFGS ends over all but the spreads; None if there is no density.
+        """Climb by L-BFGS with fixed spreads; None if there is no density.
 
-        The end is the top of a mode if L-BFGS came to rest and a step to where its own estimate of the curvature has
-        the top would gain less than what sets two modes apart.
+        The end is the top of a mode if L-BFGS ended regularly, and a step to the top by its own estimate of the
+        curvature would gain less than the difference between two modes.
 
-        From a point `near` a mode whose standard deviations are known, steps are in units of these: with hundreds of
-        annotators such a climb takes a seventh of the gradients.
+        From a point `near` a mode with known standard deviations, steps are in units of these. With hundreds of
+        annotators, such a climb takes a seventh of the gradients.
         """
         whole, moves = point.copy(), self._moves(point)
         unit: Any = 1.0 if near is None else _unit_of(near.sd[moves])
@@ -192,7 +192,7 @@ class Surface:
         return Mode(whole, -float(found.fun), is_reached=bool(found.status != OUT_OF_STEPS and gain < EQUAL))
 
     def weigh(self, top: Mode, *, rough: bool) -> Mode:
-        """Return a top with the mass around it; if roughly, without the whole Hessian."""
+        """Return a top with the mass around it; a rough one is estimated without the whole Hessian."""
         rest, n_dim, root = self._moves(top.point), top.point.size, None
         sd = self._estimate_sd(top.point) if rough else np.ones(n_dim)
         sd[~rest], log_integral = self._integrate_spreads(top)
@@ -212,9 +212,9 @@ class Surface:
         return np.broadcast_to(~self.spreads, point.shape)
 
     def _estimate_sd(self, point: np.ndarray) -> np.ndarray:
-        """Return the standard deviation of each number given all others, (dimension,); 1 of spreads.
+        """Return the standard deviation of each number given all others, (dimension,); 1 for spreads.
 
-        Of many numbers it is estimated, by the Hessian's products with random signs (Hutchinson).
+        With many numbers, it is estimated from products of the Hessian with random signs (Hutchinson).
         """
         moves, sd = self._moves(point), np.ones(point.size)
         if moves.sum() <= MOST_EXACT:
@@ -226,11 +226,11 @@ class Surface:
         return sd
 
     def _log_det(self, point: np.ndarray, sd: np.ndarray) -> float:
-        """Return the log of the determinant of the negative Hessian for all but the spreads.
+        """Return the log determinant of the negative Hessian without the spreads.
 
-        Of many numbers it is estimated, by Lanczos quadrature in units of standard deviations, where the matrix is
-        nearly diagonal (Ubaru, Chen and Saad 2017, doi:10.1137/16M1104974). All points have the same random signs, so
-        that differences between points nearby are exact to about a nat.
+        With many numbers, it is estimated by Lanczos quadrature in units of standard deviations, in which the matrix is
+        nearly diagonal (Ubaru, Chen and Saad 2017, doi:10.1137/16M1104974). All points use the same random signs, so
+        that differences between nearby points are exact to about a nat.
         """
         moves = self._moves(point)
         if moves.sum() <= MOST_EXACT:
@@ -248,24 +248,24 @@ class Surface:
         return np.random.default_rng(0).choice([-1.0, 1.0], size=(n, int(moves.sum())))
 
     def _compute_hessian(self, point: np.ndarray) -> np.ndarray:
-        """Return the negative Hessian for all but the spreads."""
+        """Return the negative Hessian without the spreads."""
         moves = self._moves(point)
         hessian = -np.array([self._differentiate(point, moves, unit) for unit in np.eye(int(moves.sum()))])
         return (hessian + hessian.T) / 2
 
     def _differentiate(self, point: np.ndarray, moves: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return how the gradient by some of the numbers changes along a direction in them."""
+        """Return the derivative of the gradient, for some of the numbers, along a direction in them."""
         by = np.zeros(point.size)
         by[moves] = STEP * direction
         return (self.density(point + by)[1] - self.density(point - by)[1])[moves] / (2 * STEP)
 
     def _integrate_spreads(self, top: Mode) -> tuple[np.ndarray, float]:
-        """Return the standard deviation of each spread, and the log of the integral over all, where the top is 1.
+        """Return the standard deviation of each spread, and the log of the integral over all, relative to the top.
 
-        The integral is by the trapezoidal rule, each spread by itself: the density of a spread is skewed.
+        Each spread is integrated separately by the trapezoidal rule, since its density is skewed.
         """
         widths, log_integral = [], 0.0
-        if not top.is_reached:  # its mass is not known
+        if not top.is_reached:  # its mass is unknown
             return np.full(int(self.spreads.sum()), 1 / np.sqrt(LEAST_BY_SPREAD)), np.nan
         for place in np.flatnonzero(self.spreads):
 
@@ -284,14 +284,14 @@ class Surface:
 
 
 def _unit_of(sd: np.ndarray) -> np.ndarray:
-    """Return standard deviations as units of steps: those above the median, or 1, may be estimated badly."""
+    """Return standard deviations as units of steps, at most their median and 1: larger ones may be wrong."""
     return np.minimum(sd, min(1.0, float(np.median(sd))))
 
 
 def _trace_log(times: Callable[[np.ndarray], np.ndarray], sign: np.ndarray) -> float:
     """Estimate the trace of the log of a matrix from one vector of random signs, by Lanczos quadrature.
 
-    `times` multiplies a vector whose numbers are about 1 by the matrix.
+    `times` multiplies the matrix by a vector with elements of about 1.
     """
     from scipy.linalg import eigh_tridiagonal
 
@@ -311,11 +311,11 @@ def _trace_log(times: Callable[[np.ndarray], np.ndarray], sign: np.ndarray) -> f
 
 
 def _take_root(hessian: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return a root of a matrix, root' root, and the log of its determinant."""
+    """Return a root of a matrix, which is root' root, and its log determinant."""
     try:
         root = np.linalg.cholesky(hessian).T
         return root, 2 * float(np.log(np.diag(root)).sum())
-    except np.linalg.LinAlgError:  # flat somewhere, or not quite a top
+    except np.linalg.LinAlgError:  # flat in some direction, or not exactly a top
         values, vectors = np.linalg.eigh(hessian)
         values = np.maximum(values, LEAST_CURVATURE)
         return np.sqrt(values)[:, None] * vectors.T, float(np.log(values).sum())

@@ -79,8 +79,8 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
                 sampler.cancel()
         if type(problem).__name__ == "PanicException":  # of Rust; it has no class that can be imported
             raise FitError(
-                f"nutpie failed ({str(problem).splitlines()[0]}): try another seed, a stronger prior or another sampler "
-                "(nuts_sampler='pymc')"
+                f"nutpie failed ({str(problem).splitlines()[0]}): try another seed, a stronger prior or another "
+                "sampler (nuts_sampler='pymc')"
             ) from problem
         raise
 
