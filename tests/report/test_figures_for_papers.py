@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -14,14 +16,51 @@ from bayesanno.report.plots import style
 
 PLOTS = sorted(name for name in dir(ba) if name.startswith("plot_"))
 UNTITLED = {"plot_plates", "plot_predictive_check", "plot_prior", "plot_ranks"}  # panels and plates name themselves
+PANELS = UNTITLED - {"plot_plates"} | {
+    "plot_chain_ranks", "plot_confusion", "plot_groups", "plot_label_power_scaling", "plot_power_scaling",
+    "plot_prior_posterior", "plot_priors", "plot_ranking", "plot_traces",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PLOTS)
 def test_every_figure_has_a_size_and_may_do_without_its_title(name):
-    signature = inspect.signature(getattr(ba, name))
-    assert signature.return_annotation == "Figure"
-    assert signature.parameters["figsize"].default is None
-    assert ("title" in signature.parameters) == (name not in UNTITLED)
+    plot = getattr(ba, name)
+    parameters = inspect.signature(plot).parameters
+    assert inspect.signature(plot).return_annotation == "Figure"
+    kind = {"Unpack[style.OneAxes]": style.OneAxes, "Unpack[style.Panels]": style.Panels}
+    options = {
+        *parameters,
+        *(kind[parameters["options"].annotation].__annotations__ if "options" in parameters else ()),
+    }
+    assert "figsize" in options
+    assert ("title" in options) == (name not in UNTITLED)
+    assert ("ax" in options) == (name not in PANELS)
+    for option in {"figsize", "title", "ax"} & options:
+        assert re.search(rf"^(\w+, )*{option}(, \w+)*$", inspect.getdoc(plot), re.MULTILINE), option
+
+
+def test_a_figure_of_one_axes_can_be_a_part_of_another(tiny_fit):
+    crowd = ba.read_annotations("@crowd")
+    whole, axes = plt.subplots(2, 3, figsize=(9, 6), layout="constrained")
+    axes[0, 0].set_title("mine", loc="left")
+    assert ba.plot_usage(crowd, ax=axes[0, 1], figsize=(2, 2), title=False) is whole
+    assert ba.plot_annotators(tiny_fit, ax=axes[0, 2]) is whole
+    assert ba.plot_entropy(tiny_fit, ax=axes[1, 0], title=False) is whole
+    assert ba.plot_plates("mace", ax=axes[1, 1]) is whole
+    assert ba.plot_distances(crowd, ax=axes[1, 2]) is whole
+    assert whole.get_size_inches().tolist() == [9, 6]
+    assert len(whole.axes) == 7  # the scale of distances is one
+    whole.draw_without_rendering()
+    assert [bool(one.get_title(loc="left")) for one in axes.flat] == [True, False, True, False, False, True]
+    assert axes[0, 0].get_title(loc="left") == "mine"
+    plt.close(whole)
+
+
+def test_an_option_that_is_not_there_is_refused(tiny_fit):
+    with pytest.raises(TypeError, match="'figsiz'"):
+        ba.plot_labels(tiny_fit, figsiz=(3, 3))
+    with pytest.raises(TypeError, match="'colour'"):
+        ba.plot_confusion(tiny_fit, colour="red")
 
 
 def titles(figure):

@@ -72,7 +72,7 @@ def test_entropy_histogram_has_every_item_and_lines_at_coverages(mace_fit):
     table = ba.coverage_table(mace_fit, [0.75, 0.9])
     lines = [line.get_xdata()[0] for line in axes.lines]
     np.testing.assert_allclose(lines, [*table["max_entropy"], np.log(3)])
-    written = [text.get_text() for text in figure.legends[0].get_texts()]
+    written = [text.get_text() for text in axes.get_legend().get_texts()]
     assert written[0].startswith("the surest 75% (300 items): up to")
     assert axes.get_xlabel() == "entropy of the label (nats)"
 

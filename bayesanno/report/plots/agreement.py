@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Unpack
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,7 +27,7 @@ MEASURES = {
 }
 
 
-def plot_usage(data: AnnotationData, *, figsize: style.Size = None, title: bool = True) -> Figure:
+def plot_usage(data: AnnotationData, **options: Unpack[style.OneAxes]) -> Figure:
     """Draw the share of each label among each annotator's answers, those farthest from the mean of all on top.
 
     Figures 3 and 10 of Bhardwaj et al. (2010), https://aclanthology.org/W10-1806.
@@ -34,7 +35,7 @@ def plot_usage(data: AnnotationData, *, figsize: style.Size = None, title: bool 
     Parameters
     ----------
     data : AnnotationData
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -52,13 +53,13 @@ def plot_usage(data: AnnotationData, *, figsize: style.Size = None, title: bool 
     order = table["leverage"].sort_values(na_position="first").index.to_numpy()
     order = order[~np.isnan(shares[order, 0])]
     in_legend = min(data.n_labels, style.MOST_PARTS)
-    figure, axes = style.new_figure(7, style.height_for(max(order.size, in_legend)))
+    axes = style.open_axes(7, style.height_for(max(order.size, in_legend)), options)
     style.draw_shares(axes, shares[order], data.labels)
     style.name_rows(axes, [data.annotators[who] for who in order])
     axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")
     style.write_title(axes, "use of the labels by annotator, the most unusual on top")
     style.write_legend(axes, title="label", loc="upper left", bbox_to_anchor=(1.01, 1))
-    return style.finish(figure, figsize, title=title)
+    return style.finish(axes, **options)
 
 
 def plot_divergence(
@@ -68,8 +69,7 @@ def plot_divergence(
     base: float = math.e,
     ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw how much each annotator's use of the labels differs from the others'; of a fit, with intervals.
 
@@ -84,7 +84,7 @@ def plot_divergence(
         The base of the logarithm: e for nats, 2 for bits.
     ci_prob, ci_kind
         As in `summary`; of a fit.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -116,7 +116,7 @@ def plot_divergence(
     table = table.dropna(subset=[value]).sort_values(value, kind="stable")
     if table.empty:
         raise DataError("only one annotator answered: there are no others whose use of the labels could differ")
-    figure, axes = style.new_figure(7, style.height_for(len(table)))
+    axes = style.open_axes(7, style.height_for(len(table)), options)
     place, shown = np.arange(len(table)), table[value].to_numpy()
     finite = np.isfinite(shown)
     axes.plot(shown[finite], place[finite], "o", color=style.INK, markersize=4)
@@ -133,7 +133,7 @@ def plot_divergence(
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
     how = "" if from_data else f", posterior mean and {interval}"
     style.write_title(axes, f"difference of each annotator's use of labels from the others'{how}")
-    return style.finish(figure, figsize, title=title)
+    return style.finish(axes, **options)
 
 
 def plot_distances(
@@ -141,8 +141,7 @@ def plot_distances(
     *,
     groups: int | None = None,
     base: float = math.e,
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the Jensen-Shannon divergence of every two annotators, similar ones side by side, and their groups.
 
@@ -153,7 +152,7 @@ def plot_distances(
         As in `bayesanno.group_annotators`.
     base : float
         The base of the logarithm: e for nats, 2 for bits.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -178,23 +177,23 @@ def plot_distances(
     order = [data.annotators.index(name) for name in table["annotator"]]
     far = find_distances(usage_shares(data)[order], base)
     size = min(3 + 0.14 * len(order), 12)
-    figure, axes = style.new_figure(size + 1, size)
+    axes = style.open_axes(size + 1, size, options)
     image = axes.imshow(far, cmap=style.FROM_WHITE, vmin=0, interpolation="nearest")
-    style.add_scale(figure, image, axes, f"Jensen-Shannon divergence ({_unit(base)})", shrink=0.7)
+    style.add_scale(image, axes, f"Jensen-Shannon divergence ({_unit(base)})", shrink=0.7)
     style.name_square(axes, table["annotator"].tolist(), table["group"].to_numpy())
     axes.set(xlabel="annotator", ylabel="annotator")
     style.write_title(axes, "distance between annotators by their use of labels (darker: farther)")
-    return style.finish(figure, figsize, title=title)
+    return style.finish(axes, **options)
 
 
-def plot_subsets(table: pd.DataFrame, *, figsize: style.Size = None, title: bool = True) -> Figure:
+def plot_subsets(table: pd.DataFrame, **options: Unpack[style.OneAxes]) -> Figure:
     """Draw alpha of subsets of annotators against their size, the best of each size joined.
 
     Parameters
     ----------
     table : DataFrame
         As `bayesanno.subset_table` gives it.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -219,17 +218,17 @@ def plot_subsets(table: pd.DataFrame, *, figsize: style.Size = None, title: bool
     if known.empty:
         raise DataError("no subset of annotators shares items enough for alpha: lower least_items")
     best = known.groupby("size")["alpha"].max()
-    figure, axes = style.new_figure(6, 4)
+    axes = style.open_axes(6, 4, options)
     aside = np.random.default_rng(0).uniform(-0.2, 0.2, len(known))  # so that subsets do not hide each other
     axes.plot(known["size"] + aside, known["alpha"], ".", color=style.PALE, markersize=3, alpha=0.5, label="a subset")
     axes.plot(best.index, best, "o-", color=style.ACCENT, markersize=4, label="the best of its size")
     axes.axhline(0.8, color=style.INK, linewidth=0.8, linestyle="--", label="0.8, often asked for")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     axes.set(xlabel="annotators in the subset", ylabel="Krippendorff's alpha (nominal)")
     searched = " (by a search)" if (known["search"] == "beam").any() else ""
     style.write_title(axes, f"agreement of subsets of the annotators{searched}")
     axes.legend(fontsize=8)
-    return style.finish(figure, figsize, title=title)
+    return style.finish(axes, **options)
 
 
 def _unit(base: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,8 +33,7 @@ def plot_annotators(
     dimension: str | None = None,
     ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
 
@@ -48,7 +47,7 @@ def plot_annotators(
         Which dimension, where several were annotated together.
     ci_prob, ci_kind
         As in `summary`.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -70,8 +69,7 @@ def plot_annotators(
     """
     view = view_for_table(fit)
     part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
-    figure = draw_annotators(view, tabulate_low(view), dimension, ci_prob=ci_prob, ci_kind=ci_kind)
-    return style.finish(figure, figsize, title=title)
+    return draw_annotators(view, tabulate_low(view), dimension, ci_prob=ci_prob, ci_kind=ci_kind, **options)
 
 
 def tabulate_low(view: FitView) -> pd.DataFrame:
@@ -91,6 +89,7 @@ def draw_annotators(
     *,
     ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
     is_point, interval = view.yields == "point", style.name_interval(ci_prob, ci_kind)
@@ -98,7 +97,7 @@ def draw_annotators(
     *_, low, high = describe_draws(draws, ci_prob, ci_kind).values()
     table = style.keep_dimension(table, dimension).assign(low_end=low, high_end=high)
     table = table.sort_values("competence_mean", kind="stable")
-    figure, axes = style.new_figure(7, max(2.4, style.height_for(len(table))))
+    axes = style.open_axes(7, max(2.4, style.height_for(len(table))), options)
     if not view.model.has_severity:
         axes.axvline(LOW, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
@@ -113,7 +112,7 @@ def draw_annotators(
     axes.set_ylabel("annotator")
     what = "one point, without intervals" if is_point else f"posterior mean and {interval}"
     style.write_title(axes, f"{name} of {len(table):,} annotators: {what}", dimension)
-    return figure
+    return style.finish(axes, **options)
 
 
 def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
@@ -142,8 +141,7 @@ def plot_confusion(
     dimension: str | None = None,
     ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.Panels],
 ) -> Figure:
     """Draw the confusion matrices of annotators: how often each gives each label to items of each class.
 
@@ -158,7 +156,7 @@ def plot_confusion(
     ci_prob, ci_kind
         As in `summary`.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -210,7 +208,7 @@ def plot_confusion(
         axes.spines[:].set_visible(False)
         axes.set_title(f"{style.cut_name(name)}, {n[code]:,} answers", fontsize=8, loc="left", parse_math=False)
     size = {"shrink": min(1.0, 2.5 / figure.get_figheight()), "aspect": 25}
-    style.add_scale(figure, image, panels, "probability of the response", **size)
+    style.add_scale(image, panels, "probability of the response", **size)
     figure.supxlabel("response", fontsize=9)
     figure.supylabel("true class", fontsize=9)
     whose = f"{len(chosen)} annotators" if len(chosen) > 1 else style.cut_name(chosen[0])
@@ -218,7 +216,7 @@ def plot_confusion(
         whose = f"the {len(chosen)} of {len(everybody):,} annotators with most answers"
     what = "one point, without intervals" if view.yields == "point" else f"posterior mean and {interval}"
     figure.suptitle(f"Confusion of {whose}: {what}", fontsize=10, parse_math=False).set_gid(style.TITLE)
-    return style.finish(figure, figsize, title=title)
+    return style.finish(figure, **options)
 
 
 def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,8 +12,8 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
+from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
-from bayesanno.report.plots.style import COLOURS, TITLE, ShownFigure, Size, cut_name, finish, shades
 
 if TYPE_CHECKING:
     from arviz_plots import PlotCollection
@@ -27,9 +27,7 @@ WIDTH, ROW = 7.5, 1.4  # inches, of the figure and of a row
 def plot_traces(
     fit: xr.DataTree | FitView,
     var_names: str | Sequence[str] | None = None,
-    *,
-    figsize: Size = None,
-    title: bool = True,
+    **options: Unpack[style.Panels],
 ) -> Figure:
     """Draw the draws of every chain, one after the other, and the densities, of the parameters that mix worst.
 
@@ -44,7 +42,7 @@ def plot_traces(
         variables by default. If that is more than 8 parameters, those 8 with the largest R-hat and the smallest
         effective sample size.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -73,15 +71,13 @@ def plot_traces(
             axes.set_ylabel("value", fontsize=8)  # the label of the density names the parameter
         elif axes.get_xlabel():
             axes.set_ylabel("density", fontsize=8)
-    return finish(figure, figsize, title=title)
+    return style.finish(figure, **options)
 
 
 def plot_chain_ranks(
     fit: xr.DataTree | FitView,
     var_names: str | Sequence[str] | None = None,
-    *,
-    figsize: Size = None,
-    title: bool = True,
+    **options: Unpack[style.Panels],
 ) -> Figure:
     """Draw the distribution of the ranks of each chain's draws among all draws, of the parameters that mix worst.
 
@@ -97,7 +93,7 @@ def plot_chain_ranks(
     var_names : str or sequence of str, optional
         As in `plot_traces`.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -129,7 +125,7 @@ def plot_chain_ranks(
         axes.set_xlabel("rank (a share of all draws)", fontsize=8)
         axes.set_ylabel("off uniform", fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)
-    return finish(figure, figsize, title=title)
+    return style.finish(figure, **options)
 
 
 def _choose(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None) -> xr.DataTree:
@@ -184,17 +180,17 @@ def _draw(
     draws = chosen["posterior"].to_dataset()
     size = (WIDTH, max(2.8, ROW * -(-len(draws) // columns) + 0.8))
     n = max(draws.sizes["chain"], 3)  # ArviZ asks for three
-    colours = list(COLOURS[:n]) if n <= len(COLOURS) else shades(n + 1)  # the last shade is too pale
-    made = {"figsize": size, "figsize_units": "inches", "FigureClass": ShownFigure}
+    colours = list(style.COLOURS[:n]) if n <= len(style.COLOURS) else style.shades(n + 1)  # the last shade is too pale
+    made = {"figsize": size, "figsize_units": "inches", "FigureClass": style.ShownFigure}
     drawn = plot(chosen, backend="matplotlib", color=colours, figure_kwargs=made, **options)
     figure: Figure = drawn.viz["figure"].item()
     pyplot.close(figure)
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_fontsize(min(text.get_fontsize(), 8))
-        text.set_text(cut_name(text.get_text().replace(SLASH, "/"), MOST_LETTERS))
+        text.set_text(style.cut_name(text.get_text().replace(SLASH, "/"), MOST_LETTERS))
     figure.set_layout_engine("constrained")
-    figure.suptitle(title, fontsize=10).set_gid(TITLE)
+    figure.suptitle(title, fontsize=10).set_gid(style.TITLE)
     labels = [f"chain {chain}" for chain in draws["chain"].values]
     handles = [Line2D([], [], color=colour) for colour, _ in zip(colours, labels, strict=False)]
     if mark:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -87,7 +88,7 @@ def plot_predictive_check(
         Line2D([], [], color=style.INK, marker="x", linestyle="", label=f"observed, p below {SMALL}"),
     ]
     figure.legend(handles=keys, loc="outside lower center", ncols=3, fontsize=7, frameon=False)
-    return style.finish(figure, figsize)
+    return style.finish(figure, figsize=figsize)
 
 
 def _draw_rows(axes: Axes, rows: pd.DataFrame, n_names: int) -> None:
@@ -115,8 +116,7 @@ def plot_calibration(
     ci_prob: float = 0.95,
     cumulative: bool = False,
     order: Sequence[str] | None = None,
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the share of labels that are right over their probability, of one fit or of several.
 
@@ -130,7 +130,7 @@ def plot_calibration(
         Fits of data with gold.
     bins, ci_prob, cumulative, order
         As for `calibration_table`.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -150,7 +150,7 @@ def plot_calibration(
     'probability of the label'
     """
     named = name_fits(fits)
-    figure, axes = style.new_figure(5.6, 4.6)
+    axes = style.open_axes(5.6, 4.6, options)
     axes.plot([0, 1], [0, 1], color=style.PALE, linewidth=1)
     curves: dict[str, pd.DataFrame] = {}
     for name, fit in named.items():
@@ -173,4 +173,4 @@ def plot_calibration(
         style.write_title(axes, "confidence and accuracy of the labels")
     if curves.keys() != {""}:
         style.write_legend(axes, loc="upper left")
-    return style.finish(figure, figsize, title=title)
+    return style.finish(axes, **options)

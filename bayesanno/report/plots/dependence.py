@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -29,8 +31,7 @@ def plot_dependence(
     least_items: int = 20,
     ci_prob: float = 0.95,
     random_seed: int | None = None,
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the correlation of annotators' errors beyond what the model predicts, groups that err together side by side.
 
@@ -39,7 +40,7 @@ def plot_dependence(
     fit : xarray.DataTree or FitView
     groups, truth, dimension, least_items, ci_prob, random_seed
         As `bayesanno.dependence_table` takes them.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -76,10 +77,12 @@ def plot_dependence(
     part = part_of(view, dimension)
     codes, names = code_groups(groups, part)
     group_of = dict(zip(part.data.annotators, (names[code] for code in codes), strict=True))
-    return style.finish(draw_dependence(table, group_of if groups is not None else {}, dimension), figsize, title=title)
+    return draw_dependence(table, group_of if groups is not None else {}, dimension, **options)
 
 
-def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: str | None) -> Figure:
+def draw_dependence(
+    table: pd.DataFrame, group_of: dict[str, str], dimension: str | None, **options: Unpack[style.OneAxes]
+) -> Figure:
     """Draw what `plot_dependence` does, of a dependence table; groups may be empty.
 
     Raises
@@ -102,11 +105,11 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
 
     what = "group of annotators" if by_group else "annotator"
     size = min(4.2 + 0.15 * len(names), 12)
-    figure, axes = style.new_figure(size + 1.6, size)
+    axes = style.open_axes(size + 1.6, size, options)
     most = max(0.1, np.nanmax(np.abs(shown), initial=0))
     image = axes.imshow(shown, cmap=style.BOTH_WAYS, vmin=-most, vmax=most, interpolation="nearest")
     axes.set_facecolor(MISSING)
-    style.add_scale(figure, image, axes, "correlation of errors beyond the model", shrink=0.7)
+    style.add_scale(image, axes, "correlation of errors beyond the model", shrink=0.7)
     style.name_square(axes, names, part_of_row, longest=28)
     if len(names) <= MOST_PRINTED:
         texts = np.char.mod("%.2f", np.round(shown, 2) + 0)  # no -0.00
@@ -116,7 +119,7 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
     worth = describe_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
     by = "known labels" if whole["truth"] == "gold" else "the fit's own labels"
     style.write_title(axes, f"pairs that err together, by {by}{which}\n{worth}", dimension)
-    return figure
+    return style.finish(axes, **options)
 
 
 def describe_worth(whole: pd.Series) -> str:

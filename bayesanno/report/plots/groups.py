@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -12,7 +14,7 @@ from bayesanno.report.plots import style
 MOST_LABELS = 9  # with a panel each
 
 
-def plot_groups(table: pd.DataFrame, *, figsize: style.Size = None, title: bool = True) -> Figure:
+def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     """Draw the share of each label in every group, and the mean grade where labels are in order.
 
     Parameters
@@ -20,7 +22,7 @@ def plot_groups(table: pd.DataFrame, *, figsize: style.Size = None, title: bool 
     table : DataFrame
         By `group_table`.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -62,4 +64,4 @@ def plot_groups(table: pd.DataFrame, *, figsize: style.Size = None, title: bool 
         axes.set(ylim=(-0.6, len(groups) - 0.4), xlabel=f"share of {name!r}" if label else "mean grade")
         axes.locator_params(axis="x", nbins=5)
     style.write_title(panels[0], f"{len(groups):,} groups: mean and {interval}")
-    return style.finish(figure, figsize, title=title)
+    return style.finish(figure, **options)

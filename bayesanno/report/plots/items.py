@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,8 +33,7 @@ def plot_labels(
     *,
     items: Sequence[str] | None = None,
     dimension: str | None = None,
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the probability of each label of the most uncertain items, the most uncertain on top.
 
@@ -45,10 +44,8 @@ def plot_labels(
         Which items, in this order from the top; by default the 30 whose labels are least sure (of most entropy).
     dimension : str, optional
         Which dimension, where several were annotated together.
-    figsize : tuple of float, optional
-        Width and height in inches.
-    title : bool, default True
-        Whether there is a title.
+    figsize, title, ax
+        Width and height in inches; whether there is a title; the matplotlib Axes to draw on in place of a new figure.
 
     Returns
     -------
@@ -78,7 +75,7 @@ def plot_labels(
         chosen = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
     else:
         chosen = find_codes("item", items, names, "that are least sure")
-    figure, axes = style.new_figure(7.5, max(2.6, style.height_for(len(chosen))))
+    axes = style.open_axes(7.5, max(2.6, style.height_for(len(chosen))), options)
     style.draw_shares(axes, probability[chosen], states)
     _write_into_bars(axes)
     gold = {} if part.is_of_types else part.gold
@@ -93,7 +90,7 @@ def plot_labels(
     right = 1.04 + LETTER * max((len(style.cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
     keys = [*axes.containers, *axes.collections]  # the marks of gold come last
     style.write_legend(axes, handles=keys, title=what, loc="upper left", bbox_to_anchor=(right, 1), frameon=False)
-    return style.finish(figure, figsize, title=title)
+    return style.finish(axes, **options)
 
 
 def _write_into_bars(axes: Axes) -> None:
@@ -126,7 +123,7 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
 
 
 def plot_entropy(
-    fit: xr.DataTree | FitView, *, dimension: str | None = None, figsize: style.Size = None, title: bool = True
+    fit: xr.DataTree | FitView, *, dimension: str | None = None, **options: Unpack[style.OneAxes]
 ) -> Figure:
     """Draw the distribution of the items' uncertainty, and where the surest 75% and 90% of them end.
 
@@ -135,7 +132,7 @@ def plot_entropy(
     fit : xarray.DataTree or FitView
     dimension : str, optional
         Which dimension, where several were annotated together.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -160,7 +157,7 @@ def plot_entropy(
     part = part_of(view, dimension)
     entropy, most = part.entropy, float(np.log(max(len(part.states), 2)))
     what = "type" if part.is_of_types else "label"
-    figure, axes = style.new_figure(6.5, 4.2)
+    axes = style.open_axes(6.5, 4.2, options)
     ends = (0, max(most, float(entropy.max())))
     n, _, _ = axes.hist(entropy, bins=BINS, range=ends, color=style.PALE, edgecolor="white")
     ordered = np.sort(entropy)
@@ -172,14 +169,14 @@ def plot_entropy(
         most, color=style.INK, linewidth=0.8, label=f"all {len(part.states)} {what}s equally probable: {most:.2g}"
     )
     axes.set(xlabel=f"entropy of the {what} (nats)", ylabel="items")
-    if n.max() > MANY:
+    if np.max(n) > MANY:
         axes.set_yscale("log")
         axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
     else:
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="y", integer=True)
     style.write_title(axes, f"uncertainty of the {what}s of {entropy.size:,} items", dimension)
-    figure.legend(loc="outside lower center", fontsize=7, frameon=False)
-    return style.finish(figure, figsize, title=title)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=7, frameon=False)
+    return style.finish(axes, **options)
 
 
 def plot_coverage(
@@ -187,8 +184,7 @@ def plot_coverage(
     *,
     coverages: Sequence[float] | None = None,
     dimension: str | None = None,
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the accuracy of labels when only the surest items are kept, of one fit or of several, and of the vote.
 
@@ -200,7 +196,7 @@ def plot_coverage(
         Shares of items in (0, 1]; by default 0.05, 0.1, ..., 1.
     dimension : str, optional
         Which dimension, where several were annotated together.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -232,7 +228,7 @@ def plot_coverage(
         tables[name] = table
         votes[part.data.hash] = part.data
 
-    figure, axes = style.new_figure(6, 4)
+    axes = style.open_axes(6, 4, options)
     for number, data in enumerate(votes.values()):
         vote = measure_coverage(measure_entropy(data.class_shares), vote_right(data), table["coverage"].tolist())
         kept, label = vote["n_items"] / data.n_items, "" if number else "majority vote"
@@ -244,4 +240,4 @@ def plot_coverage(
     axes.grid(axis="y", color=style.PALE, alpha=0.3)
     style.write_title(axes, "accuracy of the surest items", dimension)
     style.write_legend(axes, loc="best")
-    return style.finish(figure, figsize, title=title)
+    return style.finish(axes, **options)

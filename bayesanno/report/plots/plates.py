@@ -16,7 +16,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.process import ProcessGraph, describe_process
 from bayesanno.modeling.registry import get_model
-from bayesanno.report.plots.style import INK, PALE, Size, finish, new_figure
+from bayesanno.report.plots import style
 
 Point = tuple[float, float]
 WIDTH, HEIGHT = 1.5, 0.62  # of a node, in the units of the axes, which are inches
@@ -28,7 +28,9 @@ LONGEST = 18  # letters of a name on one line
 BELOW = 0.58  # how far an arrow that passes below a node is from its centre
 
 
-def plot_plates(model: str | AnnotationModel, data: Data | None = None, *, figsize: Size = None) -> Figure:
+def plot_plates(
+    model: str | AnnotationModel, data: Data | None = None, *, figsize: style.Size = None, ax: Axes | None = None
+) -> Figure:
     """Draw a model as a plate diagram, from its graph and its generative process.
 
     Parameters
@@ -36,7 +38,7 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None, *, figsi
     model : str or AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData, optional
         Whose numbers of items and annotators are written on the plates; otherwise they are I and J.
-    figsize
+    figsize, ax
         As in `plot_labels`.
 
     Returns
@@ -67,7 +69,8 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None, *, figsi
     n_annotators = "J" if data is None else f"{getattr(data, 'n_annotators', 0):,}"
     places = _place(process)
     xs, ys = zip(*places.values(), strict=True)
-    figure, axes = new_figure(max(xs) - min(xs) + WIDTH + 5 * MARGIN, max(ys) - min(ys) + HEIGHT + 5 * MARGIN)
+    width, height = (max(along) - min(along) + 5 * MARGIN for along in (xs, ys))
+    axes = style.open_axes(width + WIDTH, height + HEIGHT, {"ax": ax})
     axes.axis("off")
     axes.set_aspect("equal")
     of_items = [name for name in (process.state, *process.numbers, process.answers) if name]
@@ -82,13 +85,13 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None, *, figsi
             distance = places[child][0] - places[parent][0]
             ends["connectionstyle"] = f"arc3,rad={2 * BELOW / distance}"
         arrow = FancyArrowPatch(places[parent], places[child], arrowstyle="-|>", mutation_scale=11, **ends)
-        arrow.set(color=INK, linewidth=1.0)
+        arrow.set(color=style.INK, linewidth=1.0)
         axes.add_patch(arrow)
     axes.set(
         xlim=(min(xs) - WIDTH / 2 - 2 * MARGIN, max(xs) + WIDTH / 2 + 2 * MARGIN),
         ylim=(min(ys) - HEIGHT / 2 - 2.4 * MARGIN, max(ys) + HEIGHT / 2 + 2.4 * MARGIN),
     )
-    return finish(figure, figsize)
+    return style.finish(axes, figsize=figsize, ax=ax)
 
 
 def _of_annotators(process: ProcessGraph) -> list[str]:
@@ -123,18 +126,19 @@ def _draw_plate(axes: Axes, inside: Sequence[Point], name: str, *, below: bool) 
     left, low = min(xs) - WIDTH / 2 - room, min(ys) - HEIGHT / 2 - room - (MARGIN if below else 0)
     right, high = max(xs) + WIDTH / 2 + room, max(ys) + HEIGHT / 2 + room + (0 if below else MARGIN)
     box = _draw_box(axes, left, low, right, high, rounding=0.1)
-    box.set(facecolor="none", edgecolor=PALE, linewidth=1.0)
+    box.set(facecolor="none", edgecolor=style.PALE, linewidth=1.0)
     at = (left + 0.1, low + 0.08) if below else (right - 0.1, high - 0.08)
     under = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # arrows pass behind
     sides: dict[str, Any] = {"ha": "left", "va": "bottom"} if below else {"ha": "right", "va": "top"}
-    axes.text(*at, name, fontsize=7, color=INK, bbox=under, zorder=3, **sides)
+    axes.text(*at, name, fontsize=7, color=style.INK, bbox=under, zorder=3, **sides)
 
 
 def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Patch:
     observed, latent = name in (process.answers, *process.known), name in (process.state, *process.numbers)
     x, y = place
     box = _draw_box(axes, x - WIDTH / 2, y - HEIGHT / 2, x + WIDTH / 2, y + HEIGHT / 2, rounding=0.25)
-    box.set(facecolor=SHADED if observed else "white", edgecolor=INK, linestyle="--" if latent else "-", linewidth=1.2)
+    box.set(facecolor=SHADED if observed else "white", linestyle="--" if latent else "-")
+    box.set(edgecolor=style.INK, linewidth=1.2)
     dims = [dim for dim in process.dims.get(name, ()) if dim != "annotator"]
     caption = "observed" if name == process.answers else "summed out" if latent else " x ".join(dims)
     if name in process.known:
@@ -142,7 +146,7 @@ def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Pa
     shown = NAMES.get(name, name)
     if len(shown) > LONGEST:
         shown = "_\n".join(shown.rsplit("_", 1))
-    centred: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "color": style.INK}
     axes.text(x, y + (0.11 if caption else 0), shown, fontsize=9, weight="bold", **centred)
     if caption:
         axes.text(x, y - 0.16, caption, fontsize=7, **centred)

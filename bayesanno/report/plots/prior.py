@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,8 +12,8 @@ from matplotlib.figure import Figure
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import xr
+from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
-from bayesanno.report.plots.style import ACCENT, PALE, TITLE, Size, cut_name, finish, new_grid
 from bayesanno.simulation.quantities import draw_prior
 
 MOST_DRAWS, LEAST_DRAWS = 1_000, 100
@@ -26,9 +27,7 @@ BINS = 30
 def plot_prior_posterior(
     fit: xr.DataTree | FitView,
     var_names: str | Sequence[str] | None = None,
-    *,
-    figsize: Size = None,
-    title: bool = True,
+    **options: Unpack[style.Panels],
 ) -> Figure:
     """Draw the posterior of parameters over their prior: what the data have changed.
 
@@ -40,7 +39,7 @@ def plot_prior_posterior(
         Variables, such as "prevalence", or single parameters as `summary` names them, such as "competence[ana]". By
         default the variables without an annotator or item dimension, and the competence of annotators.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -69,18 +68,18 @@ def plot_prior_posterior(
     chosen = _keep_moved(elements, before, after)
 
     columns = min(COLUMNS, len(chosen))
-    figure, panels = new_grid(len(chosen), columns, (2.1, 1.5))
+    figure, panels = style.new_grid(len(chosen), columns, (2.1, 1.5))
     names = list(elements)
     for number, (axes, place) in enumerate(zip(panels, chosen, strict=True)):
         _draw_both(axes, before[:, place], after[:, place])
-        axes.set_title(cut_name(names[place], 26), fontsize=8, loc="left", parse_math=False)
+        axes.set_title(style.cut_name(names[place], 26), fontsize=8, loc="left", parse_math=False)
         axes.set_ylabel("density" if number % columns == 0 else "", fontsize=8)
         axes.tick_params(labelsize=7)
         axes.set_yticks([])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=7, frameon=False)
     figure.supxlabel("value of the parameter", fontsize=9)
-    figure.suptitle("Prior and posterior of the parameters", fontsize=10).set_gid(TITLE)
-    return finish(figure, figsize, title=title)
+    figure.suptitle("Prior and posterior of the parameters", fontsize=10).set_gid(style.TITLE)
+    return style.finish(figure, **options)
 
 
 def _choose_variables(view: FitView) -> list[str]:
@@ -117,10 +116,10 @@ def _keep_moved(elements: Elements, before: np.ndarray, after: np.ndarray) -> li
 def _draw_both(axes: Axes, before: np.ndarray, after: np.ndarray) -> None:
     """Draw two histograms whose highest bars are 1, or a line for a posterior that is one point."""
     n, edges = np.histogram(before, bins=BINS)
-    axes.stairs(n / n.max(), edges, color=PALE, alpha=0.5, fill=True, label="prior")
+    axes.stairs(n / n.max(), edges, color=style.PALE, alpha=0.5, fill=True, label="prior")
     if after.size == 1:
-        axes.axvline(after[0], color=ACCENT, linewidth=1.8, label="posterior (a point)")
+        axes.axvline(after[0], color=style.ACCENT, linewidth=1.8, label="posterior (a point)")
     else:
         n, edges = np.histogram(after, bins=BINS)
-        axes.stairs(n / n.max(), edges, color=ACCENT, linewidth=1.4, label="posterior")
+        axes.stairs(n / n.max(), edges, color=style.ACCENT, linewidth=1.4, label="posterior")
     axes.set_ylim(0, 1.05)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Unpack, get_args
 
 from matplotlib.figure import Figure
 
@@ -12,17 +12,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made, check_share
 from bayesanno.ground.wording import listed
 from bayesanno.planning.progress import Measure
-from bayesanno.report.plots.style import (
-    INK,
-    PALE,
-    Size,
-    curve_styles,
-    find_ends,
-    finish,
-    new_figure,
-    write_legend,
-    write_title,
-)
+from bayesanno.report.plots import style
 
 WORDS = {"accuracy": "expected accuracy (share that is right)", "share_sure": "expected share of sure labels"}
 
@@ -32,8 +22,7 @@ def plot_progress(
     *,
     measure: Measure = "accuracy",
     target: float | None = None,
-    figsize: Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the expected quality of labels after more answers, for one or several ways of asking.
 
@@ -44,7 +33,7 @@ def plot_progress(
     measure : {"accuracy", "share_sure"}
     target : float, optional
         A line is drawn across the figure there.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -78,16 +67,17 @@ def plot_progress(
         raise FitError("there is no progress to draw")
     for table in tables.values():
         check_made(table, "DataFrame", "expected_progress", ["answers", "per_item", measure])
-    figure, axes = new_figure(6, 4)
+    axes = style.open_axes(6, 4, options)
     if target is not None:
-        axes.axhline(target, color=INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
-    for (name, table), style in zip(tables.items(), curve_styles(len(tables)), strict=True):
-        low, high, interval = find_ends(table, f"{measure}_")
-        axes.fill_between(table["answers"], table[low], table[high], color=style["color"], alpha=0.15, lw=0)
-        axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **style)
+        axes.axhline(target, color=style.INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
+    for (name, table), curve in zip(tables.items(), style.curve_styles(len(tables)), strict=True):
+        low, high, interval = style.find_ends(table, f"{measure}_")
+        axes.fill_between(table["answers"], table[low], table[high], color=curve["color"], alpha=0.15, lw=0)
+        axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **curve)
     axes.set(xlabel="further answers", ylabel=WORDS[measure])
-    write_title(axes, f"expected labels after further answers, and {interval.partition(' ')[0]} of simulated futures")
-    axes.grid(axis="y", color=PALE, alpha=0.3)
+    share = interval.partition(" ")[0]
+    style.write_title(axes, f"expected labels after further answers, and {share} of simulated futures")
+    axes.grid(axis="y", color=style.PALE, alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
-        write_legend(axes, loc="best")
-    return finish(figure, figsize, title=title)
+        style.write_legend(axes, loc="best")
+    return style.finish(axes, **options)

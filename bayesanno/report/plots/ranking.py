@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -17,8 +19,7 @@ def plot_ranking(
     *,
     ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
-    figsize: style.Size = None,
-    title: bool = True,
+    **options: Unpack[style.Panels],
 ) -> Figure:
     """Draw the strength and the rank of every system, the strongest on top.
 
@@ -29,7 +30,7 @@ def plot_ranking(
     ci_prob, ci_kind
         As in `ranking_table`.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -49,7 +50,7 @@ def plot_ranking(
     >>> ba.plot_ranking(fit).savefig("ranking.png")  # doctest: +SKIP
     """
     table = ranking_table(fit, ci_prob=ci_prob, ci_kind=ci_kind)
-    return style.finish(draw_ranking(table), figsize, title=title)
+    return style.finish(draw_ranking(table), **options)
 
 
 def draw_ranking(table: pd.DataFrame) -> Figure:

@@ -17,7 +17,7 @@ from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.ground.lazy import xr
-from bayesanno.report.plots.style import ACCENT, INK, LINES, PALE, Size, finish, new_figure, write_legend
+from bayesanno.report.plots import style
 
 PANEL = 2.8  # inches
 MOST_SIMULATED = 40_000  # uniform samples that the band is made from
@@ -25,7 +25,7 @@ IN_TAIL = 100  # uniform samples that should be outside the band
 
 
 def plot_ranks(
-    ranks: xr.Dataset, *, ci_prob: float = 0.95, random_seed: int | None = 1, figsize: Size = None
+    ranks: xr.Dataset, *, ci_prob: float = 0.95, random_seed: int | None = 1, figsize: style.Size = None
 ) -> Figure:
     """Draw the distribution of the ranks of true values, less the uniform one; a panel for each variable.
 
@@ -69,14 +69,14 @@ def plot_ranks(
     n_lines = sum(len(names) for _, names, _ in variables)
     n = count_simulations(ranks)
     band = _make_band(n, 1 - (1 - ci_prob) / n_lines, random_seed)
-    figure, axes = new_figure(PANEL * len(variables) + 0.6, 3.4, len(variables), sharey=True, squeeze=False)
+    figure, axes = style.new_figure(PANEL * len(variables) + 0.6, 3.4, len(variables), sharey=True, squeeze=False)
     for one, (name, names, values) in zip(axes[0], variables, strict=True):
         below = (values[:, :, None] < np.arange(1, KEPT + 1)).sum(axis=0)  # (element, rank)
         _draw_panel(one, n, band, below, names)
         one.set_title(name if len(names) == 1 else f"{name} ({len(names)})", fontsize=9, loc="left", parse_math=False)
         one.set_xlabel("rank of the true value, of 1", fontsize=9)
     axes[0][0].set_ylabel("share of lower ranks, less a uniform one's", fontsize=9)
-    return finish(figure, figsize)
+    return style.finish(figure, figsize=figsize)
 
 
 def _make_band(n: int, ci_prob: float, random_seed: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -103,13 +103,13 @@ def _draw_panel(axes: Axes, n: int, band: tuple[np.ndarray, np.ndarray], below: 
     at, (low, high) = np.arange(1, KEPT + 1) / (KEPT + 1), band
     outside = ((below < low) | (below > high)).any(axis=1)
     lines = below / n - at
-    axes.fill_between(at, low / n - at, high / n - at, color=PALE, alpha=0.25, linewidth=0)
-    axes.axhline(0, color=PALE, linewidth=0.8)
-    axes.plot(at, lines[~outside].T, color=INK, linewidth=0.8, alpha=max(0.25, 1 / np.sqrt(len(lines))))
+    axes.fill_between(at, low / n - at, high / n - at, color=style.PALE, alpha=0.25, linewidth=0)
+    axes.axhline(0, color=style.PALE, linewidth=0.8)
+    axes.plot(at, lines[~outside].T, color=style.INK, linewidth=0.8, alpha=max(0.25, 1 / np.sqrt(len(lines))))
     furthest = np.flatnonzero(outside)[np.argsort(-np.abs(lines[outside]).max(axis=1), kind="stable")]
     for number, line in enumerate(furthest):
-        look = {"linestyle": LINES[number], "label": names[line]} if number < len(LINES) else {"linewidth": 0.7}
-        axes.plot(at, lines[line], **({"color": ACCENT, "linewidth": 1.5} | look))
+        named = {"linestyle": style.LINES[number], "label": names[line]} if number < len(style.LINES) else {}
+        axes.plot(at, lines[line], color=style.ACCENT, linewidth=1.5 if named else 0.7, **named)
     if furthest.size:
-        title = f"outside: {furthest.size} of {len(lines)}" if furthest.size > len(LINES) else None
-        write_legend(axes, title=title, title_fontsize=7)
+        title = f"outside: {furthest.size} of {len(lines)}" if furthest.size > len(style.LINES) else None
+        style.write_legend(axes, title=title, title_fontsize=7)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def plot_prior(
             one.set_yticks([])
         else:
             style.name_rows(one, models, longest=LONGEST)
-    return style.finish(figure, figsize)
+    return style.finish(figure, figsize=figsize)
 
 
 def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str]) -> None:
@@ -114,9 +114,7 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         style.write_legend(axes, handles=keys.values(), frameon=False, **options)
 
 
-def plot_power_scaling(
-    table: pd.DataFrame, *, most: int = style.MOST_NAMES, figsize: style.Size = None, title: bool = True
-) -> Figure:
+def plot_power_scaling(table: pd.DataFrame, *, most: int = style.MOST_NAMES, **options: Unpack[style.Panels]) -> Figure:
     """Draw how much parameters depend on the prior and on the likelihood, those that depend most on the prior on top.
 
     Parameters
@@ -126,7 +124,7 @@ def plot_power_scaling(
     most : int, default 60
         Rows that are drawn; the title says of how many.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -170,12 +168,10 @@ def plot_power_scaling(
     what = f": the {len(shown)} of {len(table):,} that depend most on the prior" if len(shown) < len(table) else ""
     style.write_title(left, f"sensitivity to the prior and to the answers{what}")
     figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
-    return style.finish(figure, figsize, title=title)
+    return style.finish(figure, **options)
 
 
-def plot_label_power_scaling(
-    table: pd.DataFrame, *, most: int = 40, figsize: style.Size = None, title: bool = True
-) -> Figure:
+def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: Unpack[style.Panels]) -> Figure:
     """Draw the items whose labels depend on the prior; those that change first are on top.
 
     Parameters
@@ -185,7 +181,7 @@ def plot_label_power_scaling(
     most : int, default 40
         Items that are drawn; the title says of how many.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -233,7 +229,7 @@ def plot_label_power_scaling(
     what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
     style.write_title(left, f"labels that depend on the prior: {what}{soon} would change within one doubling")
     figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
-    return style.finish(figure, figsize, title=title)
+    return style.finish(figure, **options)
 
 
 def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure, Axes, Axes]:
@@ -256,7 +252,7 @@ def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure
     return shown, figure, left, right
 
 
-def plot_priors(study: Study, *, figsize: style.Size = None, title: bool = True) -> Figure:
+def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     """Draw what each prior of a study changes, against the model's own.
 
     Parameters
@@ -264,7 +260,7 @@ def plot_priors(study: Study, *, figsize: style.Size = None, title: bool = True)
     study : Study
         As `bayesanno.sensitivity` gives it.
     figsize, title
-        As in `plot_labels`.
+        As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -299,8 +295,8 @@ def plot_priors(study: Study, *, figsize: style.Size = None, title: bool = True)
         one.axvline(0, color=style.INK, linewidth=0.8)
         one.grid(axis="x", color=style.PALE, alpha=0.3)
         one.set_xlabel(label, fontsize=9)
-        one.xaxis.get_major_locator().set_params(integer=True)
+        one.locator_params(axis="x", integer=True)
     style.name_rows(axes[0][0], names, longest=LONGEST_PRIOR)
     axes[0][0].set_ylabel("prior", fontsize=9)
     style.write_title(axes[0][0], "changes under other priors")
-    return style.finish(figure, figsize, title=title)
+    return style.finish(figure, **options)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import matplotlib
 import numpy as np
@@ -28,11 +28,24 @@ MOST_PARTS = 20  # of a bar: shades of more look alike
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
 
-
-type Size = tuple[float, float] | None
 # Okabe and Ito's colours, of which neighbours differ for all readers; of chains.
 COLOURS = (ACCENT, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", INK)
 TITLE = "title"  # marks what `finish` may remove
+
+type Size = tuple[float, float] | None
+
+
+class Panels(TypedDict, total=False):
+    """The options of a figure: its width and height in inches, and whether it has a title."""
+
+    figsize: Size
+    title: bool
+
+
+class OneAxes(Panels, total=False):
+    """The options of a figure that can be a part of another: `ax`, the axes to draw on."""
+
+    ax: Axes | None
 
 
 class ShownFigure(Figure):
@@ -52,9 +65,20 @@ def new_figure(
     figure = ShownFigure(figsize=(width, height), layout=apart)
     axes = figure.subplots(rows, columns, **options)
     for one in np.ravel(axes):
-        one.spines[["top", "right"]].set_visible(False)
-        one.tick_params(labelsize=8)
+        _begin_axes(one)
     return figure, axes
+
+
+def open_axes(width: float, height: float, options: OneAxes) -> Axes:
+    """Return the axes to draw on: those that are given, or those of a new figure of a size in inches."""
+    axes = options.get("ax")
+    return new_figure(width, height)[1] if axes is None else _begin_axes(axes)
+
+
+def _begin_axes(axes: Axes) -> Axes:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+    return axes
 
 
 def new_grid(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
@@ -137,9 +161,9 @@ def print_cells(axes: Axes, texts: np.ndarray, dark: np.ndarray, size: int) -> N
         axes.text(column, row, text, color="white" if dark[row, column] else INK, **centred)
 
 
-def add_scale(figure: Figure, image: Any, axes: Any, label: str, **options: Any) -> None:
+def add_scale(image: Any, axes: Any, label: str, **options: Any) -> None:
     """Draw the scale of a matrix's colours beside it."""
-    bar = figure.colorbar(image, ax=axes, **options)
+    bar = image.figure.colorbar(image, ax=axes, **options)
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=8)
 
@@ -161,11 +185,12 @@ def write_title(axes: Axes, text: str, dimension: str | None = None) -> None:
     axes.set_title(title, fontsize=10, loc="left", parse_math=False).set_gid(TITLE)
 
 
-def finish(figure: Figure, figsize: Size, *, title: bool = True) -> Figure:
-    """Give a figure its size in inches, if any is asked for, and remove its title, if none is."""
-    if figsize is not None:
+def finish(drawn: Figure | Axes, *, figsize: Size = None, title: bool = True, ax: Axes | None = None) -> Figure:
+    """Return the figure: a new one in the size that is asked for, and without the title if none is."""
+    figure = cast("Figure", drawn.get_figure(root=True))
+    if figsize is not None and ax is None:
         figure.set_size_inches(*figsize)
-    for text in [] if title else figure.findobj(Text):
+    for text in [] if title else drawn.findobj(Text):
         if text.get_gid() == TITLE:
             text.set_text("")
     return figure

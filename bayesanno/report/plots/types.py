@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,20 +18,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.report.plots.style import (
-    ACCENT,
-    LINES,
-    MARKERS,
-    PALE,
-    Size,
-    cut_name,
-    finish,
-    name_interval,
-    new_figure,
-    shades,
-    write_legend,
-    write_title,
-)
+from bayesanno.report.plots import style
 from bayesanno.simulation.quantities import ModelDraws
 
 MOST_DRAWS = 500
@@ -45,8 +32,7 @@ def plot_types(
     label: str | None = None,
     ci_prob: float = CI_PROB,
     ci_kind: CiKind = "hdi",
-    figsize: Size = None,
-    title: bool = True,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the histogram of positive answers, and over it the predictions of each type of item.
 
@@ -60,7 +46,7 @@ def plot_types(
         Of annotations, the label whose answers are counted; by default the last of two, or the commonest of more.
     ci_prob, ci_kind
         As in `summary`.
-    figsize, title
+    figsize, title, ax
         As in `plot_labels`.
 
     Returns
@@ -91,42 +77,40 @@ def plot_types(
     seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)
     names, expected = _join_small(list(model.states(view.data)), expected)
 
-    figure, axes = new_figure(7, 4)
-    bins = np.arange(seen.size)
-    axes.bar(bins, seen, width=0.9, color=PALE, alpha=0.5, label="seen")
-    styles = [(colour, LINES[number % 4], MARKERS[number % 5]) for number, colour in enumerate(shades(len(names) + 1))]
-    lines = dict(zip(names, styles, strict=False))
+    axes, bins = style.open_axes(7, 4, options), np.arange(seen.size)
+    axes.bar(bins, seen, width=0.9, color=style.PALE, alpha=0.5, label="seen")
+    curves = dict(zip(names, style.curve_styles(len(names)), strict=True))
     drawn = {name: expected[:, number] for number, name in enumerate(names)}
     if len(names) > 1:
-        drawn[TOGETHER], lines[TOGETHER] = expected.sum(axis=1), (ACCENT, "-", "")
+        drawn[TOGETHER], curves[TOGETHER] = expected.sum(axis=1), {"linestyle": "-", "color": style.ACCENT}
     for name, values in drawn.items():
-        colour, line, marker = lines[name]
         of_bins = xr.DataArray(values[None], dims=("chain", "draw", "bin"))
         mean, *_, low, high = describe_draws(of_bins, ci_prob, ci_kind).values()
         if np.isfinite(low).all():
-            axes.fill_between(bins, low, high, color=[colour], alpha=0.25, linewidth=0, zorder=1.5)
+            axes.fill_between(bins, low, high, color=[curves[name]["color"]], alpha=0.25, linewidth=0, zorder=1.5)
         width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all coincides with the sum
-        style = {"linestyle": line, "marker": marker, "color": colour, "linewidth": width, "zorder": above}
-        axes.plot(bins, mean, markersize=3.5, label=name, **style)
+        axes.plot(bins, mean, markersize=3.5, label=name, linewidth=width, zorder=above, **curves[name])
     axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
     axes.set_xlabel(f"{counted} (of {seen.size - 1} answers to an item)", parse_math=False)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     which = f"{view.data.n_items:,} items"
     if seen.sum() < view.data.n_items:
         which = f"the {int(seen.sum()):,} of {which} with {seen.size - 1} answers"
-    write_title(axes, f"what types predict of {which}: posterior mean and {name_interval(ci_prob, ci_kind)}")
-    write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-    return finish(figure, figsize, title=title)
+    interval = style.name_interval(ci_prob, ci_kind)
+    style.write_title(axes, f"what types predict of {which}: posterior mean and {interval}")
+    style.write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    return style.finish(axes, **options)
 
 
 def _join_small(names: list[str], expected: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Join the types that expect the fewest items, where there are too many to distinguish, (draw, type, bin)."""
     if len(names) <= MOST_TYPES:
-        return [cut_name(name) for name in names], expected
+        return [style.cut_name(name) for name in names], expected
     order = np.argsort(-expected.mean(axis=0).sum(axis=1), kind="stable")
     kept, joined = np.sort(order[: MOST_TYPES - 1]), order[MOST_TYPES - 1 :]
     rest = expected[:, joined].sum(axis=1, keepdims=True)
-    return [*(cut_name(names[code]) for code in kept), "other types"], np.concatenate([expected[:, kept], rest], axis=1)
+    shown = [*(style.cut_name(names[code]) for code in kept), "other types"]
+    return shown, np.concatenate([expected[:, kept], rest], axis=1)
 
 
 @singledispatch
@@ -164,4 +148,4 @@ def _(data: AnnotationData, view: FitView, draws: xr.Dataset, label: str | None)
     items = np.flatnonzero(n == answers)
     seen = np.bincount(data.votes[items, code].astype(int), minlength=answers + 1).astype(float)
     expected = expected_of_annotators(ModelDraws(view.model, data, draws, view.known), items=items, label=code)
-    return seen, expected, f"answers that are {cut_name(data.labels[code])!r}"
+    return seen, expected, f"answers that are {style.cut_name(data.labels[code])!r}"
