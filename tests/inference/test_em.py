@@ -111,7 +111,7 @@ class TestPoint:
         for ask, what in (
             (lambda: ba.compare_annotators(point), "comparing annotators takes draws"),
             (lambda: ba.low_competence_table(point), "the probability that a competence is low takes draws"),
-            (lambda: leave_one_out(point), "leave-one-out takes draws"),
+            (lambda: leave_one_out(point), "leave-one-out needs draws"),
         ):
             with refuses(FitError, f"this fit by em is one point, and .*{what} of the posterior"):
                 ask()

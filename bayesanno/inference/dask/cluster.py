@@ -144,8 +144,8 @@ def explain_errors() -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise FitError(
-            f"the Dask cluster failed: {error.allowed_failures + 1} workers were lost at the same task, probably because "
-            "memory is too small: give workers more memory, or fewer threads each; their logs have details"
+            f"the Dask cluster failed: {error.allowed_failures + 1} workers were lost at the same task, probably for "
+            "lack of memory: give workers more memory, or fewer threads each; their logs have details"
         ) from error
     except (CancelledError, CommClosedError, ClosedClientError) as error:
         raise FitError(STOPPED) from error
