@@ -121,7 +121,7 @@ class Problem(ABC):
         self.prior = model.concentrations(data)
         numbers = TABLES * data.n_annotators * data.n_labels * data.n_classes
         numbers += POINTS * sum(values.size for values in self.prior.values())
-        counted = f"{self.name} with tables of {data.n_annotators:,} annotators and {data.n_labels:,} labels"
+        counted = f"the tables of {self.name} for {data.n_annotators:,} annotators and {data.n_labels:,} labels"
         check_memory((numbers,), counted, "fit a model of fewer parameters")
         self.records = model.parameters(model, items.names_class.T)
         self.dims = {name: record.dims for name, record in self.records.items()}
