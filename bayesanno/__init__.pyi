@@ -15,7 +15,6 @@ from .agreement.pairs import pair_table as pair_table
 from .agreement.subsets import outlier_table as outlier_table
 from .agreement.subsets import subset_table as subset_table
 from .agreement.vote import majority_vote as majority_vote
-from .analysis.accuracy import coverage_table as coverage_table
 from .analysis.annotators import annotator_table as annotator_table
 from .analysis.annotators import compare_annotators as compare_annotators
 from .analysis.annotators import low_competence_table as low_competence_table
@@ -32,6 +31,7 @@ from .analysis.export_labels import export_labels as export_labels
 from .analysis.grades import grade_table as grade_table
 from .analysis.group_shares import group_table as group_table
 from .analysis.item_types import type_table as type_table
+from .analysis.labels import coverage_table as coverage_table
 from .analysis.labels import label_table as label_table
 from .analysis.parameters import summary as summary
 from .analysis.population import population_table as population_table

@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bayesanno.agreement.repeaters import find_repeaters
-from bayesanno.agreement.skew import measure_skew
+from bayesanno.agreement.skew import find_repeaters, measure_skew
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.wording import counted, listed

@@ -30,12 +30,12 @@ def annotator_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_
     -------
     pandas.DataFrame
         One row per annotator, in the data's order: `annotator`, `n_annotations`, where any true label is known `n_gold`
-        (answers to such items) and `gold_agreement` (the share of these that are right), and `competence_` with each of
-        `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The last three require Markov chains;
-        a point estimate, such as EM's, has only the mean. If some labels are not classes ("unsure"), the column
-        `unsure` gives their share among the annotator's annotations. Models of grades add the same columns for
-        `severity_`, which is positive for severe annotators, and for `sd_`, both in grades. For data with several
-        dimensions, one row per dimension and annotator; `dimension` is the first column.
+        (answers to such items) and `gold_agreement` (the share of these that are right; an unsure answer is not right),
+        and `competence_` with each of `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The
+        last three require Markov chains; a point estimate, such as EM's, has only the mean. If some labels are not
+        classes ("unsure"), the column `unsure` gives their share among the annotator's annotations. Models of grades
+        add the same columns for `severity_`, which is positive for severe annotators, and for `sd_`, both in grades.
+        For data with several dimensions, one row per dimension and annotator; `dimension` is the first column.
 
     Raises
     ------

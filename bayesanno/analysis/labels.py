@@ -1,16 +1,19 @@
-"""The table of labels: the posterior of each item's true label or type."""
+"""The table of labels: the posterior of each item's true label or type, and the accuracy of the most certain ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.simulation.quantities import refuse_types
 
 
 def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) -> pd.DataFrame:
@@ -82,3 +85,97 @@ def n_kept(n_items: int, coverage: float) -> int:
     720
     """
     return max(1, round(coverage * n_items))
+
+
+SCORED = {"accuracy": 1.0, "accuracy_at_90": 0.9, "accuracy_at_75": 0.75}  # which coverages `score` reports
+
+
+def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None = None) -> pd.DataFrame:
+    """Return the accuracy of the labels when only the most certain items are kept.
+
+    Items are kept in order of increasing entropy. Accuracy is computed over the kept items with a gold label.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    coverages : sequence of float, optional
+        Shares of items in (0, 1]; by default 0.05, 0.1, ..., 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per coverage: `coverage`, `n_items` kept, `max_entropy` among them (nats), `n_gold`, `accuracy`.
+        For data with several dimensions, one row per dimension with gold and coverage; `dimension` is the first column.
+
+    Raises
+    ------
+    FitError
+        If there are no gold labels, the model gives item types instead of labels, or a coverage is out of range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.coverage_table(fit, [0.75, 0.9, 1])  # doctest: +SKIP
+    """
+    shares = list(np.arange(1, 21) / 20) if coverages is None else list(coverages)
+    for coverage in shares:
+        check_coverage(coverage)
+    view = view_for_table(fit)
+    parts = [part for part in parts_of(view) if part.gold]
+    if not parts:
+        raise FitError("no gold label is known: read the data with a gold column, or with gold_file=...")
+    refuse_types(view.model, view.data)
+    return concat_parts(parts, lambda part: _cover_part(part, shares))
+
+
+def _cover_part(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
+    return measure_coverage(part.entropy, part.right, coverages)
+
+
+def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence[float]) -> pd.DataFrame:
+    """Return how many items are kept at each coverage, and how accurate labels are there; see `coverage_table`.
+
+    Parameters
+    ----------
+    entropy : array, shape (item,)
+        The items with the lowest entropy are kept.
+    right : array, shape (item,)
+        Whether an item's label is right, or the probability that it is; nan where the truth is unknown.
+    coverages : sequence of float
+    """
+    order = np.argsort(entropy, kind="stable")
+    n = np.array([n_kept(order.size, coverage) for coverage in coverages])
+    n_gold = np.isfinite(right[order]).cumsum()[n - 1]
+    return pd.DataFrame(
+        {
+            "coverage": np.array(coverages, dtype=float),
+            "n_items": n,
+            "max_entropy": entropy[order[n - 1]],
+            "n_gold": n_gold,
+            "accuracy": divide(np.nan_to_num(right[order]).cumsum()[n - 1], n_gold),
+        }
+    )
+
+
+def score(fit: xr.DataTree | FitView) -> dict[str, Any]:
+    """Return accuracy against gold: over all items, and over the most certain 90% and 75%.
+
+    Returns
+    -------
+    dict
+        `accuracy`, `accuracy_at_90` and `accuracy_at_75`; for data with several dimensions, each maps the dimensions
+        with gold to values. Empty without gold, or if the model gives item types instead of labels.
+    """
+    scored = {part.dimension: score_part(part) for part in parts_of(view_of(fit))}
+    if "" in scored:
+        return scored[""]
+    with_gold = {dimension: own for dimension, own in scored.items() if own}
+    return {name: {dimension: own[name] for dimension, own in with_gold.items()} for name in SCORED if with_gold}
+
+
+def score_part(part: FitPart) -> dict[str, float]:
+    """Return `score` for one table of items."""
+    if not part.gold or part.is_of_types:
+        return {}
+    return dict(zip(SCORED, _cover_part(part, list(SCORED.values()))["accuracy"].tolist(), strict=True))

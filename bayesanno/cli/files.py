@@ -16,9 +16,9 @@ import typer
 
 import bayesanno as ba
 from bayesanno.agreement.vote import vote_right
-from bayesanno.analysis.accuracy import score
 from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects
+from bayesanno.analysis.labels import score
 from bayesanno.analysis.ranking import has_pairs
 from bayesanno.analysis.recalibrate import about_recalibration
 from bayesanno.analysis.write_labels import WrittenLabels

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.agreement.vote import majority_vote
-from bayesanno.analysis.accuracy import coverage_table
-from bayesanno.analysis.labels import check_coverage
+from bayesanno.analysis.labels import check_coverage, coverage_table
 from bayesanno.criticism.trials import VOTE, Fits, check_fits, try_all, try_fit
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.described import require_kind

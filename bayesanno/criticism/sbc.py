@@ -26,9 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.prior import require_own_prior
-from bayesanno.criticism.trials import collect_warnings
+from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.lazy import pm, xr

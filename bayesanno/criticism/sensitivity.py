@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.criticism.parallel import run_all
-from bayesanno.criticism.trials import gives_labels, try_fit
+from bayesanno.criticism.trials import gives_labels, run_all, try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.storage import load, save

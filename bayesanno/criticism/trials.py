@@ -1,4 +1,4 @@
-"""Methods tried on the same data: one row per data set and method, including the majority vote.
+"""Methods tried on the same data: one row per data set and method, including the majority vote; calls in parallel.
 
 The invariant: the seeds of a setting's data and fits depend only on that setting and the study's seed. So a study with
 more settings, runs or methods has the same rows, and more. A failed fit is a row with the reason.
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import product
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -139,3 +142,31 @@ def _score(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
         "accuracy": float(right[known].mean()),
         "accuracy_of_others": float(right[others].mean()) if others.any() else np.nan,
     }
+
+
+def run_all[T, R](
+    call: Callable[..., R], tasks: Sequence[T], *rest: Any, workers: int, client: Any, message: str, progressbar: bool
+) -> Iterator[tuple[T, R]]:
+    """Call `call(task, *rest)` for each task, and yield task and result as each is done, in any order.
+
+    An interruption or an error cancels the tasks that have not begun.
+    """
+    if client is None and workers == 1:
+        for task in track(tasks, message, show=progressbar):
+            yield task, call(task, *rest)
+        return
+    pool = ProcessPoolExecutor(workers, get_context("spawn")) if client is None else client.get_executor()
+    with pool as executor:
+        futures = {executor.submit(call, task, *rest): task for task in tasks}
+        try:
+            for future in track(as_completed(futures), message, show=progressbar, total=len(futures)):
+                yield futures[future], future.result()
+        except BrokenProcessPool as error:
+            raise FitError(
+                f"a process of workers={workers} ended before its work was done: a script needs "
+                '`if __name__ == "__main__":` around its calls; or memory ran out, and workers=1 needs less'
+            ) from error
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise

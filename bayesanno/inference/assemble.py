@@ -166,3 +166,8 @@ def assemble(
 ) -> xr.DataTree:
     """Make a fit from permuted draws, or draws of other fits, by `compute`, which has the arguments, and `finish`."""
     return finish(model, data, compute(model, data, posterior, sample_stats, **how), check=check)
+
+
+def remake(view: FitView, posterior: xr.Dataset, sample_stats: xr.Dataset, **how: Any) -> xr.DataTree:
+    """Make a fit from some draws of another fit by `assemble`; it is checked if that fit was."""
+    return assemble(view.model, view.data, posterior, sample_stats, check="misfit" in view.diagnostics, **how)

@@ -101,13 +101,10 @@ def _stats(views: Sequence[FitView]) -> list[xr.Dataset]:
 
 
 def _common_settings(trees: Sequence[xr.DataTree]) -> dict[str, Any]:
-    """Return the settings of fits by one method: a list where they differ."""
+    """Return the settings of fits by one method; a setting that differs is a list."""
     settings = [json.loads(tree.attrs["settings"]) for tree in trees]
-    common = {}
-    for name in settings[0]:
-        values = [one[name] for one in settings]
-        common[name] = values[0] if all(value == values[0] for value in values) else values
-    return common
+    columns = {name: [one[name] for one in settings] for name in settings[0]}
+    return {name: each[0] if each.count(each[0]) == len(each) else each for name, each in columns.items()}
 
 
 def relabel(

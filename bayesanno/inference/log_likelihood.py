@@ -11,7 +11,7 @@ import numpy as np
 from bayesanno.fits.storage import log_likelihood_group
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import azs, xr
+from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.modeling.posterior import compile_formula
 
@@ -78,26 +78,26 @@ def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     view = view_of(fit)
     if view.yields == "point":
         raise FitError(
-            f"this fit by {view.tree.attrs['method']} is one point, and leave-one-out takes draws of the posterior: "
+            f"this fit by {view.tree.attrs['method']} is one point, and leave-one-out needs draws of the posterior: "
             "fit by nuts"
         )
     if "log_likelihood" not in view.tree.children:
         raise FitError(
-            f"this fit of {view.model.name} has no log_likelihood, which leave-one-out is computed from: take "
+            f"this fit of {view.model.name} has no log_likelihood, which leave-one-out needs: use "
             "compute_log_likelihood(fit)"
         )
     tree, group = view.tree, view.tree["log_likelihood"].to_dataset()
     (logp,) = group.data_vars.values()  # (chain, draw, item)
-    first, back = _find_equal(logp.values)  # what is computed for one of several equal items, is so for all of them
+    first, back = _find_equal(logp.values)  # equal items are computed once
     one_of_each = logp.isel(item=first)
     varies = np.ptp(one_of_each.values, axis=(0, 1)) > SAME  # (item,), of one of each
     if (n_draws := logp[..., 0].size) < MIN_DRAWS_TAIL and varies.any():
-        raise FitError(f"leave-one-out takes {MIN_DRAWS_TAIL} draws or more, and this fit has {n_draws}: fit with more")
+        raise FitError(f"leave-one-out needs {MIN_DRAWS_TAIL} draws or more, and this fit has {n_draws}: fit with more")
     weights: dict[str, xr.DataArray] = {}
     with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
         warnings.filterwarnings("ignore", "The point-wise LOO is the same", UserWarning)  # of one item it is
-        if not varies.all():  # all draws count alike, and where they do not, as ArviZ weighs them
+        if not varies.all():  # equal weights for constant items, and those of ArviZ for others
             weights["log_weights"] = xr.full_like(one_of_each, -np.log(logp[..., 0].size))
             weights["pareto_k"] = xr.full_like(one_of_each.isel(chain=0, draw=0, drop=True), -np.inf)
             if varies.any():
@@ -134,12 +134,6 @@ def _repeat(found: Any, logp: xr.DataArray, back: np.ndarray, items: xr.DataArra
 
 def _find_equal(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first of each set of items that are equal in all draws, and the number of the set of each item."""
-    sets: dict[bytes, int] = {}
-    first, back = [], []
-    for item in range(logp.shape[2]):
-        name = blake2b(np.ascontiguousarray(logp[:, :, item])).digest()
-        if name not in sets:
-            sets[name] = len(sets)
-            first.append(item)
-        back.append(sets[name])
-    return np.array(first, dtype=int), np.array(back, dtype=int)
+    names = [blake2b(np.ascontiguousarray(logp[:, :, item])).digest() for item in range(logp.shape[2])]
+    back, _ = pd.factorize(np.array(names, dtype=object))
+    return np.unique(back, return_index=True)[1], back

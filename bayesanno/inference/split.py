@@ -23,7 +23,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, xr
 from bayesanno.ground.validate import check_choice, check_seed
 from bayesanno.ground.wording import enumerated
-from bayesanno.inference.assemble import assemble
+from bayesanno.inference.assemble import remake
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.chains import keep_chains, searched_of
@@ -178,10 +178,10 @@ def combine_modes(
     modes, unsampled = weigh_modes(view, random_seed, by_mass=weights == "mass")
     if len(modes) == 1:
         lacking = (
-            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes that no chain is in: fit "
-            "more chains, or some with initvals there, and put them together by concat_chains"
+            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes without a chain: fit more chains, "
+            "or some with initvals there, and combine them by concat_chains"
             if unsampled
-            else ", or go back and forth between modes: there is nothing to combine"
+            else ", or cross between modes: there is nothing to combine"
         )
         raise FitError(f"all chains of this fit are in one mode{lacking}")
     share, more = _weigh_by_prediction(view, modes) if weights == "stacking" else _weigh_by_mass(modes)
@@ -210,12 +210,12 @@ def combine_modes(
 
 
 def _weigh_by_mass(modes: Sequence[ModeMass]) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Return the weights of the modes that chains are in, and what is known of each."""
+    """Return the weights of the modes with chains, and a description of each."""
     unknown = [mode for mode in modes if mode.by == "unknown"]
     if unknown:
         raise FitError(
-            f"the modes' masses are unknown: {unknown[0].reason}; look at each by split_modes, or combine them by "
-            'predictive accuracy: weights="stacking"'
+            f"the masses of the modes are unknown: {unknown[0].reason}; examine each by split_modes, or combine them "
+            'by predictive accuracy: weights="stacking"'
         )
     share = np.array([mode.share for mode in modes])
     total = float(share.sum())
@@ -237,7 +237,7 @@ def _weigh_by_prediction(view: FitView, modes: Sequence[ModeMass]) -> tuple[np.n
 
 
 def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
-    """Return how many draws of each mode to take: in proportion to the shares, as many as there are, each once.
+    """Return the number of draws to take from each mode: in proportion to the shares, as many as possible, each once.
 
     Raises
     ------
@@ -248,15 +248,15 @@ def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
     share = share / share.sum()
     if any(n == 0 and own > 0 for n, own in zip(available, share, strict=True)):
         raise FitError(
-            "a mode that a chain is in carries mass, and no draw is nearer to it than to the others: the modes "
-            "cannot be combined; sample longer (draws), or look at the chains one by one"
+            "the modes cannot be combined: one with mass has a chain, but no draw is closer to it than to the others; "
+            "sample longer (draws), or examine the chains one by one"
         )
     whole = min(n / own for n, own in zip(available, share, strict=True) if own > 0)
     return np.minimum(np.round(whole * share).astype(int), available)
 
 
 def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return how many independent draws have the variance of means over modes, from the ESS of the draws taken."""
+    """Return the number of independent draws with the same variance of means, from the ESS of the draws taken."""
     own = [
         None if mode["min_ess_bulk"] is None else mode["min_ess_bulk"] * mode["n_draws"] / mode["n_available"]
         for mode in modes
@@ -266,7 +266,7 @@ def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> 
 
 
 def _gather(view: FitView, taken: Sequence[np.ndarray], combination: Mapping[str, Any]) -> xr.DataTree:
-    """Make a fit of each mode's draws, given by chain and draw (sample, 2), as of one chain, the modes evenly mixed."""
+    """Make a fit of one chain from draws of each mode, given by chain and draw (sample, 2), with modes evenly mixed."""
     number = np.repeat(np.arange(len(taken)), [len(at) for at in taken])
     order = np.argsort(np.concatenate([(np.arange(len(at)) + 0.5) / max(1, len(at)) for at in taken]), kind="stable")
     chain, draw = np.concatenate(taken)[order].T
@@ -283,15 +283,13 @@ def _gather(view: FitView, taken: Sequence[np.ndarray], combination: Mapping[str
     stats = stats.assign({name: (("chain", "draw"), values[None]) for name, values in sources.items()})
     attrs = dict(view.tree.attrs) | {"yields": "combination", "combination": json.dumps(combination)}
     kept = {name: value for name, value in view.diagnostics.items() if name not in ("modes", "n_chains")}
-    more = kept | {"combination": combination}
-    check = "misfit" in view.diagnostics
-    return assemble(
-        view.model, view.data, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more, check=check
+    return remake(
+        view, gather(view.posterior), stats, attrs=attrs, more_diagnostics=kept | {"combination": combination}
     )
 
 
 def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xr.DataTree:
-    """Make a fit of some chains, by position, numbered from 0; with `more` attributes, those of a mode."""
+    """Make a fit of some chains, by position, renumbered from 0; a fit of one mode has `more` attributes."""
 
     def take(group: xr.Dataset) -> xr.Dataset:
         return group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))
@@ -300,13 +298,5 @@ def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = N
     searched = searched_of(view.diagnostics) if more is None else None
     settings = json.loads(view.tree.attrs["settings"]) | {"chains": len(kept)}
     attrs = dict(view.tree.attrs) | {"settings": json.dumps(settings)} | dict(more or {})
-    return assemble(
-        view.model,
-        view.data,
-        take(view.posterior),
-        stats,
-        attrs=attrs,
-        searched=None if searched is None else keep_chains(searched, kept),
-        more_diagnostics=view.diagnostics,
-        check="misfit" in view.diagnostics,
-    )
+    searched = None if searched is None else keep_chains(searched, kept)
+    return remake(view, take(view.posterior), stats, attrs=attrs, searched=searched, more_diagnostics=view.diagnostics)

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.parameters import CI_PROB, name_ends
-from bayesanno.criticism.parallel import run_all
-from bayesanno.criticism.trials import collect_warnings
+from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of

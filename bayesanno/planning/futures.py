@@ -20,10 +20,8 @@ from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.budget import Budget
-from bayesanno.planning.gains import Gains
-from bayesanno.planning.of_fit import Askable
-from bayesanno.planning.utility import UTILITIES
+from bayesanno.planning.gains import UTILITIES, Gains
+from bayesanno.planning.of_fit import Askable, Budget
 
 Allocation = Literal["evenly", "each", "suggested"]
 LEAST_DRAWS, MOST_CELLS = 100, 400  # draws of the fit, and nodes times draws if that is more

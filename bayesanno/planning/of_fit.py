@@ -1,11 +1,12 @@
-"""The two factors of future answers in a fit, with its adjusted labels and with annotators that are new to it.
+"""What can be asked: the factors of future answers in a fit, and the budgets of annotators.
 
-The invariant: the mean of the states over draws is the posterior of labels in the fit's own tables.
+The labels are those adjusted in the fit, and annotators can be new to it. The invariant: the mean of the states over
+draws is the posterior of labels in the fit's own tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,10 +16,11 @@ from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.fits.parts import PROBABILITY
+from bayesanno.fits.parts import PROBABILITY, find_positions
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError, MisfitWarning, PredictionWarning, warn
+from bayesanno.ground.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.validate import check_count
 from bayesanno.ground.wording import nearest
 from bayesanno.inference.adjust import adjustments_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
@@ -135,3 +137,59 @@ def _say_what_it_rests_on(view: FitView, who: str) -> None:
             "together",
             MisfitWarning,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """The largest number of answers of each annotator, and the cost of one answer: arrays of shape (annotator,)."""
+
+    most: np.ndarray
+    cost: np.ndarray
+
+
+def make_budget(
+    names: Sequence[str],
+    annotators: Sequence[str] | None = None,
+    per_annotator: int | Mapping[str, int] | None = None,
+    costs: Mapping[str, float] | None = None,
+) -> Budget:
+    """Return the budgets of annotators by name; 0 for those who cannot be asked.
+
+    Raises
+    ------
+    DataError
+        If an annotator who can be asked has no number, or an invalid one.
+    FitError
+        If an annotator is not among the names.
+    """
+    who = list(names) if annotators is None else [str(name) for name in annotators]
+    at = find_positions("annotator", who, names)
+    most, cost = np.zeros(len(names)), np.ones(len(names))
+    if per_annotator is None:
+        most[at] = np.inf
+    elif isinstance(per_annotator, Mapping):
+        most[at] = _of_each("per_annotator", per_annotator, who, names, may_be_zero=True)
+    else:
+        check_count("per_annotator", per_annotator)
+        most[at] = per_annotator
+    if costs is not None:
+        cost[at] = _of_each("costs", costs, who, names)
+    return Budget(most, cost)
+
+
+def _of_each(
+    what: str, given: Mapping[str, float], who: Sequence[str], names: Sequence[str], *, may_be_zero: bool = False
+) -> list[float]:
+    find_positions("annotator", list(given), names)
+    for name in who:
+        if name not in given:
+            raise DataError(
+                f"{what} has no number for annotator {name!r}: give a number for everyone who can be asked, or name "
+                "them with annotators=..."
+            )
+        value = given[name]
+        is_number = isinstance(value, int | float | np.number) and np.isfinite(value)
+        if not is_number or value < 0 or (value == 0 and not may_be_zero):
+            least = "of 0 or more" if may_be_zero else "above 0"
+            raise DataError(f"{what} of annotator {name!r} is {value!r}: it must be a number {least}")
+    return [float(given[name]) for name in who]

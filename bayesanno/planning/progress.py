@@ -15,9 +15,8 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_count, check_seed, check_share
 from bayesanno.ground.wording import listed
-from bayesanno.planning.budget import make_budget
 from bayesanno.planning.futures import Allocation, Futures
-from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.of_fit import make_askable, make_budget
 
 Measure = Literal["accuracy", "share_sure"]
 PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per item, by default

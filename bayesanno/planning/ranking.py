@@ -27,9 +27,8 @@ import numpy as np
 
 from bayesanno.modeling.pairs import STRENGTH, SYSTEM, Pairs
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.gains import CHUNK_BYTES, draw_few
+from bayesanno.planning.gains import CHUNK_BYTES, draw_few, information
 from bayesanno.planning.of_fit import Askable
-from bayesanno.planning.utility import information
 
 MOST_BRANCHES = 16  # combinations of the answers chosen so far; of more, this many are drawn
 

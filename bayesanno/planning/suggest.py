@@ -16,11 +16,9 @@ from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_count, check_seed
 from bayesanno.ground.wording import counted, listed
 from bayesanno.modeling.pairs import STRENGTH
-from bayesanno.planning.budget import Budget, make_budget
-from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
-from bayesanno.planning.of_fit import Askable, make_askable
+from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
+from bayesanno.planning.of_fit import Askable, Budget, make_askable, make_budget
 from bayesanno.planning.ranking import RankingGains, explain_order
-from bayesanno.planning.utility import choose_utility
 
 Target = Literal["labels", "annotators", "gold", "ranking"]
 TARGETS = get_args(Target)

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import bayesanno as ba
 from bayesanno.agreement.noise import bound_count, hard_items_posterior
-from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.labels import score
 from bayesanno.analysis.noise import count_successes
 from bayesanno.ground.errors import DataError, FitError, IdentifiabilityWarning
 from bayesanno.models.easy_hard import EasyHard

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.labels import score
 from bayesanno.cli.files import describe_accuracy
 from bayesanno.fits.parts import concat_parts, parts_of, split_data
 from bayesanno.fits.view import FitView, view_of

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, DataFileError, FitError, PredictionWarning

@@ -8,8 +8,7 @@ import pytest
 from arviz_stats.base import array_stats
 
 import bayesanno as ba
-from bayesanno.analysis.accuracy import score
-from bayesanno.analysis.labels import n_kept
+from bayesanno.analysis.labels import n_kept, score
 from bayesanno.ground.errors import DataError, FitError
 from tests.samples import LABELS, frequencies_agree
 

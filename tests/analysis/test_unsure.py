@@ -48,6 +48,9 @@ def test_annotators_have_the_share_of_their_unsure_answers(fit, data):
     assert list(table)[:5] == ["annotator", "n_annotations", "n_gold", "gold_agreement", "unsure"]
     np.testing.assert_allclose(table["unsure"], data.unsure_by_annotator / data.by_annotator)
     assert table.loc[table["annotator"].str.startswith("careless"), "unsure"].eq(0).all()
+    said, truth = np.array(data.labels)[data.label], np.array([data.gold[data.items[item]] for item in data.item])
+    right = [(said == truth)[data.annotator == who].mean() for who in range(data.n_annotators)]  # "unsure" never is
+    np.testing.assert_allclose(table["gold_agreement"], right)
 
 
 def test_confusion_has_a_column_for_unsure_answers(fits):

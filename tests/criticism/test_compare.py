@@ -125,7 +125,7 @@ def test_fits_that_cannot_be_compared_are_refused(fits, refuses):
     with refuses(FitError, "'one' and 'again' are the same fit: leave one of them out"):
         compare({"one": one, "other": other, "again": one})
     point = ba.fit("mace", data, **(VB | {"method": "em"}))
-    with refuses(FitError, "'point': this fit by em is one point, and leave-one-out takes draws"):
+    with refuses(FitError, "'point': this fit by em is one point, and leave-one-out needs draws"):
         compare({"one": one, "point": point})
     bare = other.copy()
     del bare["log_likelihood"]

@@ -1,4 +1,4 @@
-"""A Dask cluster that breaks: lost workers change nothing, and what cannot go on says so in a line, and ends."""
+"""A Dask cluster that breaks: lost workers change nothing, and a failed cluster gives an error of one line."""
 
 import json
 import os
@@ -20,7 +20,7 @@ distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own reader of Parquet, pandas 3.1
 SETTINGS = {"random_seed": 1, "progressbar": False, "draws": 50, "method_options": {"restarts": 1}}
-STOPPED = "cannot go on: its scheduler has stopped or restarted, or the client is closed, .* read the data again"
+STOPPED = "cluster failed: its scheduler has stopped or restarted, or the client is closed, .* read the data again"
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ class TestWorkers:
         def leave(_):
             os.kill(os.getpid(), signal.SIGKILL)  # as what watches over memory does
 
-        with refuses(FitError, "cannot go on: 2 workers were lost at the same task, .* give workers more memory"):
+        with refuses(FitError, "cluster failed: 2 workers were lost at the same task, .* give workers more memory"):
             there.on_workers.add_up_parts(leave)
 
     def test_none_that_runs(self, folder, monkeypatch, refuses):

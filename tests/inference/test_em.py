@@ -111,7 +111,7 @@ class TestPoint:
         for ask, what in (
             (lambda: ba.compare_annotators(point), "comparing annotators takes draws"),
             (lambda: ba.low_competence_table(point), "the probability that a competence is low takes draws"),
-            (lambda: leave_one_out(point), "leave-one-out takes draws"),
+            (lambda: leave_one_out(point), "leave-one-out needs draws"),
         ):
             with refuses(FitError, f"this fit by em is one point, and .*{what} of the posterior"):
                 ask()
@@ -348,6 +348,7 @@ def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
 def test_tables_that_no_memory_holds_are_refused(method, refuses, monkeypatch):
     monkeypatch.setattr(bayesanno.inference.climbing.climb, "TABLES", 2**55)  # as if so many were held at a time
     with refuses(
-        FitError, f"with 2 labels, as {method.upper()} has them, take .* more than the memory of this machine"
+        FitError,
+        f"the tables of {method.upper()} for 3 annotators and 2 labels take .* more than the memory of this machine",
     ):
         ba.fit("model_b", tiny_data(), method=method, progressbar=False)

@@ -315,7 +315,7 @@ def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
     with pytest.warns(ba.ConvergenceWarning, match="draws are too few to see how far the approximation is"):
         few = ba.fit("one_coin", tiny_data(), method="vb", draws=29, chains=1, random_seed=1, progressbar=False)
     assert ba.diagnostics_of(few)["pareto_k"] is None
-    with refuses(FitError, "leave-one-out takes 30 draws or more, and this fit has 29: fit with more"):
+    with refuses(FitError, "leave-one-out needs 30 draws or more, and this fit has 29: fit with more"):
         leave_one_out(few)
     enough = ba.fit("one_coin", tiny_data(), method="vb", draws=6, chains=5, random_seed=1, progressbar=False)
     assert np.isfinite(ba.diagnostics_of(enough)["pareto_k"])

@@ -8,8 +8,7 @@ from scipy.special import log_softmax, softmax
 
 import bayesanno as ba
 from bayesanno.modeling.states import find_states
-from bayesanno.planning.gains import Gains
-from bayesanno.planning.utility import choose_utility
+from bayesanno.planning.gains import Gains, choose_utility
 from bayesanno.simulation.quantities import draw_prior
 
 pytestmark = pytest.mark.usefixtures("by_numpy")

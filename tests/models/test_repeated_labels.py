@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.agreement.repeaters import Repeaters, find_repeaters
+from bayesanno.agreement.skew import Repeaters, find_repeaters
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.modeling.capabilities import caveats
 from tests.samples import tabulate

@@ -29,7 +29,7 @@ from bayesanno import (
     summary,
     type_table,
 )
-from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.labels import score
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.graph.density import compile_graph

@@ -11,9 +11,8 @@ from scipy.stats import binom
 
 import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.budget import make_budget
 from bayesanno.planning.futures import Futures
-from bayesanno.planning.of_fit import Askable
+from bayesanno.planning.of_fit import Askable, make_budget
 from bayesanno.planning.progress import find_needed
 
 pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far")  # by VB: its means are compared

@@ -6,9 +6,8 @@ import pytest
 from scipy.stats import entropy
 
 import bayesanno as ba
-from bayesanno.planning.gains import Gains
+from bayesanno.planning.gains import Gains, information
 from bayesanno.planning.of_fit import make_askable
-from bayesanno.planning.utility import information
 
 N_PAIRS = 20
 SETTINGS = {"draws": 1500, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}

@@ -7,8 +7,8 @@ import pytest
 import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning import gains as by_formula
+from bayesanno.planning.gains import choose_utility
 from bayesanno.planning.of_fit import make_askable
-from bayesanno.planning.utility import choose_utility
 from tests.inference.exact import exact_posterior
 from tests.samples import TINY_RECORDS, tiny_data
 

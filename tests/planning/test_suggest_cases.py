@@ -8,9 +8,8 @@ import pytest
 import bayesanno as ba
 from bayesanno.modeling import states as by_draw
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
+from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
 from bayesanno.planning.of_fit import make_askable
-from bayesanno.planning.utility import choose_utility
 from bayesanno.simulation.quantities import draw_prior
 from tests.samples import DIMENSIONS, SHORT, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
 

@@ -90,6 +90,23 @@ def test_the_page_opens_without_an_error_and_asks_the_network_for_nothing(opened
     assert all(targets)
 
 
+def test_a_narrow_screen_shows_every_column(browser, page):
+    """Nothing is wider than the page but tables, and they scroll."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    )
+    try:
+        browser.get(page.as_uri())
+        assert browser.execute_script("return document.documentElement.scrollWidth") == 400
+        outside = "[...document.querySelectorAll('main *')].filter(one => one.getBoundingClientRect().right > 400)"
+        assert browser.execute_script(f"return {outside}.every(one => one.closest('.wide'))")
+        last = "one.querySelector('tr').lastElementChild.getBoundingClientRect().right"
+        every = f"[...document.querySelectorAll('.wide')].every(one => (one.scrollLeft = 9999, {last} <= 400))"
+        assert browser.execute_script(f"return {every}")
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_names_from_data_are_text(opened):
     from selenium.common.exceptions import NoAlertPresentException
     from selenium.webdriver.common.by import By

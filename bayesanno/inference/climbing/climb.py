@@ -29,16 +29,16 @@ from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
 from bayesanno.modeling.independent import ConjugateModel, Probability
 from bayesanno.modeling.registry import list_model_classes
 
-LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
-GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed
-MANY = 100_000  # annotations, from which on starts share the cores: below, a step is mostly Python
-REST = 0.1  # of the way to the end of its range is left to a number that would leave it
-COARSE = 1e-4  # the tolerance to which all starts are followed, where annotations are many
-OUT_OF_REACH = 1.0  # nats below the best of them, of a start that is not followed further
-TABLES, POINTS = 5, 15  # of annotators, responses and true classes, and of parameters, that are held at a time
-SLACK = 1e-12  # of the objective, relative: rounding
+LEAST_SHARE = 0.01  # in a start: closer to 0, steps take long to leave
+GROWTH = 4.0  # factor of the longest extrapolation, up if it was taken and down if it failed
+MANY = 100_000  # annotations: from here on, starts run in parallel; below, a step is mostly Python
+REST = 0.1  # share of the distance to the end of its range that is left to a number that would leave it
+COARSE = 1e-4  # tolerance to which all starts are followed first, with many annotations
+OUT_OF_REACH = 1.0  # nats below the best start at this tolerance, beyond which starts are abandoned
+TABLES, POINTS = 5, 15  # tables of annotator, response and true class, and sets of parameters, in memory at a time
+SLACK = 1e-12  # relative rounding error of the objective
 
-Point = Mapping[str, np.ndarray]  # of each parameter, numbers of the shape of its shares
+Point = Mapping[str, np.ndarray]  # for each parameter, numbers in the shape of its shares
 
 
 class Step(NamedTuple):
@@ -59,11 +59,11 @@ class Ascent:
     objective, log_likelihood : float
         In nats.
     steps : int
-        E-steps taken, those of an earlier phase included.
+        The number of E-steps, including those of an earlier phase.
     change : float
-        By how much the last plain step moved the probability that it moved most.
+        The largest change of any probability in the last plain step.
     leaning : Ascent or None
-        Where an earlier phase ended, if there was one.
+        The end of an earlier phase, if there was one.
     """
 
     point: Point
@@ -75,12 +75,12 @@ class Ascent:
 
 
 def require_updates(model: Any, method: str) -> ConjugateModel:
-    """Return a model if a method that climbs can fit it.
+    """Return a model if EM and VB can fit it.
 
     Raises
     ------
     FitError
-        If it cannot; those that it can fit are named.
+        If they cannot; the message names models that they can fit.
     """
     name = model.name
     if not isinstance(model, ConjugateModel):
@@ -93,7 +93,7 @@ def require_updates(model: Any, method: str) -> ConjugateModel:
 
 @singledispatch
 def items_of(data: Labelled) -> AddsUp:
-    """Return the items of annotations, in blocks; other places of annotations than memory are registered."""
+    """Return the items of annotations, in blocks; annotations outside memory are registered."""
     raise TypeError(f"no items of {type(data).__name__}")
 
 
@@ -110,7 +110,7 @@ class Problem(ABC):
     model : ConjugateModel
     data : Labelled
     items : AddsUp
-        The annotations, in memory as `make_blocks` lays them out.
+        The annotations; in memory, the result of `make_blocks`.
     settings : ClimbSettings
     """
 
@@ -121,47 +121,47 @@ class Problem(ABC):
         self.prior = model.concentrations(data)
         numbers = TABLES * data.n_annotators * data.n_labels * data.n_classes
         numbers += POINTS * sum(values.size for values in self.prior.values())
-        counted = f"tables of {data.n_annotators:,} annotators with {data.n_labels:,} labels, as {self.name} has them,"
+        counted = f"the tables of {self.name} for {data.n_annotators:,} annotators and {data.n_labels:,} labels"
         check_memory((numbers,), counted, "fit a model of fewer parameters")
         self.records = model.parameters(model, items.names_class.T)
         self.dims = {name: record.dims for name, record in self.records.items()}
 
     @abstractmethod
     def step(self, point: Point) -> Step:
-        """Take an E-step and go where its counts lead."""
+        """Take an E-step, and return the point that follows from its counts."""
 
     @abstractmethod
     def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
         """Return an extrapolated point within the range of points.
 
-        A number that has left it goes most of the way from the last point to the end of the range. Where it was, it
-        would near that end by plain steps only, which are shorter and shorter.
+        A number that has left the range goes most of the way from the last point to the end of the range. Otherwise it
+        would approach that end only by plain steps, which become shorter and shorter.
         """
 
     def e_step_shares(self, point: Point) -> Shares:
-        """Return the shares that an E-step takes: by default the point itself."""
+        """Return the shares for an E-step: by default the point itself."""
         return point
 
     def mean_shares(self, point: Point) -> Shares:
-        """Return the parameters, or their means, the probabilities that a step moves: by default the point itself."""
+        """Return the probabilities that a step changes, parameters or their means: by default the point itself."""
         return point
 
     def begin(self, shares: Shares) -> Ascent:
-        """Return where a climb begins that starts from parameters, and what led there."""
+        """Return the beginning of a climb from parameters, after an earlier phase if there is one."""
         return Ascent(shares, -np.inf, -np.inf, 0, np.inf)
 
     def distance(self, one: Point, other: Point) -> float:
-        """Return by how much the probability differs that differs most."""
+        """Return the largest difference of any probability."""
         here, there = self.mean_shares(one), self.mean_shares(other)
         return max(float(np.abs(here[name] - there[name]).max()) for name in here)
 
     def draw(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Draw a start from the prior, no share of it too near to 0."""
+        """Draw a start from the prior, with no share too close to 0."""
         drawn = {name: to_shares(rng.standard_gamma(values)) for name, values in self.prior.items()}
         return {name: away_from_zero(values) for name, values in drawn.items()}
 
     def as_shares(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return parameters, each on its own scale, as shares: a probability is paired with its complement."""
+        """Return parameters on their own scale as shares: a probability is paired with its complement."""
         shares = {}
         for name in self.prior:
             of = np.asarray(values[name], dtype=float)
@@ -169,16 +169,16 @@ class Problem(ABC):
         return shares
 
     def as_values(self, shares: Shares) -> dict[str, np.ndarray]:
-        """Return parameters that are shares on their own scale."""
+        """Return parameters given as shares on their own scale."""
         return {name: values[..., 0] if self.is_pair(name) else values for name, values in shares.items()}
 
     def is_pair(self, name: str) -> bool:
-        """Whether a parameter is a probability, whose shares are itself and its complement."""
+        """Whether a parameter is a probability, whose two shares are itself and its complement."""
         return isinstance(self.records[name], Probability)
 
 
 def to_shares(counts: np.ndarray) -> np.ndarray:
-    """Divide counts (..., share) by their sum; of none at all, every share is the same.
+    """Divide counts (..., share) by their sum; if all are 0, shares are equal.
 
     Examples
     --------
@@ -192,17 +192,17 @@ def to_shares(counts: np.ndarray) -> np.ndarray:
 
 
 def away_from_zero(shares: np.ndarray) -> np.ndarray:
-    """Return shares (..., share) mixed with even ones, so that none is nearer to 0 than a start may be."""
+    """Return shares (..., share) mixed with even ones, so that none is too close to 0 for a start."""
     return (1 - LEAST_SHARE) * shares + LEAST_SHARE / shares.shape[-1]
 
 
-def climb(problem: Problem, start: Shares) -> Ascent:
+def climb(problem: Problem, start: Shares, least_tolerance: float = 0.0) -> Ascent:
     """Climb from parameters by pairs of plain steps, each followed by an extrapolation that is kept unless worse."""
-    return _climb_on(problem, problem.begin(start), problem.settings.tolerance)
+    return _climb_on(problem, problem.begin(start), max(least_tolerance, problem.settings.tolerance))
 
 
 def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
-    """Climb from where a climb has come to, until a plain step moves no probability by more than the tolerance."""
+    """Continue a climb until a plain step changes no probability by more than the tolerance."""
     most_steps = problem.settings.steps + (0 if begun.leaning is None else begun.leaning.steps)
     if begun.steps >= most_steps:
         return begun
@@ -237,7 +237,7 @@ def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
 def _extrapolate(
     problem: Problem, at: Point, first: Point, second: Point, longest: float
 ) -> tuple[float, dict[str, np.ndarray] | None]:
-    """Return how far to go along two plain steps, and the point there; None where that is the second one."""
+    """Return the length of an extrapolation of two plain steps, and its point; None if that is the second one."""
     step = {name: first[name] - at[name] for name in at}
     bend = {name: second[name] - first[name] - step[name] for name in at}
     curved = sum(float((values**2).sum()) for values in bend.values())
@@ -249,17 +249,14 @@ def _extrapolate(
     return length, problem.keep_inside(moved, second)
 
 
-def _climb_coarsely(problem: Problem, start: Shares) -> Ascent:
-    return _climb_on(problem, problem.begin(start), max(COARSE, problem.settings.tolerance))
-
-
 def climb_from_all(
     problem: Problem, start: Shares | None, random_seed: int, *, progressbar: bool = False
 ) -> list[Ascent]:
-    """Climb from all starts: the given one, and draws from the prior; in the order of the starts.
+    """Climb from all starts, the given one and draws from the prior, and return their ends in this order.
 
-    Of many annotations, starts are first followed until their steps are small. Those that are a nat or more below the
-    best one then, and so will hardly become the best, are left there, not converged; the last steps are the most.
+    With many annotations, starts are first followed until their steps are small. Starts that are then a nat or more
+    below the best one are abandoned, and count as not converged: they will hardly become the best, and most steps are
+    still to come.
     """
     rng = np.random.default_rng(random_seed)
     given = [] if start is None else [start]
@@ -269,7 +266,7 @@ def climb_from_all(
     tolerance = problem.settings.tolerance
     with ThreadPoolExecutor(min(len(starts), problem.items.n_threads)) as pool:
         try:
-            begun = [pool.submit(_climb_coarsely, problem, one) for one in starts]
+            begun = [pool.submit(climb, problem, one, COARSE) for one in starts]
             ends = [end.result() for end in track(begun, problem.name, show=progressbar)]
             highest = max(end.objective for end in ends)
             near = [
@@ -278,7 +275,7 @@ def climb_from_all(
             finished = [pool.submit(_climb_on, problem, ends[at], tolerance) for at in near]
             for at, end in zip(near, track(finished, problem.name, show=progressbar), strict=True):
                 ends[at] = end.result()
-        except BaseException:  # an interrupted run waits for the starts that are under way, and for no others
+        except BaseException:  # an interrupted run waits only for the starts in progress
             pool.shutdown(cancel_futures=True)
             raise
     return ends

@@ -70,11 +70,11 @@ class EM(Problem):
         return Step(expected.log_likelihood + penalty + self.constant, expected.log_likelihood, moved)
 
     def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
-        """Return shares again, none below 0."""
+        """Return shares, none below 0."""
         return {name: to_shares(np.where(values > 0, values, REST * last[name])) for name, values in point.items()}
 
     def begin(self, shares: Shares) -> Ascent:
-        """Climb with the posterior leaning first, if it is to, by plain steps."""
+        """Climb first by plain steps with the posterior leaning to the votes, if epsilon is above 0."""
         epsilon, settings = self.settings.epsilon, self.settings
         if not epsilon:
             return super().begin(shares)
@@ -98,8 +98,8 @@ def fit_by_em(
 ) -> Results:
     """Fit a model by EM; the arguments are those of `fit`.
 
-    The first start is near the majority vote ("auto", "vote"), or the given point. The others are drawn from the prior;
-    with "prior" so is the first.
+    The first start is near the majority vote ("auto", "vote"), the given point, or with "prior" drawn from the prior,
+    like all others.
     """
     begin = time.perf_counter()
     problem, found = find_point(model, data, settings, random_seed=random_seed, **how)
@@ -128,7 +128,7 @@ def find_point(
     random_seed: int,
     progressbar: bool = False,
 ) -> tuple[EM, Found]:
-    """Run EM from all starts, and compare where they ended."""
+    """Run EM from all starts, and compare their ends."""
     problem = EM(require_updates(model, "em"), data, items_of(data), settings)
     exchangeable = relabel and (
         is_exchangeable(model, data)
@@ -142,6 +142,6 @@ def find_point(
 
 
 def start_at_point(model: AnnotationModel, data: Any, random_seed: int) -> dict[str, np.ndarray]:
-    """Return the best point that EM finds for the posterior density, off the edges: where chains may start."""
+    """Return the best point that EM finds for the posterior density, away from the edges, as a start for chains."""
     problem, found = find_point(model, data, EMSettings(objective="map"), random_seed=random_seed)
     return problem.as_values({name: away_from_zero(values) for name, values in found.best.point.items()})

@@ -23,23 +23,23 @@ from bayesanno.modeling.expectation import (
     read_log_posterior,
 )
 
-AGREE = 1e-2  # nats between the ends of starts that found the same maximum: more than the tolerance leaves
+AGREE = 1e-2  # largest difference, in nats, between ends at the same maximum: more than the tolerance leaves
 
 
 @dataclass(frozen=True)
 class Found:
-    """What climbing found: the best end, and how all ends compare.
+    """The results of climbing: the best end, and the comparison of all ends.
 
     Attributes
     ----------
     problem : Problem
-        What was climbed.
+        The objective.
     best : Ascent
-        With the classes under their own names.
+        The best end, with classes under their own names.
     permutation : array of int, shape (true_class,)
-        The class of the best end as it was reached that is now called so.
+        `[i]` is the class of the original end that is now called i.
     comparison : dict
-        As `compare_ends` gives it.
+        The result of `compare_ends`.
     """
 
     problem: Problem
@@ -49,12 +49,12 @@ class Found:
 
     @property
     def probability(self) -> np.ndarray:
-        """The posterior of each item's class at the best end, (item, true_class); of items in memory only."""
+        """The posterior of each item's class at the best end, (item, true_class); only for items in memory."""
         return self._items[0]
 
     @property
     def log_likelihood(self) -> np.ndarray:
-        """The log likelihood of each item at the best end, (item,); of items in memory only."""
+        """The log likelihood of each item at the best end, (item,); only for items in memory."""
         return self._items[1]
 
     @property
@@ -67,7 +67,7 @@ class Found:
 
     @property
     def pattern(self) -> np.ndarray:
-        """Which of all different items each item is like, (item,); of items in memory only."""
+        """The pattern of each item, (item,); only for items in memory."""
         assert isinstance(self.problem.items, Items)
         return self.problem.items.pattern
 
@@ -88,16 +88,17 @@ def find_best(
     random_seed: int,
     progressbar: bool,
 ) -> Found:
-    """Climb from all starts, and compare where that ended.
+    """Climb from all starts, and compare their ends.
 
     Parameters
     ----------
     problem : Problem
     data : Labelled
     initvals : str or mapping of name to array
-        The first start: a mapping is that point; "prior", a draw like the others; else it is near the majority vote.
+        The first start: a mapping is the point itself; "prior" is a draw like the others; otherwise it is near the
+        majority vote.
     exchangeable : bool
-        Whether the objective does not distinguish the classes, so that each end is read under the names by which
+        Whether the objective does not distinguish the classes, so that the classes of each end are named so that
         annotators are right most often.
     random_seed : int
     progressbar : bool
@@ -123,7 +124,7 @@ def find_best(
 
 
 def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return a start if it has the parameters of the model, in their shapes, and they are shares."""
+    """Return a start if it has parameters of the model, in their shapes, and they are probabilities."""
     dims, values = problem.dims, {}
     for name, value in start.items():
         if name not in problem.prior:
@@ -135,12 +136,12 @@ def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray
     shares = problem.as_shares(values)
     for name, value in shares.items():
         if not (value >= 0).all() or not np.allclose(value.sum(axis=-1), 1):
-            raise FitError(f"initvals: {name} must hold probabilities, that add up to 1 where they are of one whole")
+            raise FitError(f"initvals: {name} must hold probabilities, and distributions must add up to 1")
     return values
 
 
 def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent, np.ndarray]:
-    """Return an end with its classes under the names by which annotators are right most often, and what they were."""
+    """Return an end with classes named so that annotators are right most often, and the permutation."""
     values = problem.as_values(problem.mean_shares(end.point))
     draw = as_draws(problem.dims, data, {name: value[None] for name, value in values.items()})
     permutation = align_classes(draw)[1].values[0, 0]
@@ -153,7 +154,7 @@ def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent
 
 
 def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
-    """Return values (draw, ...) of parameters as the draws of one chain, those of most dimensions first.
+    """Return values (draw, ...) of parameters as the draws of one chain, variables with most dimensions first.
 
     In another order, ArviZ 1.3's summary mixes up the rows of a variable: see `bayesanno.inference.assemble`.
     """
@@ -169,23 +170,23 @@ def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[
 
 
 def compare_ends(ends: Sequence[Ascent], items_differ: np.ndarray, tolerance: float) -> dict[str, Any]:
-    """Say how many starts agree with the best one, and how far from it the others ended.
+    """Count the starts that agree with the best one, and describe the ends of the others.
 
     Parameters
     ----------
     ends : sequence of Ascent
-        The highest first.
+        All ends, the highest first.
     items_differ : array, shape (end,)
-        How many items have another most probable class than at the first end.
+        The number of items with another most probable class than at the first end.
     tolerance : float
 
     Returns
     -------
     dict
-        `objective` and `log_likelihood` of the best end; `steps`, how many E-steps led there, and `total_steps` of all
-        starts; `change`, `converged`; `restarts`; `agreed`, how many of them ended as high, to a hundredth of a nat;
-        `unfinished`, how many did not converge; and of each that ended elsewhere, the highest first, in `others`:
-        `nats_lower`, `items_differ` (whose most probable class is another), `starts` that ended there.
+        `objective`, `log_likelihood`, `change` and `converged` of the best end; `steps`, its number of E-steps, and
+        `total_steps`, that of all starts; `restarts`, the number of starts; `agreed`, the number that ended equally
+        high, to a hundredth of a nat; `unfinished`, the number that did not converge; and `others`, one entry for each
+        lower end, the highest first, with `nats_lower`, `items_differ` (with another most probable class) and `starts`.
     """
     best = ends[0]
     lower = [best.objective - end.objective for end in ends]

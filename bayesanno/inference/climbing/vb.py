@@ -1,13 +1,14 @@
 """Variational Bayes: the approximation q(parameters) q(latents) nearest to the posterior.
 
-The model's priors are Dirichlets, or Betas, which are Dirichlets of two shares. If q has that form, and the latents of
-an item (its class; with MACE, who spams on it) are taken together, the best q of one part given the other is known:
+The model's priors are Dirichlets, or Betas, which are Dirichlets with two shares. If q has this form, and the latents
+of an item (its class; in MACE also who spams on it) are treated jointly, the best q of one part given the other is:
 
     q(shares)  = Dirichlet(c),   c = prior concentrations + expected counts
     q(latents) of an item ~ p(its latents, its answers | s),   s = exp(E log share) = exp(psi(c) - psi(sum c))
 
-so that a step is an E-step of EM with shares s, that add up to less than 1, and the counts that it leads to (Hovy et
-al. 2013, section 2.1; in general Beal 2003, chapter 2, https://cse.buffalo.edu/faculty/mbeal/thesis). Each step raises
+A step is therefore an E-step of EM with shares s, which add up to less than 1, followed by the resulting counts (Hovy
+et al. 2013, section 2.1; in general Beal 2003, chapter 2, https://cse.buffalo.edu/faculty/mbeal/thesis). Each step
+raises
 
     ELBO = sum over items of log sum over latents p(latents, answers | s)  -  sum KL(Dirichlet(c) || prior)
 
@@ -16,8 +17,8 @@ which is the log evidence log p(data) minus KL(q || posterior).
 Quantities with a closed form under q are not averaged over draws: labels, entropies and views of a fit come from
 q(latents). Draws are used for intervals, comparisons, predictions and leave-one-out.
 
-The invariant: concentrations are those of the prior or larger, and the ELBO is that of q(latents) at its best for them.
-In a fit, `lp` is the log density of a draw on the scale that NUTS samples on, `log_ratio` that less the one of q.
+The invariant: concentrations are at least those of the prior, and the ELBO is that of the best q(latents) for them. In
+a fit, `lp` is the log density of a draw on the scale of NUTS, and `log_ratio` is `lp` minus the log density of q.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.expectation import Items, Shares, expect, sum_classes, sum_log_likelihood
 
-LEAST = np.finfo(float).tiny  # of exp(E log share), which is 0 as a double where a concentration is below 1/700
-MAX_BYTES = 320 * 2**20  # of the draws that are kept: their parameters, and a log likelihood of each item
-MIN_DRAWS = 50  # are kept of any size
-CHUNK_BYTES = 4 * 2**20  # of the classes' log probabilities, over draws, at a time
-NEAREST = 1e-15  # how near to 0 and 1 a probability comes, as for a sampler: nearer, 1 - it is 0 in double precision
+LEAST = np.finfo(float).tiny  # of exp(E log share), which rounds to 0 for concentrations below 1/700
+MAX_BYTES = 320 * 2**20  # memory for the kept draws: parameters, and a log likelihood of each item
+MIN_DRAWS = 50  # kept of any size
+CHUNK_BYTES = 4 * 2**20  # memory for log probabilities of classes over draws at a time
+NEAREST = 1e-15  # least distance of a probability to 0 and 1, as for a sampler: closer, 1 - p rounds to 1 or 0
 
 
 class VB(Problem):
-    """What variational Bayes maximises: the ELBO of a model and some items. A point is the concentrations of q."""
+    """The objective of variational Bayes: the ELBO of a model and some items. A point is the concentrations of q."""
 
     name: ClassVar[str] = "VB"
 
@@ -94,7 +95,7 @@ class VB(Problem):
         return {name: to_shares(values) for name, values in point.items()}
 
     def begin(self, shares: Shares) -> Ascent:
-        """Begin at the counts that the start's own shares lead to, and the prior."""
+        """Begin at the prior plus the counts that follow from the shares of the start."""
         counts = self.model.expected_counts(shares, expect(self.model, self.items, shares), self.items.names_class)
         return super().begin({name: prior + counts[name] for name, prior in self.prior.items()})
 
@@ -119,7 +120,7 @@ def expect_log(concentrations: np.ndarray) -> np.ndarray:
 
 
 def log_normaliser(concentrations: np.ndarray) -> np.ndarray:
-    """Return the log of the integral that a Dirichlet (..., share) is divided by; shape (...)."""
+    """Return the log normalising constant of Dirichlets (..., share); shape (...)."""
     from scipy.special import gammaln
 
     return gammaln(concentrations).sum(axis=-1) - gammaln(concentrations.sum(axis=-1))
@@ -128,7 +129,7 @@ def log_normaliser(concentrations: np.ndarray) -> np.ndarray:
 def measure_kl(one: np.ndarray, other: np.ndarray, *, expected_log: np.ndarray | None = None) -> np.ndarray:
     """Return KL(Dirichlet(one) || Dirichlet(other)) of Dirichlets (..., share), in nats; shape (...).
 
-    `expected_log` is `expect_log(one)`, where that is known.
+    `expected_log` is `expect_log(one)`, if it is known.
 
     Examples
     --------
@@ -149,8 +150,8 @@ def log_dirichlet(log_shares: np.ndarray, concentrations: np.ndarray) -> np.ndar
 def draw_log_shares(concentrations: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """Draw the logs of shares from Dirichlets (..., share), shape (draw, ..., share).
 
-    A share of a small concentration may be 0 as a double, and its log is not: a Gamma(c) is a Gamma(c + 1) times a
-    uniform number to the power of 1 / c.
+    A share with a small concentration may round to 0, but its log is finite: Gamma(c) is Gamma(c + 1) times a uniform
+    number to the power of 1 / c.
     """
     shape = (n, *concentrations.shape)
     log_gamma = np.log(rng.standard_gamma(concentrations + 1, shape))
@@ -175,7 +176,7 @@ def fit_by_vb(
 ) -> Results:
     """Fit a model by variational Bayes; the arguments are those of `fit`.
 
-    Starts are those of EM; "em" begins at the best point that EM finds for the posterior density.
+    Starts are those of EM. "em" begins at the best point that EM finds for the posterior density.
     """
     begin = time.perf_counter()
     start_seed, draw_seed = np.random.SeedSequence(random_seed).spawn(2)
@@ -228,7 +229,7 @@ def draw_from(
 def evaluate_draws(
     problem: VB, values: Mapping[str, np.ndarray], *, keep: bool = True
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the log likelihood of each draw (draw,), and if it is to be kept that of each pattern (draw, pattern)."""
+    """Return the log likelihood of each draw (draw,), and that of each pattern (draw, pattern) if `keep`."""
     items = problem.items
     n_draws = len(next(iter(values.values())))
     n_chunks = min(n_draws, 1 + 8 * n_draws * items.largest * len(items.names_class) // CHUNK_BYTES)
@@ -254,7 +255,7 @@ def evaluate_draws(
 def weigh_draws(
     problem: VB, q: Point, log_shares: Mapping[str, np.ndarray], log_likelihood: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return `lp` and `log_ratio` of draws whose log likelihood is given; of shape (draw,) each."""
+    """Return `lp` and `log_ratio` of draws with a given log likelihood, each (draw,)."""
     log_density, log_ratio = log_likelihood.copy(), log_likelihood.copy()
     for name, logs in log_shares.items():
         of_prior, of_q = log_dirichlet(logs, problem.prior[name]), log_dirichlet(logs, q[name])  # (draw, ...)
@@ -264,7 +265,7 @@ def weigh_draws(
 
 
 def _log_jacobian(log_shares: np.ndarray, *, pair: bool) -> np.ndarray:
-    """Return the log Jacobian of the scale that a sampler sees: the probit of a pair, PyMC's simplex transform else."""
+    """Return the log Jacobian of a sampler's scale: probit for a pair, otherwise PyMC's simplex transform."""
     if not pair:
         return log_shares.sum(axis=-1) + np.log(log_shares.shape[-1])
     from scipy.special import ndtri_exp
@@ -273,7 +274,7 @@ def _log_jacobian(log_shares: np.ndarray, *, pair: bool) -> np.ndarray:
 
 
 def _choose_n_draws(data: Labelled, q: Point, settings: VBSettings) -> int:
-    """Return how many draws are kept; warn if that is fewer than were asked for."""
+    """Return the number of draws to keep, with a warning if it is smaller than requested."""
     asked = settings.draws * settings.chains
     each = 8 * (sum(values.size for values in q.values()) + data.n_items)  # bytes
     n_draws = min(asked, max(MIN_DRAWS, MAX_BYTES // each))
@@ -287,12 +288,12 @@ def _choose_n_draws(data: Labelled, q: Point, settings: VBSettings) -> int:
 
 
 def _values_for_views(problem: VB, q: Point) -> dict[str, np.ndarray]:
-    """Return parameters under which a view is that of q(latents): what enters by its odds has those of q's shares."""
+    """Return parameters that give the views of q(latents): those that enter by their odds have the odds of q."""
     shares = problem.e_step_shares(q)
     return problem.as_values({name: to_shares(s) if problem.is_pair(name) else s for name, s in shares.items()})
 
 
 def _repeat(permutation: np.ndarray, n_draws: int, classes: Sequence[str]) -> xr.DataArray:
-    """Return one permutation (true_class,) as that of every draw."""
+    """Repeat one permutation (true_class,) for every draw."""
     coords = {"chain": [0], "draw": np.arange(n_draws), "true_class": list(classes)}
     return xr.DataArray(np.tile(permutation, (1, n_draws, 1)), dims=tuple(coords), coords=coords)

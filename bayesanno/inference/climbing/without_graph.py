@@ -1,4 +1,4 @@
-"""A fit without a graph: the groups of every fit, made in NumPy from the results of EM or VB."""
+"""A fit without a graph: the groups of a fit, made in NumPy from the results of EM or VB."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayesanno.modeling.capabilities import HasViews
 
 
 def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
-    """Return draws of the parameters on their own scale, (draw, ...), with what follows from them, as one chain."""
+    """Return draws of the parameters on their own scale, (draw, ...), and derived quantities, as one chain."""
     free = as_draws(problem.dims, data, values)
     if not problem.model.derives_accuracy:
         return free
@@ -57,7 +57,7 @@ def tabulate_items(found: Found, data: AnnotationData, values: Mapping[str, np.n
 
 
 def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xr.Dataset:
-    """Return the shares that an item's posterior is computed with: of a fit that holds no items, all of its labels.
+    """Return the shares from which an item's posterior is computed; they replace labels in a fit without items.
 
     A probability has two shares, along a last dimension `<name>_share`; see `ConjugateModel`.
     """
@@ -83,9 +83,9 @@ def make_fit(
     groups: Mapping[str, xr.Dataset] | None = None,
     diagnostics: Mapping[str, Any],
 ) -> Results:
-    """Return what a fit holds, from what was found and draws (draw, ...) of the parameters; the groups given are added.
+    """Make the results of a fit from the best end and draws (draw, ...) of the parameters; `groups` are added.
 
-    The views are those under `views_at`; log likelihoods are (draw, item), of items in memory.
+    Views are computed with the parameters `views_at`; log likelihoods are (draw, item), for items in memory.
     """
     problem = found.problem
     groups = {"posterior": tabulate_parameters(problem, data, values), "sample_stats": stats} | dict(groups or {})
@@ -105,7 +105,7 @@ def make_fit(
 
 
 def of_draws(values: Mapping[str, np.ndarray], items: Sequence[str] | None = None) -> xr.Dataset:
-    """Return numbers of draws, (draw,) or (draw, item), as the variables of one chain."""
+    """Return values of draws, (draw,) or (draw, item), as variables of one chain."""
     dims = ("chain", "draw", "item")
     n_draws = len(next(iter(values.values())))
     coords: dict[str, Any] = {"chain": [0], "draw": np.arange(n_draws)}

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 PART_ROWS = 1_000_000  # annotations per part: some tens of megabytes
 LEAST_ROWS = 10_000  # least size of parts made only to occupy every thread
-CLIMBS = 32  # followed at a time: they wait for workers, and take no time here
+CLIMBS = 32  # climbs at a time: they mostly wait for workers
 
 
 class DaskItems(AddsUp):
@@ -90,7 +90,7 @@ class DaskItems(AddsUp):
         """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""
         n = len(self.parts)
         with explain_errors():
-            # an argument of a task, and not scattered data, which would be lost with its worker
+            # an argument of a task, since scattered data would be lost with their worker
             sent = self.client.submit(itself, arguments, pure=False)
             found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
         return found

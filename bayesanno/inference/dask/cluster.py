@@ -1,7 +1,7 @@
-"""A Dask cluster as its client sees it: reaching it, adding up there, and saying why it cannot go on.
+"""A Dask cluster: connections, sums on its workers, and explanations of its failures.
 
-The invariant: what waits for a cluster ends, with a result or an error of one line. A worker that is lost is no error:
-Dask computes what it held again, elsewhere.
+The invariant: every wait for a cluster ends, with a result or an error of one line. A lost worker is not an error: Dask
+computes its results again elsewhere.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 FAN_IN = 8  # sums that one task adds up
 TIMEOUT = "10 s"  # to reach a scheduler
 LOOK_EVERY = 10.0  # seconds between looks at workers, while a result is waited for
-# Of glibc: to keep the memory of a block of items for the next one. By Dask's default it is given back, and having it
-# again, page by page, takes longer than what is computed in it.
+# Settings of glibc that keep the memory of a block of items for the next one. With Dask's defaults it is returned, and
+# allocating it again, page by page, takes longer than the computation.
 MALLOC_SETTINGS = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**28}
 STOPPED = (
-    "the Dask cluster cannot go on: its scheduler has stopped or restarted, or the client is closed, and what was read "
-    "there is gone: see that it runs, and read the data again"
+    "the Dask cluster failed: its scheduler has stopped or restarted, or the client is closed, so the data there are "
+    "lost: check that the cluster runs, and read the data again"
 )
-LONGEST_WAIT = 300.0  # seconds without a running worker, after which none is expected any more
+LONGEST_WAIT = 300.0  # seconds without a running worker, after which a wait ends
 
 
 def check_client(client: Any) -> None:
@@ -48,7 +48,7 @@ def check_client(client: Any) -> None:
 
 @contextmanager
 def connect(address: str) -> Iterator[Client]:
-    """Give a client of the scheduler at an address, or of a cluster of this machine's own cores ("local").
+    """Yield a client of the scheduler at an address, or of a cluster on the cores of this machine ("local").
 
     Raises
     ------
@@ -62,7 +62,7 @@ def connect(address: str) -> Iterator[Client]:
     from distributed import Client
     from distributed.comm import resolve_address
 
-    # they log at length what our errors say in a line
+    # their long log messages repeat our errors
     with quiet_logger("distributed", logging.CRITICAL), quiet_logger("distributed.client", logging.CRITICAL):
         if address == "local":
             with dask.config.set(
@@ -76,20 +76,20 @@ def connect(address: str) -> Iterator[Client]:
                 )
         else:
             try:
-                resolve_address(address)  # a client whose address cannot be read stays Dask's default, and closes late
+                resolve_address(address)  # a client with an invalid address would stay Dask's default, and close late
                 client = Client(address, timeout=TIMEOUT)
             except (OSError, ValueError, TypeError) as error:
                 reason = " ".join(str(error).split())
                 raise FitError(
                     f"there is no Dask scheduler at {address!r} ({reason}): start one with `dask scheduler` and give "
-                    "its address, as tcp://10.0.0.1:8786, or 'local'"
+                    "its address, such as tcp://10.0.0.1:8786, or 'local'"
                 ) from None
         with client:
             yield client
 
 
 def add_all(client: Client, sums: Sequence[Future]) -> Any:
-    """Return the sum of what tasks give, added up on the workers in a fixed order; the tasks are let go of.
+    """Return the sum of the results of tasks, added up on the workers in a fixed order; the tasks are released.
 
     Raises
     ------
@@ -115,27 +115,27 @@ def wait_for(client: Client, task: Future) -> Any:
     Raises
     ------
     FitError
-        If none has run for long: none is there, or all are paused, as Dask does with workers whose memory is full.
+        If no worker has run for long: there is none, or Dask has paused all because their memory is full.
     """
     done = Event()
     task.add_done_callback(lambda _: done.set())
     running = time.monotonic()
-    while not done.wait(LOOK_EVERY):  # and not for a TimeoutError of Dask's, which holds on to all tasks of this step
-        if client.status != "running":  # it tries to connect again, but to a scheduler that has lost the task
+    while not done.wait(LOOK_EVERY):  # a TimeoutError of Dask would keep references to all tasks of this step
+        if client.status != "running":  # it may reconnect, but the scheduler has lost the task
             raise FitError(STOPPED)
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if any(worker["status"] == "running" for worker in workers):
             running = time.monotonic()
         elif time.monotonic() - running > LONGEST_WAIT:
-            why = "all workers were paused, as Dask does when memory is full: give them more of it, or take more"
+            why = "all workers were paused, since their memory is full: give them more, or start more workers"
             why = why if workers else "there was no worker: start some"
-            raise FitError(f"the Dask cluster cannot go on: for {LONGEST_WAIT:.0f} s {why}")
+            raise FitError(f"the Dask cluster failed: for {LONGEST_WAIT:.0f} s {why}")
     return task.result()
 
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Say in one line what a cluster that cannot go on says in many."""
+    """Replace the errors of a failed cluster by one line."""
     from distributed import CancelledError, KilledWorker
     from distributed.client import ClosedClientError
     from distributed.comm.core import CommClosedError
@@ -144,21 +144,21 @@ def explain_errors() -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise FitError(
-            f"the Dask cluster cannot go on: {error.allowed_failures + 1} workers were lost at the same task, as when "
-            "memory is too small for it: give workers more memory, or fewer threads each; their logs say more"
+            f"the Dask cluster failed: {error.allowed_failures + 1} workers were lost at the same task, probably for "
+            "lack of memory: give workers more memory, or fewer threads each; their logs have details"
         ) from error
     except (CancelledError, CommClosedError, ClosedClientError) as error:
         raise FitError(STOPPED) from error
     except (OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        if not reason.startswith("P2P"):  # the name of Dask's shuffle, in all that it raises
+        if not reason.startswith("P2P"):  # the name of Dask's shuffle, in all its errors
             raise
-        raise FitError(f"the Dask cluster cannot bring the annotations of each item together: {reason}") from error
+        raise FitError(f"the Dask cluster failed to collect the annotations of each item: {reason}") from error
 
 
 @contextmanager
 def allow_large_tasks() -> Iterator[None]:
-    """Leave out what Dask says of large arguments: parameters of many annotators are large, and travel once a step."""
+    """Suppress Dask's warning about large arguments: parameters of many annotators are large, and sent every step."""
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):

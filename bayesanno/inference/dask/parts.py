@@ -1,4 +1,4 @@
-"""Parts on the workers of a cluster: some items with all of their annotations, laid out, and sums over them.
+"""Parts on the workers of a cluster: some items with all their annotations in blocks, and sums over them.
 
 The invariant: a part depends only on its rows, not on their order.
 """
@@ -20,19 +20,19 @@ from bayesanno.modeling.expectation import Items, PatternBlock, make_blocks
 
 @dataclass(frozen=True)
 class Part:
-    """Some items with all of their annotations, as a worker holds them.
+    """Some items with all their annotations, on a worker.
 
     Attributes
     ----------
     number : int
-        Of the part, from 0.
+        The number of the part, from 0.
     items : Items
     names, gold : arrays of str, shape (item,)
-        The names of the items, and their true labels for evaluation, "" where not known; None if there is no gold.
+        The names of the items, and their true labels for evaluation: "" if unknown, and None without gold.
     n_annotations : array of int, shape (item,)
     by_annotator : array of int, shape (annotator,)
     digest : int
-        Of the annotations, in any order.
+        A digest of the annotations, in any order.
     """
 
     number: int
@@ -44,7 +44,7 @@ class Part:
     digest: int
 
     def __sizeof__(self) -> int:
-        """Return how many bytes it holds, so that Dask moves work to it and not it to the work."""
+        """Return its size in bytes, so that Dask moves work to the part and not the part to the work."""
         said = [block.answers for block in self.items.blocks]
         arrays = [
             self.items.pattern,
@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartTotals:
-    """What is known of parts in addition to their names."""
+    """Totals of parts."""
 
     n_items: int
     by_annotator: np.ndarray
@@ -79,7 +79,7 @@ class PartTotals:
 
 
 def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Sequence[str], name: str) -> Part:
-    """Lay out the annotations of some items: of each row `item`, `annotator`, `label` and, where there is one, `gold`.
+    """Make a part from the annotations of some items, with columns `item`, `annotator`, `label` and maybe `gold`.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Seque
 
 
 def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table: str) -> np.ndarray:
-    """Return the true label of each item, "" where it is not known; shape (item,)."""
+    """Return the true label of each item, or "" if unknown; shape (item,)."""
     codes, distinct = pd.factorize(frame["gold"])
     labels: np.ndarray = np.array([*distinct, ""], dtype=object)
     known = np.flatnonzero(labels[codes] != "")
@@ -127,7 +127,7 @@ def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table:
 
 
 def describe_part(part: Part) -> PartTotals:
-    """Return what is known of a part before it is read."""
+    """Return the totals of a part."""
     n_gold = 0 if part.gold is None else int((part.gold != "").sum())
     return PartTotals(
         len(part.names), part.by_annotator, n_gold, part.digest, part.items.n_different, part.items.largest
@@ -135,10 +135,10 @@ def describe_part(part: Part) -> PartTotals:
 
 
 def take_some(part: Part, share: float, seed: Sequence[int]) -> list[tuple[Any, Any, np.ndarray, np.ndarray]]:
-    """Return the names, the true labels and the answers of a share of the items of a part, drawn at random.
+    """Return the names, the true labels and the answers of randomly drawn items of a part.
 
-    Answers are the position of the item among those drawn, and the annotator and label as one number. The parts of a
-    table are put together by adding these lists up.
+    Answers are given by the position of the item among those drawn, and the annotator and label as one number. Lists
+    of several parts are added up.
     """
     from scipy.sparse import vstack
 
@@ -150,7 +150,7 @@ def take_some(part: Part, share: float, seed: Sequence[int]) -> list[tuple[Any, 
 
 
 def count_block_labels(block: PatternBlock) -> LabelCounts:
-    """Return what the skew of the answers is found from."""
+    """Return the counts that determine the skew of the answers."""
     return count_labels(block.votes, block.weight)
 
 
@@ -160,5 +160,5 @@ def add_up_part(part: Part, of_block: Callable[..., Any], arguments: tuple[Any, 
 
 
 def itself(value: Any) -> Any:
-    """Return a value, as a task of its own, so that it travels once."""
+    """Return a value as a separate task, so that it is sent only once."""
     return value

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,24 +38,6 @@ NEARLY = 10.0  # these tolerances are wider by this factor before polishing
 MOST_ROUNDS = 5  # of searching for better points near each mode
 LEAST = 1e-4  # least distance of a start from the boundary
 NOBODY_KNOWS = 0.02  # the competence of all annotators in a start that explains answers without the truth
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """An end of a climb, and its predictions for the items.
-
-    Attributes
-    ----------
-    end : End
-    items : array, shape (pattern,)
-        The log likelihood of each pattern of answers.
-    states : array, shape (pattern, state)
-        The probabilities of its states; those of several latents are concatenated.
-    """
-
-    end: End
-    items: np.ndarray
-    states: np.ndarray
 
 
 def find_modes(
@@ -149,24 +131,24 @@ def _find(model: AnnotationModel, data: Data, target: Target, n_starts: int, see
     climbed = [ascend(objective, start) for start in track(starts, "climbing", show=show)]
     found = [end for end in climbed if np.isfinite(end.value)]
     groups = _merge(reader.explain(found), tolerance=NEARLY)
-    ends = [polish(objective, one.end) for one in track(groups, "to the last digits", show=show)]
+    ends = [polish(objective, end) for end in track(groups, "refining", show=show)]
     unbounded: Counter[str] = Counter()
     tried: set[bytes] = set()  # points from which no better one was found
-    modes: list[Explanation] = []
+    modes: list[End] = []
     for _ in range(MOST_ROUNDS):
         for end in ends:
             for which in end.singular:
                 unbounded[" -> ".join(reader.edges[which])] += end.visits
         modes = _merge(reader.explain([end for end in ends if not end.singular]))
-        if tried >= {one.end.point.tobytes() for one in modes}:
+        if tried >= {end.point.tobytes() for end in modes}:
             break
         ends = []
-        for one in track(modes, "searching near each mode", show=show):
-            place = one.end.point.tobytes()
-            better = one.end if place in tried else find_better(objective, one.end, rng)
-            if better is one.end:
+        for end in track(modes, "searching near each mode", show=show):
+            place = end.point.tobytes()
+            better = end if place in tried else find_better(objective, end, rng)
+            if better is end:
                 tried.add(place)
-            ends.append(replace(better, visits=one.end.visits))
+            ends.append(replace(better, visits=end.visits))
     about: dict[str, Any] = {
         "model": model.name,
         "objective": target,
@@ -207,46 +189,46 @@ class _Reader:
         values = [self._parameters.values_at(point) for point in points]
         return add_deterministics(self._graph, as_chains(self._graph, values))
 
-    def explain(self, ends: Sequence[End]) -> list[Explanation]:
-        """Return the predictions of each end for the items."""
+    def explain(self, ends: Sequence[End]) -> list[End]:
+        """Return ends with their predictions for the items."""
         if not ends:
             return []
         draws = self.read([self.objective.move_inside(end.point) for end in ends])
         values = {name: draws[name].values[:, 0] for name in self._formula.draws}  # (end, ...)
         return [
-            Explanation(end, one.log_likelihood, np.concatenate(list(one.probability.values()), axis=1))
+            replace(end, items=one.log_likelihood, states=np.concatenate(list(one.probability.values()), axis=1))
             for end, one in zip(ends, replace(self._formula, draws=values).evaluate(), strict=True)
         ]
 
 
-def _merge(ends: Sequence[Explanation], *, tolerance: float = 1.0) -> list[Explanation]:
+def _merge(ends: Sequence[End], *, tolerance: float = 1.0) -> list[End]:
     """Return distinct explanations, the highest of each, with the visits of equal ones added up."""
-    kept: list[Explanation] = []
-    for one in sorted(ends, key=lambda one: -one.end.value):
+    kept: list[End] = []
+    for one in sorted(ends, key=lambda one: -one.value):
         for place, other in enumerate(kept):
             if _are_one(one, other, tolerance):
-                kept[place] = replace(other, end=replace(other.end, visits=other.end.visits + one.end.visits))
+                kept[place] = replace(other, visits=other.visits + one.visits)
                 break
         else:
             kept.append(one)
     return kept
 
 
-def _are_one(one: Explanation, other: Explanation, tolerance: float) -> bool:
-    if abs(one.end.value - other.end.value) > tolerance * SAME_VALUE or not _alike(one, other, tolerance):
+def _are_one(one: End, other: End, tolerance: float) -> bool:
+    if abs(one.value - other.value) > tolerance * SAME_VALUE or not _alike(one, other, tolerance):
         return False
     if np.abs(one.states - other.states).max() <= tolerance * SAME_ITEMS:
         return True
     # On a plateau along which the states of items change, ends differ by more than the names of the states.
-    return bool(len(one.end.flat) and len(other.end.flat)) and not _are_swapped(one, other)
+    return bool(len(one.flat) and len(other.flat)) and not _are_swapped(one, other)
 
 
-def _alike(one: Explanation, other: Explanation, tolerance: float = 1.0) -> bool:
+def _alike(one: End, other: End, tolerance: float = 1.0) -> bool:
     """Whether every item has the same likelihood."""
     return bool(np.abs(one.items - other.items).max() <= tolerance * SAME_ITEMS)
 
 
-def _are_swapped(one: Explanation, other: Explanation) -> bool:
+def _are_swapped(one: End, other: End) -> bool:
     """Whether two ends differ only in the names of the states."""
     from scipy.optimize import linear_sum_assignment
 
@@ -254,28 +236,28 @@ def _are_swapped(one: Explanation, other: Explanation) -> bool:
     return bool(apart[linear_sum_assignment(apart)].max() <= SAME_ITEMS)
 
 
-def _put_in_order(modes: Sequence[Explanation], reader: _Reader, competence: str | None) -> list[Explanation]:
+def _put_in_order(modes: Sequence[End], reader: _Reader, competence: str | None) -> list[End]:
     """Return the highest first; among equally high ones, the one with the most competent annotators."""
     level = np.zeros(len(modes))
     if competence is not None and modes:
-        level = reader.read([one.end.point for one in modes])[competence].values.reshape(len(modes), -1).mean(1)
-    keys = [(-round(one.end.value / SAME_VALUE / 10), -level[number], number) for number, one in enumerate(modes)]
+        level = reader.read([one.point for one in modes])[competence].values.reshape(len(modes), -1).mean(1)
+    keys = [(-round(one.value / SAME_VALUE / 10), -level[number], number) for number, one in enumerate(modes)]
     return [modes[number] for *_, number in sorted(keys)]
 
 
-def _tabulate(modes: Sequence[Explanation], reader: _Reader, attrs: dict[str, Any]) -> pd.DataFrame:
+def _tabulate(modes: Sequence[End], reader: _Reader, attrs: dict[str, Any]) -> pd.DataFrame:
     first = [next(number for number, other in enumerate(modes) if _alike(one, other)) for one in modes]
     columns: dict[str, Any] = {
-        "objective": [one.end.value for one in modes],
-        "visits": [one.end.visits for one in modes],
+        "objective": [one.value for one in modes],
+        "visits": [one.visits for one in modes],
         "boundary": [
-            "; ".join(" = ".join(reader.edges[which]) for which in np.flatnonzero(one.end.point <= 0)) for one in modes
+            "; ".join(" = ".join(reader.edges[which]) for which in np.flatnonzero(one.point <= 0)) for one in modes
         ],
-        "maximum": [one.end.maximum for one in modes],
-        "flat": [len(one.end.flat) for one in modes],
+        "maximum": [one.maximum for one in modes],
+        "flat": [len(one.flat) for one in modes],
         "same_as": pd.array([1 + at if at < number else None for number, at in enumerate(first)], dtype="Int64"),
     }
-    points = [one.end.point for one in modes]
+    points = [one.point for one in modes]
     parameters = reader.read(points or [reader.objective.middle]).isel(draw=0, drop=True)  # (chain, ...), the modes
     for name, variable in parameters.data_vars.items():
         ordered = variable.transpose("chain", ...)

@@ -47,6 +47,10 @@ class End:
         Coordinates towards whose 0 the function grows without bound; the other attributes are then meaningless.
     visits : int
         The number of starts that led here.
+    items : array, shape (pattern,)
+        The log likelihood of each pattern of answers, once it is computed.
+    states : array, shape (pattern, state)
+        The probabilities of its states; those of several latents are concatenated.
     """
 
     point: np.ndarray
@@ -55,6 +59,8 @@ class End:
     flat: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     singular: tuple[int, ...] = ()
     visits: int = 1
+    items: np.ndarray = field(default_factory=lambda: np.empty(0))
+    states: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
 
 def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) -> End:

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesanno.agreement.vote import vote_right
-from bayesanno.analysis.accuracy import coverage_table, measure_coverage
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.labels import n_kept
+from bayesanno.analysis.labels import coverage_table, measure_coverage, n_kept
 from bayesanno.fits.parts import measure_entropy, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError

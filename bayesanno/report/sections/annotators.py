@@ -49,8 +49,9 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
     beside += ["competence_ess_tail"]
     shown = table.drop(columns=["low", *beside], errors="ignore").dropna(axis="columns", how="all")  # EM: no intervals
     shown = shown.rename(columns=lambda name: str(name).removeprefix("competence_"))
-    yield Heading("All annotators, the least competent first")
-    yield large_table(shown, name="annotator-table", what="annotators", by="mean", down=False)
+    by = "severity_mean" if view.model.has_severity else "mean"
+    yield Heading(f"All annotators, the {'severest' if view.model.has_severity else 'least competent'} first")
+    yield large_table(shown, name="annotator-table", what="annotators", by=by, down=view.model.has_severity)
 
 
 def _warn_of_shared(found: Findings) -> str:

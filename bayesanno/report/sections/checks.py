@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.labels import score
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
 from bayesanno.criticism.predictive import PredictiveCheck

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bayesanno.analysis.accuracy import score_part
 from bayesanno.analysis.difficulty import difficulty_table
-from bayesanno.analysis.labels import label_table
+from bayesanno.analysis.labels import label_table, score_part
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView

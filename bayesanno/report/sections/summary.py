@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -132,19 +132,24 @@ def _compare_with_vote(part: FitPart) -> str:
 
 def _describe_annotators(found: Findings) -> Iterator[tuple[str, str]]:
     """Name the best and the worst annotators: by the model, and by known labels."""
-    if found.view.model.competence is None:
+    model = found.view.model
+    if model.competence is None:
         return
-    table = tabulate_low(found.view)
+    table = tabulate_low(found.view).set_index("annotator")
     for part in parts_of(found.view, need_items=False):
         of, own = f"{part.dimension}: " if part.dimension else "", table
         if part.dimension:
             own = table[table["dimension"] == part.dimension]
-        if not found.view.model.has_severity:  # exact matches are no measure of a grader
-            competence = pd.Series(own["competence_mean"].to_numpy(), own["annotator"])
-            yield f"{of}annotators by {found.view.model.name}", f"{_name_ends(competence, '.2f')}{_shared(found)}"
+        if model.has_severity:  # exact matches are no measure of a grader
+            severity = _name_ends(own["severity_mean"], "+.2f", ("severest", "most lenient"))
+            yield f"{of}severity by {model.name}", f"{severity} (grades too low; below 0 too high)"
+            spread = _name_ends(own["sd_mean"], ".2f", ("least", "most"), down=False)
+            yield f"{of}spread by {model.name}", f"{spread} (standard deviation, in grades){_shared(found)}"
+        else:
+            competence = _name_ends(own["competence_mean"], ".2f")
+            yield f"{of}annotators by {model.name}", f"{competence}{_shared(found)}"
         if "gold_agreement" in own:
-            agreement = pd.Series(own["gold_agreement"].to_numpy(), own["annotator"])
-            yield f"{of}annotators by known labels", _name_ends(agreement, ".0%")
+            yield f"{of}annotators by known labels", _name_ends(own["gold_agreement"], ".0%")
 
 
 def _shared(found: Findings) -> str:
@@ -153,13 +158,13 @@ def _shared(found: Findings) -> str:
     return f"; {named} err together, and are not as good as this says" if named and found.is_off else ""
 
 
-def _name_ends(values: pd.Series, digits: str) -> str:
-    """Name who has the highest and the lowest values."""
-    ordered = values.dropna().sort_values(ascending=False, kind="stable")
+def _name_ends(values: pd.Series, digits: str, ends: Sequence[str] = ("best", "worst"), *, down: bool = True) -> str:
+    """Name who has the highest and the lowest values, or, unless `down`, the lowest and the highest."""
+    ordered = values.dropna().sort_values(ascending=not down, kind="stable")
     said = [f"{name} {value:{digits}}" for name, value in ordered.items()]
     if len(said) <= 2 * MOST_NAMED:
         return enumerated(said)
-    return f"best {enumerated(said[:MOST_NAMED])}; worst {enumerated(said[-MOST_NAMED:])}"
+    return f"{ends[0]} {enumerated(said[:MOST_NAMED])}; {ends[1]} {enumerated(said[-MOST_NAMED:])}"
 
 
 # -------------------------------------------------------------------------------------------------------- what to do
