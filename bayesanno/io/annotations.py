@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import ANYONE
-from bayesanno.data.names import name_unsure, order_responses
+from bayesanno.data.names import order_responses
 from bayesanno.ground.errors import NamesWarning, warn
 from bayesanno.ground.wording import counted
 from bayesanno.io.columns import Format, NamedAnswers, make_annotations, read_known
@@ -29,7 +29,7 @@ from bayesanno.io.names import (
     warn_of_strange_gold,
 )
 from bayesanno.io.pairs import read_pairs
-from bayesanno.io.read_options import ReadOptions, label_names
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import Source, open_source
 from bayesanno.io.spelling import join_spellings
@@ -213,32 +213,8 @@ def read_annotations(
     >>> data.labels, data.item_columns["model_a"].names, data.item_columns["model_a"].levels
     (('model_a', 'model_b', 'tie'), ['llama', 'opt'], ('bloom', 'llama', 'opt'))
     """
-    options = ReadOptions(
-        format=format,
-        item=item,
-        annotator=annotator,
-        label=() if label is None else (label,),
-        gold=gold,
-        labels=None if labels is None else label_names("labels", labels),
-        unsure=name_unsure(unsure),
-        controls=controls,
-        gold_file=gold_file,
-        predictions=predictions,
-        multi_label=multi_label,
-        drop_rejected=drop_rejected,
-        split=split,
-        missing=missing,
-        strip=strip,
-        ignore_case=ignore_case,
-        columns=tuple(columns),
-        items=items,
-        pairs=pairs if isinstance(pairs, str) else tuple(pairs),
-        tie=tie,
-        no_header=no_header,
-        transpose=transpose,
-        encoding=encoding,
-    )
-    return annotations_from(*open_source(source, options))
+    options = {name: value for name, value in locals().items() if name != "source"}
+    return annotations_from(*open_source(source, ReadOptions(**options)))
 
 
 def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:

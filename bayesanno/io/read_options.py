@@ -12,6 +12,8 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.registry import FORMAT_NAMES
 
+OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
@@ -104,11 +106,15 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
-        object.__setattr__(self, "unsure", name_unsure(self.unsure))
+        labels = None if self.labels is None else label_names("labels", self.labels)
+        named: Any = self.label  # may be one name
+        label = (named,) if isinstance(named, str) else tuple(named or ())
+        given = {"labels": labels, "label": label, "unsure": name_unsure(self.unsure), "columns": tuple(self.columns)}
         for name in ("missing", "pairs", "tie"):
-            given = getattr(self, name)
-            names = given.split(",") if isinstance(given, str) else given
-            object.__setattr__(self, name, tuple(str(one).strip() for one in names))
+            value = getattr(self, name)
+            names = value.split(",") if isinstance(value, str) else value
+            given[name] = tuple(str(one).strip() for one in names)
+        self.__dict__.update(given)  # the fields of a frozen value, in their usual form
         self._check_pairs()
         if self.columns and self.format not in ("auto", "wide", "grouped", "votes"):
             raise DataError(
@@ -140,16 +146,7 @@ class ReadOptions:
                 f"pairs=... names columns of a long table or fields of records, but format={self.format!r} is neither: "
                 "leave out one"
             )
-        for option in (
-            "columns",
-            "transpose",
-            "predictions",
-            "multi_label",
-            "drop_rejected",
-            "split",
-            "strip",
-            "ignore_case",
-        ):
+        for option in ("columns", "transpose", "split", "strip", "ignore_case", *OF_EXPORTS):
             if self.gives(option):
                 raise DataError(f"{option}=... does not apply to comparisons, which pairs=... reads: leave out one")
 

@@ -23,7 +23,7 @@ from bayesanno.io.exports.document import Document, plain
 from bayesanno.io.exports.records import FIELD, Value
 from bayesanno.io.guesses import name_columns
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import OF_EXPORTS, ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
 from bayesanno.io.text_rows import decode, rows_of_workbook
 from bayesanno.io.text_table import TextTable, header_only, table_from_rows, table_from_text
@@ -32,7 +32,6 @@ type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, 
 
 STANDARD_INPUT = "-"
 _OF_TABLES = ("columns", "no_header", "transpose")
-_OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 PARQUET_MAGIC = b"PAR1"
 _JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes in which JSON is recognised
@@ -332,7 +331,7 @@ def _instead(document: Document, found: Export | None) -> str:
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:
     """Raise a DataError if an option is given that does not apply to the export, or to a plain table."""
     useless = ("split",) if export is None else ("item", "annotator", "gold", *_OF_TABLES)
-    for option in (*_OF_EXPORTS, *useless):
+    for option in (*OF_EXPORTS, *useless):
         if options.gives(option) and not (export and option in export.uses):
             users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"

@@ -78,19 +78,53 @@ def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]
             yield Answer(record.place, item, "", "", labels, GOLD)
 
 
+def has_columns(*names: str, prefix: str = "") -> Callable[[Document, ReadOptions], bool]:
+    """Return a test whether a document is a table with these columns, and one whose name begins with the prefix."""
+
+    def test(document: Document, _: ReadOptions) -> bool:
+        columns = document.first.keys()
+        return document.kind == "table" and {*names} <= columns and any(name.startswith(prefix) for name in columns)
+
+    return test
+
+
 def read_rows(
-    document: Document, options: ReadOptions, item: str, annotator: str, status: str = ""
-) -> Iterator[tuple[Value, str, str]]:
-    """Yield the rows of a table, with their items and annotators in these columns, without rejected ones."""
+    document: Document,
+    options: ReadOptions,
+    item: str,
+    annotator: str,
+    questions: Callable[[Value], Iterable[tuple[str, Value, str]]],
+    *,
+    read: Callable[[Value], tuple[str, ...] | None] = Value.as_labels,
+    prefix: str = "",
+    status: str = "",
+) -> Iterator[Answer]:
+    """Yield the answers in the rows of a table, without rejected ones.
+
+    Parameters
+    ----------
+    item, annotator : str
+        The columns of the tool, unless options name others.
+    questions : callable
+        (row) -> each question, its answer, and what it is known for (see `Answer`).
+    read : callable
+        (answer) -> its labels; called for the questions that are read.
+    prefix : str
+        What the tool puts before the name of a question, which options may leave out.
+    status : str
+        The column that says "rejected".
+    """
     for row in document.records():
-        if not (options.drop_rejected and row.get(status).as_text().casefold() == "rejected"):
-            named = row.fill_in(options.item or item, "item")
-            yield row, named, row.fill_in(options.annotator or annotator, "annotator")
-
-
-def name_as_asked(question: str, prefix: str, options: ReadOptions) -> str:
-    """Return a question as the options name it, with or without the prefix of its column."""
-    return next((each for each in options.label if each.removeprefix(prefix) == question), question)
+        if options.drop_rejected and row.get(status).as_text().casefold() == "rejected":
+            continue
+        named = row.fill_in(options.item or item, "item")
+        who = row.fill_in(options.annotator or annotator, "annotator")
+        yield Answer(row.place, named, who, "", None)
+        yield from mention_item(row, named, options.gold)
+        for question, value, known in questions(row):
+            asked = next((each for each in options.label if each.removeprefix(prefix) == question), question)
+            labels = read(value) if not options.label or asked in options.label else None
+            yield Answer(row.place, named, "" if known else who, asked, labels, known)
 
 
 def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tuple[TextTable, ReadOptions]:

@@ -14,7 +14,7 @@ from typing import Any
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.cells import unpack
-from bayesanno.io.exports.answers import GOLD, Answer, Export, mention_item
+from bayesanno.io.exports.answers import GOLD, Answer, Export, mention_item, read_rows
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
@@ -170,20 +170,18 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
         "to include them",
         ExportWarning,
     )
-    for row in document.records():
-        item = row.fill_in(options.item or "id", "item")
-        annotator = row.get("annotator").as_text()
-        yield Answer(row.place, item, annotator, "", None)
-        yield from mention_item(row, item, options.gold)
+
+    def questions(row: Value) -> Iterator[tuple[str, Value, str]]:
         names = list(row.as_object())
         begin = names.index("id") + 1 if "id" in names else 0
-        questions = names[begin : names.index("annotator") if "annotator" in names else None]
-        for question in names if form == "CSV" else questions:
-            cell, is_read = row.get(question), not options.label or question in options.label
-            given = unpack(cell.given) if form == "CSV" else cell.given
-            labels = cell._replace(given=_plain_value(given)).as_labels() if is_read else None
-            if labels is not None or options.label:
-                yield Answer(row.place, item, annotator, question, labels)
+        end = names.index("annotator") if "annotator" in names else None
+        for question in names if form == "CSV" else names[begin:end]:
+            cell = row.get(question)
+            value = _plain_value(unpack(cell.given) if form == "CSV" else cell.given)
+            if value not in (None, "") or options.label:
+                yield question, cell._replace(given=value), ""
+
+    yield from read_rows(document, options, "id", "annotator", questions)
 
 
 def _plain_value(value: Any) -> Any:

@@ -8,9 +8,10 @@ Format: https://docs.aws.amazon.com/AWSMechTurk/latest/AWSMechanicalTurkRequeste
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, Export, mention_item, name_as_asked, read_rows
+from bayesanno.io.exports.answers import Answer, Export, has_columns, read_rows
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
@@ -20,26 +21,10 @@ _TASK_ANSWERS = "Answer.taskAnswers"
 _CHECKED = ("true", "false", "", None, True, False)
 
 
-def looks_like_mturk(document: Document, _: ReadOptions) -> bool:
-    """Return whether there are columns of a HIT, a worker and an answer."""
-    header = document.first
-    return (
-        document.kind == "table"
-        and {_ITEM, _ANNOTATOR} <= header.keys()
-        and any(name.startswith(_ANSWER) for name in header)
-    )
-
-
 def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each assignment, an answer for each question."""
-    boxes = _find_boxes(document)
-    for row, item, annotator in read_rows(document, options, _ITEM, _ANNOTATOR, _STATUS):
-        yield Answer(row.place, item, annotator, "", None)
-        yield from mention_item(row, item, options.gold)
-        for question, value in _questions(row, boxes):
-            asked = name_as_asked(question, _ANSWER, options)
-            is_read = not options.label or asked in options.label
-            yield Answer(row.place, item, annotator, asked, _choices(value).as_labels() if is_read else None)
+    questions = partial(_questions, boxes=_find_boxes(document))
+    return read_rows(document, options, _ITEM, _ANNOTATOR, questions, read=_read_labels, prefix=_ANSWER, status=_STATUS)
 
 
 def _find_boxes(document: Document) -> frozenset[str]:
@@ -52,7 +37,7 @@ def _find_boxes(document: Document) -> frozenset[str]:
     return frozenset(maybe & used)
 
 
-def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]:
+def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value, str]]:
     """Yield each question with its answer: a cell, a value of JSON, or check boxes."""
     checked: dict[str, dict[str, bool]] = {}
     for name, cell in row.fields():
@@ -60,37 +45,35 @@ def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]
         if name == _TASK_ANSWERS:
             answers = cell.decode()  # a list of one
             for given in answers.as_list() if isinstance(answers.given, list) else [answers.given or {}]:
-                Value(row.place, given).as_object()  # null is refused
-                yield from Value(row.place, given).fields()
+                parts = Value(row.place, given)
+                for part in parts.as_object():  # null is refused
+                    yield part, parts.get(part), ""
         elif name in boxes:
             group, _, label = question.rpartition(".")
             checked.setdefault(group, {})[label] = cell.given in ("true", True)
         elif name.startswith(_ANSWER):
-            yield question, cell._replace(name=question)
+            yield question, cell._replace(name=question), ""
     for group, labels in checked.items():
-        yield group, Value(row.place, labels, group)
+        yield group, Value(row.place, labels, group), ""
 
 
-def _choices(value: Value) -> Value:
+def _read_labels(value: Value) -> tuple[str, ...] | None:
     """Return the label or labels; those of an object are its true fields, or its field "label"."""
     given = value.given
-    if not isinstance(given, Mapping):
-        return value
-    if set(given) <= {"label", "labels"}:
-        return value._replace(given=given.get("label", given.get("labels")))
-    if all(isinstance(each, bool) for each in given.values()):
-        return value._replace(given=[name for name, checked in given.items() if checked])
-    raise DataError(
-        f"{value.whole_place}: this answer is an object, but only labels can be read: choose another question with "
-        "label=..."
-    )
+    if isinstance(given, Mapping) and given.keys() <= {"label", "labels"}:
+        given = given.get("label", given.get("labels"))
+    elif isinstance(given, Mapping) and all(isinstance(each, bool) for each in given.values()):
+        given = [name for name, checked in given.items() if checked]
+    elif isinstance(given, Mapping):
+        raise DataError(f"{value.whole_place}: this answer is an object: choose a question with labels with label=...")
+    return value._replace(given=given).as_labels()
 
 
 MTURK = Export(
     name="mturk",
     form="a table with columns HITId, WorkerId and Answer.*",
     of_tables=True,
-    looks_like=looks_like_mturk,
+    looks_like=has_columns(_ITEM, _ANNOTATOR, prefix=_ANSWER),
     read=read_mturk,
     uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),
 )

@@ -11,33 +11,28 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.answers import CONTROL, Answer, Export, mention_item, name_as_asked, read_rows
+from bayesanno.io.exports.answers import CONTROL, Answer, Export, has_columns, read_rows
 from bayesanno.io.exports.document import Document
+from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 
 _OUTPUT, _GOLDEN, _INPUT = "OUTPUT:", "GOLDEN:", "INPUT:"
 _ITEM, _ANNOTATOR, _STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
 
 
-def looks_like_toloka(document: Document, _: ReadOptions) -> bool:
-    """Return whether there are columns of a worker and of an output."""
-    header = document.first
-    return document.kind == "table" and _ANNOTATOR in header and any(name.startswith(_OUTPUT) for name in header)
-
-
 def read_toloka(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the answers of each row, an answer for each output, and what is known of control tasks."""
-    item_field = options.item or _find_item(document)
-    for row, item, annotator in read_rows(document, options, item_field, _ANNOTATOR, _STATUS):
-        yield from mention_item(row, item, options.gold)
+    """Yield the answers of each row, an answer for each output, and the known labels of control tasks."""
+
+    def questions(row: Value) -> Iterator[tuple[str, Value, str]]:
         for name, cell in row.fields():
-            if name == options.gold or not name.startswith((_OUTPUT, _GOLDEN)):
-                continue
-            asked = name_as_asked(name.partition(":")[2], _OUTPUT, options)
-            if name.startswith(_OUTPUT):
-                yield Answer(row.place, item, annotator, asked, cell.as_labels())
-            elif options.gold is None:
-                yield Answer(row.place, item, "", asked, cell.as_labels(), CONTROL)
+            kind, _, question = name.partition(":")
+            if f"{kind}:" == _OUTPUT and name != options.gold:
+                yield question, cell, ""
+            elif f"{kind}:" == _GOLDEN and options.gold is None:
+                yield question, cell, CONTROL
+
+    item = options.item or _find_item(document)
+    return read_rows(document, options, item, _ANNOTATOR, questions, prefix=_OUTPUT, status=_STATUS)
 
 
 def _find_item(document: Document) -> str:
@@ -57,7 +52,7 @@ TOLOKA = Export(
     name="toloka",
     form="a table with columns ASSIGNMENT:worker_id and OUTPUT:*",
     of_tables=True,
-    looks_like=looks_like_toloka,
+    looks_like=has_columns(_ANNOTATOR, prefix=_OUTPUT),
     read=read_toloka,
     uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),
 )
