@@ -85,9 +85,7 @@ def open_partitions(source: Any, columns: Mapping[str, str | None]) -> Partition
             "dask.dataframe"
         )
     files = _list_files(Path(source))
-    schemas = [_read_schema(path) for path in files]
-    chosen = _find_columns(str(source), list(schemas[0]), columns)
-    _check_alike(files, schemas, chosen, columns)
+    chosen = _find_common(files, columns)
     frame = dd.read_parquet([str(path.absolute()) for path in files], columns=list(chosen.values()), index=False)
     return PartitionedTable(str(source), frame, chosen)
 
@@ -133,34 +131,26 @@ def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | 
     return {role: header[column] for role, column in found.items()}
 
 
-def _check_alike(
-    files: Sequence[Path],
-    schemas: Sequence[Mapping[str, str]],
-    chosen: Mapping[str, str],
-    options: Mapping[str, str | None],
-) -> None:
-    """Raise a DataError unless each file has the columns of annotations of the first, with the same kind of values."""
-    first, kinds = files[0], schemas[0]
-    for file, schema in zip(files[1:], schemas[1:], strict=True):
-        for column in chosen.values():
-            if column not in schema:
-                raise DataError(
-                    f"{file} has no column {column!r}, which {first} has: its columns are {listed(list(schema))}; "
-                    "give all files of a folder the same columns"
-                )
-            if schema[column] != kinds[column]:
-                raise DataError(
-                    f"column {column!r} is {schema[column]} in {file} and {kinds[column]} in {first}: write it with "
-                    "one type in all files"
-                )
-        others = _find_columns(str(file), list(schema), options)
-        if others != chosen:
-            role = next(role for role in others if others[role] != chosen.get(role))
+def _find_common(files: Sequence[Path], options: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the column of each role, if all files have the same ones, with the same kind of values."""
+    first: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    for file in files:
+        schema = _read_schema(file)
+        lacking = next((column for column in first.values() if column not in schema), None)
+        found = _find_columns(str(file), list(schema), options) if lacking is None else {}
+        first, kinds = first or found, kinds or schema
+        odd = next((role for role in found if found[role] != first.get(role)), None)
+        if lacking is not None or odd is not None:
+            what = f"no column {lacking!r}" if odd is None else f"a column {found[odd]!r} for the {odd}"
+            raise DataError(f"{file} has {what}, unlike {files[0]}: give all files of a folder the same columns")
+        other = next((column for column in found.values() if schema[column] != kinds[column]), None)
+        if other is not None:
             raise DataError(
-                f"{file} has a column {others[role]!r} for the {role}, and {first} "
-                + (f"takes {chosen[role]!r}" if role in chosen else "has none")
-                + ": give all files of a folder the same columns"
+                f"column {other!r} is {schema[other]} in {file} and {kinds[other]} in {files[0]}: write it with one "
+                "type in all files"
             )
+    return first
 
 
 @dataclass(frozen=True)

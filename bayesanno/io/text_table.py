@@ -92,6 +92,10 @@ class TextTable:
         line = self.lines[row]
         return line if isinstance(line, str) else f"{self.name}, {self.unit} {line}"
 
+    def quote(self, columns: Iterable[int]) -> str:
+        """Return the names of columns, for a message."""
+        return listed([self.header[column] for column in columns])
+
     @property
     def n_rows(self) -> int:
         """Number of rows under the header."""

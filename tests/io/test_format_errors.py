@@ -64,7 +64,7 @@ FILES = {
     "no answers": ("item,annotator,label\ns1,ada,\n", r"answers\.csv: there is no annotation: the table has no row"),
     "one label": ("item,user,label\n1,a,no\n", r"answers\.csv: only one label, 'no': .*declare them with labels="),
     "two gold labels": ("item,user,label,gold\n1,a,x,x\n2,a,y,\n1,b,y,y\n", "line 4: item '1' has two gold labels"),
-    "wide, no item": (WIDE + ",no,\n", "line 4: these answers have no item: fill in the column 'item'"),
+    "wide, no item": (WIDE + ",no,\n", "line 4: label 'no' has no item: fill in the column 'item'"),
     "wide, two gold labels": ("item,a,b,gold\n1,x,y,x\n1,x,,y\n", "line 3: item '1' has two gold labels, 'x' and 'y'"),
     "grouped items": ("item,i,count\n1,a,2\n", "count stands for several items, but column 'item' names one"),
     "count in words": ("i,j,count\na,b,2\na,a,two\n", "line 3: count is 'two', but must be a whole number, 0 or more"),

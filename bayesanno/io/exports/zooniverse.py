@@ -32,7 +32,7 @@ def read_zooniverse(document: Document, options: ReadOptions) -> Iterator[Answer
 
 def _read_value(value: Value) -> tuple[str, ...] | None:
     if value.has_parts:
-        raise DataError(f"{value.whole_place}: this task marks places or counts things: choose a question with label=...")
+        raise DataError(f"{value.whole_place}: this task marks places or counts things: name a question with label=...")
     return value.as_labels()
 
 

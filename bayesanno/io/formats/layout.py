@@ -149,8 +149,8 @@ def _refuse_long(table: TextTable, item: int | None, annotators: Sequence[int], 
     key = _find_key(table, keys) or _find_key(table, annotators, crossed=True)
     if key is None and not repeated and 2 * len(odd) < len(annotators):
         return
-    shared = listed([table.header[column] for column in annotators])
-    what = f"few values of {listed([table.header[column] for column in odd])} occur in {shared}"
+    shared = table.quote(annotators)
+    what = f"few values of {table.quote(odd)} occur in {shared}"
     if key is not None:
         first, second = (table.header[column] for column in sorted(key, key=lambda at: -len(set(table.columns[at]))))
         what = f"each row has its own pair of {first!r} and {second!r}, like item and annotator"

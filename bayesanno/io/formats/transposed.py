@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
 from bayesanno.io.formats.layout import is_of_text, names_people, warn_of_others
 from bayesanno.io.names import find_missing_codes, fold
 from bayesanno.io.read_options import ReadOptions
@@ -85,7 +84,7 @@ def _find_items(
             odd.append(column)
     if odd:
         raise DataError(
-            f"{table.name}: the columns {listed([table.header[column] for column in odd])} share no values with other "
+            f"{table.name}: the columns {table.quote(odd)} share no values with other "
             "columns: name the columns of items with columns=..."
         )
     warn_of_others(table, left_out, "items")

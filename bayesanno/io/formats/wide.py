@@ -57,70 +57,66 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         if count_column is not None and found != answer_columns:
             raise DataError(
                 f"{table.name}: beside a column 'count' every column should be an annotator, but some of "
-                f"{listed([table.header[column] for column in answer_columns])} are not: name the annotators with "
+                f"{table.quote(answer_columns)} are not: name the annotators with "
                 "columns=..., or the columns with item=..., annotator=... and label=..."
             )
         item_column, answer_columns = found_item, found
-    gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
+    gold = _read_gold(table, gold_column, options)
     answered = np.stack([filled(table.columns[column]) for column in answer_columns], axis=1)  # (row, annotator)
     said = answered.any(axis=1)  # (row,)
     rows = np.arange(table.n_rows)  # (item row,): the table's row that each item was read from
     if item_column is not None:
-        item = table.columns[item_column]
-        nameless = np.flatnonzero(~filled(item) & (said | filled(gold)))
-        if nameless.size:
-            raise DataError(
-                f"{table.where(int(nameless[0]))}: these answers have no item: fill in the column "
-                f"{table.header[item_column]!r}"
-            )
-        rows = np.flatnonzero(filled(item))
+        rows = np.flatnonzero(filled(table.columns[item_column]) | said | filled(gold))
     elif count_column is not None:
         rows = expand_rows(table, count_column, ~filled(table.columns[count_column]) & ~said)
-    kept: list[int] = rows.tolist()
-    names = list(map(str, range(1, rows.size + 1)))
-    if item_column is not None:
-        names = [table.columns[item_column][row] for row in kept]
+    items = _name_items(table, item_column, rows.size)
     mentioned = answered[rows]  # (item row, annotator): an item and an annotator without answers are mentioned once
     mentioned[:1] = True
     mentioned[~mentioned.any(axis=1), 0] = True
-    cells = [(at, answer_columns[number]) for at, number in np.argwhere(mentioned).tolist()]
-    answers = _read_cells(
-        table,
-        [kept[at] for at, _ in cells],
-        [names[at] for at, _ in cells],
-        [table.header[column] for _, column in cells],
-        [table.columns[column][kept[at]] for at, column in cells],
-        gold,
-        options,
-    )
+    row_of: list[int] = rows.tolist()
+    cells = []
+    for at, number in np.argwhere(mentioned).tolist():
+        row, column = row_of[at], answer_columns[number]
+        name = items[at if item_column is None else row]
+        cells.append((row, name, table.header[column], table.columns[column][row]))
+    answers = _read_cells(table, item_column, cells, gold, options)
     used = {*answer_columns, item_column, gold_column, count_column}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
     read_as = (
-        f"items {_name(table, item_column)}; annotators {listed([table.header[column] for column in answer_columns])}"
+        f"items {_name(table, item_column)}; annotators {table.quote(answer_columns)}"
         + ("" if gold_column is None else f"; true labels in {table.header[gold_column]!r}")
         + (f"; left out {listed(rest)}" if rest else "")
     )
     return replace(answers, read_as=read_as, categories=_common_categories(table, answer_columns))
 
 
+def _read_gold(table: TextTable, column: int | None, options: ReadOptions) -> list[str]:
+    """Return the known labels of rows, unless a file has them."""
+    return [""] * table.n_rows if column is None or options.gold_file is not None else table.columns[column]
+
+
+def _name_items(table: TextTable, column: int | None, n_items: int) -> list[str]:
+    """Return the names in a column, or else 1, 2, ..."""
+    return list(map(str, range(1, n_items + 1))) if column is None else table.columns[column]
+
+
 def _read_cells(
     table: TextTable,
-    rows: Sequence[int],
-    items: list[str],
-    annotators: list[str],
-    labels: list[str],
+    item: int | None,
+    cells: Sequence[tuple[int, str, str, str]],
     gold: Sequence[str],
     options: ReadOptions,
 ) -> NamedAnswers:
-    """Return answers to items by annotators, read from these rows of a table; gold is by row of the table."""
+    """Return answers, each with its row in a table, item, annotator and label; gold is by row of the table."""
+    rows, *columns = map(list, zip(*cells, strict=True)) if cells else ([], [], [], [])
     long = TextTable(
         name=table.name,
-        header=(*ROLES, "gold"),
-        columns=(items, annotators, labels, [gold[row] for row in rows]),
+        header=("item" if item is None else table.header[item], "annotator", "label", "gold"),
+        columns=(*columns, [gold[row] for row in rows]),
         lines=[table.lines[row] for row in rows],
         unit=table.unit,
     )
-    return read_rows(long, {role: column for column, role in enumerate(long.header)}, options)
+    return read_rows(long, {role: column for column, role in enumerate((*ROLES, "gold"))}, options)
 
 
 def _name(table: TextTable, item: int | None) -> str:
@@ -202,14 +198,14 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     if votes.sum() > MOST_ROWS:
         raise DataError(f"{table.name}: the counts add up to {votes.sum():,} answers, and the limit is {MOST_ROWS:,}")
     votes = np.column_stack([votes, ~votes.any(axis=1)])  # an item without answers is kept
-    row, label = np.nonzero(votes)
-    times = votes[row, label]  # (row and label,)
-    rows: list[int] = np.repeat(row, times).tolist()
-    items = list(map(str, range(1, table.n_rows + 1))) if item_column is None else table.columns[item_column]
-    gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
+    items = _name_items(table, item_column, table.n_rows)
     names = [table.header[column] for column in labels]
-    said = [[*names, ""][at] for at in np.repeat(label, times).tolist()]
-    answers = _read_cells(table, rows, [items[at] for at in rows], [ANYONE] * len(rows), said, gold, options)
+    cells = [
+        (row, items[row], ANYONE, [*names, ""][at])
+        for row, at in np.argwhere(votes).tolist()
+        for _ in range(votes[row, at])
+    ]
+    answers = _read_cells(table, item_column, cells, _read_gold(table, gold_column, options), options)
     read_as = f"items {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
     return replace(answers, read_as=read_as, categories=tuple(names))
 
