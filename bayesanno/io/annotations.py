@@ -15,13 +15,13 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.names import order_responses
-from bayesanno.ground.errors import NamesWarning, warn
 from bayesanno.ground.wording import counted
 from bayesanno.io.columns import Format, NamedAnswers, make_annotations, read_known
 from bayesanno.io.formats.transposed import transpose
 from bayesanno.io.guesses import name_columns
 from bayesanno.io.item_table import add_item_columns
 from bayesanno.io.names import (
+    warn_names,
     warn_of_alike,
     warn_of_missing_codes,
     warn_of_misspelt,
@@ -286,8 +286,7 @@ def _warn_of_doubles(answers: NamedAnswers) -> None:
         seen.add(said)
     if len(same) > _SAME * n_again:
         others = f" and {counted(len(same) - 1, 'other')} repeat" if len(same) > 1 else " repeats"
-        warn(
+        warn_names(
             f"{answers.table.where(same[0])}: this answer{others} an earlier one by the same annotator; "
-            "duplicate rows count twice, so delete those that are there by mistake",
-            NamesWarning,
+            "duplicate rows count twice, so delete those that are there by mistake"
         )

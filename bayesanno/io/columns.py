@@ -16,10 +16,10 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.item_columns import ItemColumn
 from bayesanno.data.labelled import Codes
-from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import find_several
-from bayesanno.io.names import explain_code
+from bayesanno.io.names import explain_code, warn_names
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_table
 from bayesanno.io.spelling import join_spellings
@@ -301,9 +301,8 @@ def read_known(
                 f"{table.where(row)}: no item of this file, such as {item!r}, is in the data: correct the names or "
                 f"choose another column of items{nearest(item, items)}"
             )
-        warn(
+        warn_names(
             f"{table.name}: {len(strange):,} of {counted(len(strange) + len(found), 'known label')} are left out, as "
-            f"their items are not in the data; the first is {item!r} in {table.unit} {table.lines[row]}",
-            NamesWarning,
+            f"their items are not in the data; the first is {item!r} in {table.unit} {table.lines[row]}"
         )
     return found

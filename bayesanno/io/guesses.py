@@ -79,9 +79,5 @@ def suggest_columns(table: TextTable, options: ReadOptions, lacking: Sequence[st
     }
     rest = [column for column in range(len(table.header)) if column not in taken]
     fitting = _find_fitting(table, options, lacking, rest) if len(rest) <= _MOST_TRIED else []
-    meant = (
-        dict(zip(ROLES, map(repr, (table.header[column] for column in fitting[0])), strict=True))
-        if len(fitting) == 1
-        else {}
-    )
-    return [f"{role}={meant.get(role, '...')}" for role in lacking]
+    meant = dict(zip(ROLES, fitting[0], strict=True)) if len(fitting) == 1 else {}
+    return [f"{role}={repr(table.header[meant[role]]) if meant else '...'}" for role in lacking]

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno.data.item_columns import ItemColumn
-from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, nearest
 from bayesanno.io.columns import NamedAnswers
-from bayesanno.io.names import MISSING_CODES
+from bayesanno.io.names import MISSING_CODES, warn_names
 from bayesanno.io.pairs import Comparisons
 from bayesanno.io.text_table import TextTable
 
@@ -46,10 +46,7 @@ def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Compa
     known = {*answers.items, *asked_of.values()}
     new = [item for item in row_of if item not in known]
     if comparisons is not None and new:
-        warn(
-            f"{table.name}: left out {counted(len(new), 'item')} without comparisons, such as {new[0]!r}",
-            NamesWarning,
-        )
+        warn_names(f"{table.name}: left out {counted(len(new), 'item')} without comparisons, such as {new[0]!r}")
         new = []
     rows += [row_of[item] for item in new]
     found = {}

@@ -50,11 +50,16 @@ def fold(name: str) -> str | float:
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
+def warn_names(message: str) -> None:
+    """Warn of names that may be a mistake."""
+    warn(message, NamesWarning)
+
+
 def warn_of_alike(table: str, **names: Iterable[str]) -> bool:
     """Warn of names, by what they are of, that are taken for two and may be one; return whether any are."""
     found = explain_alike(**names)
     for said in found:
-        warn(f"{table}: {said}", NamesWarning)
+        warn_names(f"{table}: {said}")
     return bool(found)
 
 
@@ -62,21 +67,19 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
     """Warn if no true label is among the labels, so that no label can be right: another column may be meant."""
     if gold and not set(gold.values()) & set(labels):
         strange = listed(sorted(set(gold.values())))
-        warn(
+        warn_names(
             f"{table}: none of the true labels {strange} is among the labels {listed(labels)}, so all count as errors: "
-            "name the column of labels with label=..., or the column of true labels with gold=...",
-            NamesWarning,
+            "name the column of labels with label=..., or the column of true labels with gold=..."
         )
 
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:
     """Warn of labels that are many numbers, as those of a scale are: a model takes each as a class of its own."""
     if len(labels) > MOST_CLASSES and read_numbers(labels) is not None:
-        warn(
+        warn_names(
             f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points on a "
             "scale, group them into at most a dozen grades, for ordinal_dawid_skene (no model takes continuous "
-            "ratings); if they are classes, declare them with labels=...",
-            NamesWarning,
+            "ratings); if they are classes, declare them with labels=..."
         )
 
 
@@ -122,10 +125,9 @@ def warn_of_misspelt(table: str, answers: Iterable[str]) -> None:
         often = [other for other, m in count.items() if m > _MANY_TIMES * n and other[:1] == name[:1]]
         near = next((other for other in often if _is_a_letter_away(name, other)), None)
         if near is not None:
-            warn(
+            warn_names(
                 f"{table}: label {name!r} ({counted(n, 'answer')}) may be a misspelling of {near!r} ({count[near]:,}): "
-                f"correct the table, leave it out with missing={name!r}, or declare all labels with labels=...",
-                NamesWarning,
+                f"correct the table, leave it out with missing={name!r}, or declare all labels with labels=..."
             )
 
 
@@ -161,17 +163,15 @@ def warn_of_missing_codes(table: str, answers: Iterable[str], gold: Mapping[str,
     found = find_missing_codes(count)
     if found:
         n, total = sum(count[code] for code in found), sum(count.values())
-        warn(
+        warn_names(
             f"{table}: {listed(found)} may stand for missing answers, but count as labels ({n:,} of "
             f"{counted(total, 'answer')}): if so, use missing={','.join(found)!r}; if not, declare them "
-            "with labels=...",
-            NamesWarning,
+            "with labels=..."
         )
     known = [code for code in find_missing_codes({*gold.values(), *count}) if code not in found]
     if known:
-        warn(
-            f"{table}: {listed(known)} may stand for missing known labels: if so, use missing={','.join(known)!r}",
-            NamesWarning,
+        warn_names(
+            f"{table}: {listed(known)} may stand for missing known labels: if so, use missing={','.join(known)!r}"
         )
 
 

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bayesanno.data.item_columns import ItemColumn
-from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.columns import NamedAnswers, check_distinct
+from bayesanno.io.names import warn_names
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -109,7 +110,7 @@ class Comparisons:
         kept = {item: label for item, label in known.items() if label != TIE or TIE not in self.words.unsure}
         if len(kept) < len(known):
             n, of = len(known) - len(kept), counted(len(known), "known label")
-            warn(f"{n:,} of {of} are left out because they are ties, which are declared as unsure", NamesWarning)
+            warn_names(f"{n:,} of {of} are left out because they are ties, which are declared as unsure")
         return kept
 
     def put_into(self, answers: NamedAnswers) -> NamedAnswers:

@@ -56,7 +56,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     options = _name_fields(document, options)
     export = choose_export(document, options)
     if export is not None:
-        return tabulate(document.name, export.read(document, options), options)
+        return tabulate(document, export, options)
     assert document.table is not None  # choose_export refuses other documents
     return _fill_in_items(document.table(), options.item), options
 

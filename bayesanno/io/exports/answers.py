@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import split_cell
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
@@ -59,6 +59,8 @@ class Export:
         The options of reading that it has a use for, beyond those of every table.
     of_tables : bool
         Whether it is one of tables, not of JSON.
+    annotator : str
+        The fields that name the annotator, for a message.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Export:
     read: Callable[[Document, ReadOptions], Iterator[Answer]]
     uses: frozenset[str]
     of_tables: bool = False
+    annotator: str = "a name"
 
 
 def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]:
@@ -76,6 +79,15 @@ def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]
         labels = record.look_up(gold).as_labels()
         if labels:
             yield Answer(record.place, item, "", "", labels, GOLD)
+
+
+def check_predictions(name: str, options: ReadOptions, n_answers: int, n_predictions: int) -> None:
+    """Raise a DataError if predictions are asked for and there are none, or not asked for and all there is."""
+    if options.predictions and not n_predictions:
+        raise DataError(f"{name} has no predictions: leave out predictions=True")
+    if n_predictions and not n_answers and not options.predictions:
+        found = counted(n_predictions, "prediction")
+        raise DataError(f"{name} has no answers by annotators, but {found}: read them with predictions=True")
 
 
 def has_columns(*names: str, prefix: str = "") -> Callable[[Document, ReadOptions], bool]:
@@ -127,8 +139,8 @@ def read_rows(
             yield Answer(row.place, named, "" if known else who, asked, labels, known)
 
 
-def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tuple[TextTable, ReadOptions]:
-    """Return the long table of some answers, and the options to read it.
+def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
+    """Return the long table of the answers in an export, and the options to read it.
 
     `options.split` separates labels in one cell. The table has the columns item, annotator, label and gold; several
     questions, named by `options.label`, have a column each and `gold_<question>`. With `options.multi_label` each pair
@@ -140,14 +152,18 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
         If the question is not chosen among several, there is no such question, an answer has several labels and these
         are not asked for, or it lacks its item or annotator.
     """
-    given = [_separate(each, options) for each in answers]
+    name, given = document.name, [_separate(each, options) for each in export.read(document, options)]
     if options.multi_label and options.gives("missing", "strip", "ignore_case"):
         said = [each.labels or () for each in given]
         joined = join_spellings(said, options, options.labels or ())
         pairs = zip(given, joined, strict=True)
         given = [each._replace(labels=tuple(labels) if each.labels else each.labels) for each, labels in pairs]
+    if all(each.labels is None for each in given):
+        raise DataError(f"{name} has no answers: annotate some items, and export again")
     for each in given:
-        _require_item_and_annotator(each)
+        if each.labels and not (each.item and (each.annotator or each.known)):
+            lacking = f"annotator: fill in {export.annotator}" if each.item else "item: fill it in"
+            raise DataError(f"{each.place}: label {each.labels[0]!r} has no {lacking}")
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
     used: dict[str, Any] = dict.fromkeys(("item", "annotator", "gold"))  # these options are used up
     if len(questions) > 1 and options.multi_label:
@@ -236,8 +252,6 @@ def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator
 
 
 def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> TextTable:
-    if not answers:
-        raise DataError(f"{name} has no answers: annotate some items, and export again")
     said = [_only_label(each) for each in answers]  # (answer,)
     header, columns = ["item", "annotator"], [[each.item for each in answers], [each.annotator for each in answers]]
     for question in questions or ("",):
@@ -260,10 +274,3 @@ def _only_label(answer: Answer) -> str:
             "label a yes-or-no question with multi_label=True"
         )
     return labels[0] if labels else ""
-
-
-def _require_item_and_annotator(answer: Answer) -> None:
-    """Raise a DataError if an answer has no item, or no annotator and is not known to be true."""
-    if answer.labels and not (answer.item and (answer.annotator or answer.known)):
-        lacking = "annotator" if answer.item else "item"
-        raise DataError(f"{answer.place}: label {answer.labels[0]!r} has no {lacking}: fill it in")

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted
-from bayesanno.io.exports.answers import OF_SPANS, Answer, Export, mention_item
+from bayesanno.io.exports.answers import OF_SPANS, Answer, Export, check_predictions, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
@@ -45,26 +44,16 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
                 unread.add(response.question)
                 continue
             labels = response.value.as_labels()
-            if labels is not None and response.annotator in ("", "None"):
-                raise DataError(
-                    f"{response.value.place}: this response has no user_id: export the records with their users"
-                )
             answered.add(response.question)
             n_answers += bool(labels)
-            yield Answer(response.value.place, item, response.annotator, response.question, labels)
+            yield Answer(response.value.place, item, response.annotator.removesuffix("None"), response.question, labels)
     odd = next((question for question in unread if question in options.label or not answered), None)
     if odd is not None:
         raise DataError(
             f"{document.name}: question {odd!r} asks for spans or ranks, but only labels and ratings can be read; "
             f"{OF_SPANS}"
         )
-    if n_suggestions and not n_answers and not options.predictions:
-        raise DataError(
-            f"{document.name} has no submitted responses, but {counted(n_suggestions, 'suggestion')}: read them with "
-            "predictions=True"
-        )
-    if options.predictions and not n_suggestions:
-        raise DataError(f"{document.name} has no suggestions: leave out predictions=True")
+    check_predictions(document.name, options, n_answers, n_suggestions)
 
 
 def _is_nested(record: Mapping[str, Any]) -> bool:
@@ -144,6 +133,7 @@ def _suggested(value: Value, agent: Value, question: str) -> _Response:
 
 ARGILLA = Export(
     name="argilla",
+    annotator="user_id, which an export with users has",
     form="records with <question>.responses, or with responses and fields",
     looks_like=looks_like_argilla,
     read=read_argilla,

@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
-from bayesanno.ground.wording import counted, listed
+from bayesanno.ground.wording import listed
 from bayesanno.io.cells import unpack
-from bayesanno.io.exports.answers import GOLD, Answer, Export, mention_item, read_rows
+from bayesanno.io.exports.answers import GOLD, Answer, Export, check_predictions, mention_item, read_rows
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
@@ -55,10 +55,10 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
         for answer in chain.from_iterable(said):
             n_answers += bool(answer.labels)
             yield answer
-    if options.predictions and not n_predictions:
-        raise DataError(f"{document.name} has no predictions: leave out predictions=True")
-    if not n_answers and not options.label:
-        raise DataError(f"{document.name}: {_explain_nothing(other_kinds, n_predictions, options)}")
+    if not n_answers and not options.label and other_kinds:
+        kinds = listed([f"{question} ({kind})" for question, kind in other_kinds.items()])
+        raise DataError(f"{document.name} has only questions of other types than {', '.join(_ANSWER_IN)}: {kinds}")
+    check_predictions(document.name, options, n_answers or len(options.label), n_predictions)
 
 
 def _read_annotations(task: Value, item: str, options: ReadOptions, other_kinds: dict[str, str]) -> Iterator[Answer]:
@@ -73,10 +73,6 @@ def _read_annotations(task: Value, item: str, options: ReadOptions, other_kinds:
         if annotator and not any(answer.labels is not None for answer in answers):
             yield Answer(here, item, annotator, "", None if cancelled else ())
         for answer in answers:
-            if not annotator and not is_gold:
-                raise DataError(
-                    f"{here}: this answer has no annotator: fill in completed_by, or mark it as ground truth"
-                )
             yield answer._replace(known=GOLD if is_gold else "")
 
 
@@ -140,15 +136,6 @@ def _name_annotator(annotation: Value) -> str:
     return given.as_text("completed_by")
 
 
-def _explain_nothing(other_kinds: Mapping[str, str], n_predictions: int, options: ReadOptions) -> str:
-    if other_kinds:
-        kinds = listed([f"{question} ({kind})" for question, kind in other_kinds.items()])
-        return f"none of its questions has a type that can be read ({', '.join(_ANSWER_IN)}): it has {kinds}"
-    if n_predictions and not options.predictions:
-        return f"there are no annotations, but {counted(n_predictions, 'prediction')}: read them with predictions=True"
-    return "there are no answers: annotate some tasks, and export again"
-
-
 def _is_minimal(first: Mapping[str, Any]) -> bool:
     return all(name in first for name in _MINIMAL) and "annotations" not in first
 
@@ -198,6 +185,7 @@ def _plain_value(value: Any) -> Any:
 
 LABEL_STUDIO = Export(
     name="label-studio",
+    annotator="completed_by, or mark it as ground truth",
     form="JSON, tasks with data and annotations; JSON_MIN",
     looks_like=looks_like_label_studio,
     read=read_label_studio,

@@ -73,6 +73,7 @@ MTURK = Export(
     name="mturk",
     form="a table with columns HITId, WorkerId and Answer.*",
     of_tables=True,
+    annotator=_ANNOTATOR,
     looks_like=has_columns(_ITEM, _ANNOTATOR, prefix=_ANSWER),
     read=read_mturk,
     uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),

@@ -35,7 +35,9 @@ def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
     anonymous: dict[str, None] = {}
     for record in document.records():
         item = record.name_item(options.item or "_input_hash")
-        annotator = _name_annotator(record, options)
+        annotator = record.get("_annotator_id").as_text() or record.get("_session_id").as_text()
+        if options.annotator is not None:
+            annotator = record.fill_in(options.annotator, "annotator")
         if _TIMESTAMP.fullmatch(annotator):
             anonymous[annotator] = None
         yield Answer(record.place, item, annotator, *_read_answer(record))
@@ -47,19 +49,6 @@ def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
             "Prodigy to name them",
             ExportWarning,
         )
-
-
-def _name_annotator(record: Value, options: ReadOptions) -> str:
-    if options.annotator is not None:
-        annotator = record.fill_in(options.annotator, "annotator")
-    else:
-        annotator = record.get("_annotator_id").as_text() or record.get("_session_id").as_text()
-    if not annotator:
-        raise DataError(
-            f"{record.place}: this answer has neither _annotator_id nor _session_id: name the field of the annotator "
-            "with annotator=..."
-        )
-    return annotator
 
 
 def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
@@ -86,6 +75,7 @@ def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
 
 PRODIGY = Export(
     name="prodigy",
+    annotator="_annotator_id or _session_id, or name another field with annotator=...",
     form="JSONL with answer and _input_hash",
     looks_like=looks_like_prodigy,
     read=read_prodigy,

@@ -52,6 +52,7 @@ TOLOKA = Export(
     name="toloka",
     form="a table with columns ASSIGNMENT:worker_id and OUTPUT:*",
     of_tables=True,
+    annotator=_ANNOTATOR,
     looks_like=has_columns(_ANNOTATOR, prefix=_OUTPUT),
     read=read_toloka,
     uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),

@@ -40,6 +40,7 @@ ZOONIVERSE = Export(
     name="zooniverse",
     form="a table with columns classification_id, user_name, annotations and subject_ids",
     of_tables=True,
+    annotator=_ANNOTATOR,
     looks_like=has_columns(_ITEM, _ANNOTATOR, _ANSWERS, "classification_id"),
     read=read_zooniverse,
     uses=frozenset({"item", "annotator", "gold", "multi_label"}),

@@ -15,11 +15,11 @@ from itertools import combinations
 import numpy as np
 
 from bayesanno.data.names import read_numbers
-from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import filled
 from bayesanno.io.exports.answers import OF_SPANS
-from bayesanno.io.names import find_missing_codes, fold
+from bayesanno.io.names import find_missing_codes, fold, warn_names
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES, WEAK_ALIASES, TextTable, strip_id
 
@@ -125,10 +125,9 @@ def find_layout(
         item, others = others[0], others[1:]
     if agreed:
         name = table.header[agreed[0]]
-        warn(
+        warn_names(
             f"{table.name}: column {name!r} is left out because its name suggests an agreed label: read it as known "
-            f"labels with gold={name!r}, or name all annotators with columns=..., including this one",
-            NamesWarning,
+            f"labels with gold={name!r}, or name all annotators with columns=..., including this one"
         )
     warn_of_others(table, others, "annotators")
     return item, annotators
@@ -193,10 +192,9 @@ def warn_of_others(table: TextTable, others: Sequence[int], what: str) -> None:
     """Warn of left-out columns, except columns of text."""
     odd = [table.header[column] for column in others if not is_of_text(table.columns[column])]
     if odd:
-        warn(
+        warn_names(
             f"{table.name}: left out {listed(odd)}, which share few values with {what}: name the columns of {what} "
-            "with columns=... to be sure",
-            NamesWarning,
+            "with columns=... to be sure"
         )
 
 

@@ -114,13 +114,13 @@ def test_several_questions_and_kinds(said, refuses):
 WRONG = {
     "users": ([flat("a", ["pos", "neg"], [ADA])], r"\[0\]\.label\.responses: the lists differ in length, 2 of va"),
     "text": ([flat("a", "pos")], r"\[0\]: label\.responses is a text, but must be a list"),
-    "nobody": ([flat("a", ["pos"], [None])], r"\[0\]\.label\.responses\[0\]: this response has no user_id"),
+    "nobody": ([flat("a", ["pos"], [None])], r"responses\[0\]: label 'pos' has no annotator: fill in user_id"),
     "a value": ([flat("a", [{"x": 1}])], r"\[0\]\.label\.responses\[0\]: the label is an object"),
     "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: give every list a"),
     "no object": ([FLAT[0], 7], r"\[1\]: this is a number, but must be an object"),
     "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' already occurs at .*\[0\]: keep one of the two, or name a field"),
-    "only drafts": ([flat("a", ["pos"], status=["draft"])], "no submitted responses, but 1 suggestion: read them"),
-    "nothing": ([absent("a")], "there is no annotation: "),
+    "only drafts": ([flat("a", ["pos"], status=["draft"])], "no answers by annotators, but 1 prediction: read them"),
+    "nothing": ([absent("a")], "has no answers: annotate"),
 }  # fmt: skip
 
 
@@ -132,5 +132,5 @@ def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
 
 
 def test_suggestions_that_are_not_there(refuses):
-    with refuses(DataError, "has no suggestions: leave out predictions=True"):
+    with refuses(DataError, "has no predictions: leave out predictions=True"):
         read_annotations([{**NESTED[0], "suggestions": {}}], predictions=True)

@@ -81,7 +81,7 @@ def test_check_boxes_are_columns(keep, said, refuses):
 
 WRONG = {
     "two questions": (BATCH.replace('"Input.id"', '"Answer.why"'), "there are 2 questions"),
-    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill it in"),
+    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill in WorkerId"),
     "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: label '.*' has no item: fill it in"),
     "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
     "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: this answer is an"),
@@ -132,7 +132,7 @@ def test_controls_of_a_pool_reach_a_model(keep):
 WRONG_POOL = {
     "two outputs": (POOL.replace("HINT:text", "OUTPUT:sure"), "there are 2 questions, 'result', 'sure': choose one"),
     "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "no column 'ASSIGN"),
-    "no worker": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill it in"),
+    "no worker": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill in ASSIGN"),
     "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5: item 't2' has two known labels"),
 }  # fmt: skip
 

@@ -70,7 +70,7 @@ def test_of_sessions_without_a_name_it_warns(keep, said, session):
 
 
 WRONG = {
-    "nobody": (line("a", None, [0]), "line 2: this answer has neither _annotator_id nor _session_id"),
+    "nobody": (line("a", None, [0]), "line 2: label '0' has no annotator: fill in _annotator_id or"),
     "no hash": ({**line("a", "x", [0]), "_input_hash": None}, "line 2: _input_hash is missing: fill it in"),
     "answer": (line("a", "x", [0], "yes"), "line 2: answer is 'yes', but must be one of 'accept', 'reject', 'ignore'"),
     "no option": (line("a", "x", [7]), "line 2: '7' in accept is not one of the options '0', 'NEGATIVE', 'POSITIVE'"),
