@@ -193,8 +193,8 @@ WRONG = {
     "NaN": ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", '
             '"type": "rating", "value": {"rating": NaN}}]}]}]', r"result\[0\]\.value: the label is nan"),
     "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: one annotation answers 'sentiment' twice"),
-    "a region": ([task(4, annotation(1, REGION))], r"only questions of other types .*'sentiment \(choices of regions\)'"),
-    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"only questions of other types .*'ner \(labels\)'"),
+    "a region": ([task(4, annotation(1, REGION))], r"only questions of .*'sentiment \(choices of regions\)'"),
+    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"only questions of .*'ner \(labels\)'"),
     "nothing": ([task(4)], "has no answers: annotate some items, and export again"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with predictions=True"),
     "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the id of a"),
