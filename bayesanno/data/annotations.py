@@ -100,9 +100,7 @@ class AnnotationData(Labelled):
         if np.size(self.item) == 0:
             raise DataError(NO_ANNOTATION)
         for what in ("items", "annotators", "labels"):
-            names = tuple(str(name) for name in getattr(self, what))
-            check_names(what, names)
-            object.__setattr__(self, what, names)
+            object.__setattr__(self, what, check_names(what, getattr(self, what)))
         for what, names in (("item", self.items), ("annotator", self.annotators), ("label", self.labels)):
             given = np.asarray(getattr(self, what))
             if given.size and not np.issubdtype(given.dtype, np.integer):

@@ -51,8 +51,7 @@ class CountData(Described):
 
     def __post_init__(self) -> None:
         """Check every field and freeze the arrays."""
-        names = tuple(str(name) for name in self.items)
-        check_names("items", names)
+        names = check_names("items", self.items)
         object.__setattr__(self, "items", names)
         for what in ("successes", "trials"):
             counts = np.array(getattr(self, what))

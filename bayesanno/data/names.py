@@ -86,8 +86,9 @@ def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
         )
 
 
-def check_names(what: str, names: tuple[str, ...]) -> None:
-    """Raise a DataError if there are no names, or one is empty or appears twice; `what` is what they name."""
+def check_names(what: str, given: Iterable[object]) -> tuple[str, ...]:
+    """Return names as text; raise a DataError if there are none, or one is empty or appears twice."""
+    names = tuple(map(str, given))
     blank = next((position for position, name in enumerate(names) if not name.strip()), None)
     if blank is not None:
         raise DataError(f"{what}: name {blank + 1} is empty: fill it in")
@@ -96,3 +97,4 @@ def check_names(what: str, names: tuple[str, ...]) -> None:
     if len(set(names)) != len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"{what}: {twice!r} appears twice: names must be unique")
+    return names

@@ -11,8 +11,8 @@ from bayesanno.data.annotations import AnnotationData, take_columns
 from bayesanno.data.described import require_kind
 from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.columns import find_positions
+from bayesanno.io.names import refuse_label
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import Source, open_table
 from bayesanno.io.spelling import join_spellings
@@ -67,9 +67,8 @@ def add_annotations(
         if not all(pair):
             raise DataError(f"{table.where(row)}: label {labels[row]!r} has no item or no annotator: fill in both")
         if labels[row] not in data.labels:
-            raise DataError(
-                f"{table.where(row)}: label {labels[row]!r} is not among the labels of the data, {listed(data.labels)}"
-                f"{nearest(labels[row], data.labels)}; declare all labels with labels=..."
+            raise refuse_label(
+                table.where(row), labels[row], data.labels, advice="; declare all labels with labels=..."
             )
         if pair in given:
             raise DataError(f"{table.where(row)}: {pair[1]!r} has already answered item {pair[0]!r}: leave the row out")

@@ -19,7 +19,7 @@ from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import find_several
-from bayesanno.io.names import explain_code, warn_names
+from bayesanno.io.names import refuse_label, warn_names
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_table
 from bayesanno.io.spelling import join_spellings
@@ -189,10 +189,7 @@ def make_annotations(
     if undeclared:
         first = next(position for position, label in enumerate(answers.label) if label in undeclared)
         label, item = answers.label[first], answers.items[answers.item[first]]
-        raise DataError(
-            f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} "
-            f"is not among the declared labels, {listed(labels)}{nearest(label, labels)}{explain_code(label)}"
-        )
+        raise refuse_label(answers.table.where(int(answers.row[first])), label, labels, item=item)
     try:
         return AnnotationData(
             item=answers.item,
@@ -289,10 +286,8 @@ def read_known(
             strange.setdefault(item, row)
             known[row] = ""
         elif labels is not None and label not in labels:
-            raise DataError(
-                f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
-                f"{nearest(label, labels)}; declare unused labels with labels=... when reading annotations"
-            )
+            advice = "; declare unused labels with labels=... when reading annotations"
+            raise refuse_label(table.where(row), label, labels, item=item, advice=advice)
     found = collect_gold(table, names, known, what="labels")
     if strange:
         item, row = next(iter(strange.items()))

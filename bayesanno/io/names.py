@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bayesanno.data.names import read_numbers
-from bayesanno.ground.errors import NamesWarning, warn
-from bayesanno.ground.wording import counted, listed
+from bayesanno.ground.errors import DataError, NamesWarning, warn
+from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.spelling import squeeze
 
 MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
@@ -175,6 +175,9 @@ def warn_of_missing_codes(table: str, answers: Iterable[str], gold: Mapping[str,
         )
 
 
-def explain_code(label: str) -> str:
-    """Return the advice on a label that is not declared, if it may stand for a missing answer."""
-    return f"; if it stands for a missing answer, use missing={label!r}" if label in MISSING_CODES else ""
+def refuse_label(place: str, label: str, labels: Sequence[str], *, item: str = "", advice: str = "") -> DataError:
+    """Return the error that a label is not declared; it may stand for a missing answer."""
+    if label in MISSING_CODES:
+        advice = f"; if it stands for a missing answer, use missing={label!r}{advice}"
+    name = f"{place}: label {label!r}" + (f" of item {item!r}" if item else "")
+    return DataError(f"{name} is not among the declared labels, {listed(labels)}{nearest(label, labels)}{advice}")

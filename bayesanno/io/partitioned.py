@@ -18,9 +18,9 @@ import numpy as np
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.columns import check_rows
 from bayesanno.io.formats.long import find_long_columns
+from bayesanno.io.names import refuse_label
 from bayesanno.io.text_table import as_text, header_only, is_whole
 
 
@@ -212,9 +212,7 @@ def order_labels(found: FoundNames, declared: Sequence[str] | None, name: str) -
         return sort_labels(found.labels)
     odd = next((label for label in found.labels if label not in declared), None)
     if odd is not None:
-        raise DataError(
-            f"{name}: label {odd!r} is not among the declared labels, {listed(declared)}{nearest(odd, declared)}"
-        )
+        raise refuse_label(name, odd, declared)
     return tuple(declared)
 
 

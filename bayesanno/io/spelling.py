@@ -8,25 +8,10 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+
+from bayesanno.io.read_options import ReadOptions
 
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # zero-width spaces
-
-
-class Asked(Protocol):
-    """Options of reading that concern the spelling of labels."""
-
-    @property
-    def strip(self) -> bool:
-        """Whether spaces within labels do not count."""
-
-    @property
-    def ignore_case(self) -> bool:
-        """Whether capitals do not count."""
-
-    @property
-    def missing(self) -> str | Sequence[str]:
-        """Labels that stand for a missing one."""
 
 
 def squeeze(name: str) -> str:
@@ -41,7 +26,9 @@ def squeeze(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).translate(_UNSEEN).split())
 
 
-def join_spellings(columns: Sequence[Sequence[str]], options: Asked, first: Iterable[str] = ()) -> list[list[str]]:
+def join_spellings(
+    columns: Sequence[Sequence[str]], options: ReadOptions, first: Iterable[str] = ()
+) -> list[list[str]]:
     """Return columns of labels with one spelling of each, and "" for those that are missing.
 
     Of spellings that are joined, that of the names in `first` is taken, or else the most frequent.
@@ -54,6 +41,6 @@ def join_spellings(columns: Sequence[Sequence[str]], options: Asked, first: Iter
     return [[chosen[name] for name in column] for column in columns]
 
 
-def _key(name: str, options: Asked) -> str:
+def _key(name: str, options: ReadOptions) -> str:
     name = squeeze(name) if options.strip else name
     return name.casefold() if options.ignore_case else name

@@ -14,7 +14,7 @@ from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import split_cell
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
-from bayesanno.io.names import warn_of_alike, warn_of_missing_codes
+from bayesanno.io.names import refuse_label, warn_of_alike, warn_of_missing_codes
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
@@ -240,10 +240,7 @@ def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator
             mentioned.add(each.item)
         odd = next((label for label in each.labels or () if label not in known), None)
         if odd is not None:
-            raise DataError(
-                f"{each.place}: label {odd!r} of item {each.item!r} is not among the declared labels, "
-                f"{listed(labels)}{nearest(odd, labels)}"
-            )
+            raise refuse_label(each.place, odd, labels, item=each.item)
         chosen = each.labels
         for label in labels:
             said = None if chosen is None else (YES if label in chosen else NO,)
