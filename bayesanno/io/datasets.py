@@ -21,7 +21,10 @@ from bayesanno.ground.wording import listed, nearest
 
 FOLDER_VARIABLE = "BAYESANNO_DATA"
 
-_ADDRESS = "https://raw.githubusercontent.com/edwinrobots/bayesian_combination_tutorial2/f98448e2e9a941463aa92f418eefd1f43bd5a637/all_collected_data/"
+_ADDRESS = (
+    "https://raw.githubusercontent.com/edwinrobots/bayesian_combination_tutorial2/"
+    "f98448e2e9a941463aa92f418eefd1f43bd5a637/all_collected_data/"
+)
 _SECONDS = (5, 30)  # timeouts for the connection and for each read
 
 
