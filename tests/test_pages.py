@@ -22,6 +22,7 @@ PAGES = [
     ROOT / "notebooks" / "guide.md",
     ROOT / "notebooks" / "which-model.md",
     ROOT / "notebooks" / "teaching.md",
+    ROOT / "notebooks" / "cite.md",
     ROOT / "notebooks" / "answers.md",
 ]
 FIRST = "    pip install uv && uv run bayesanno fit mace @crowd --out crowd\n    pip install uv && uv run pytest\n"
@@ -54,6 +55,8 @@ def test_python_compiles_and_names_what_exists(page):
         ast.parse(block)
     for name in re.findall(r"\bba\.(\w+)", text_of(page)):
         assert name in ba.__all__, name
+    for name in re.findall(r"\bba\.models\.(\w+)", text_of(page)):
+        assert name in dir(ba.models), name
 
 
 def test_commands_have_the_options_that_they_are_given(page):
