@@ -123,11 +123,11 @@ def fit(
         and diagnostics.
 
         A fit by EM is one chain of one draw, without log_prior, convergence and `probability_mcse`. `lp` is the
-        objective, and the diagnostics have `em`: how many restarts agree, and how far from the best the others ended.
+        objective, and the diagnostics have `climb`: the number of restarts that agree, and how far the others ended
+        from the best.
 
         A fit by VB has draws from the approximation, with their `log_ratio` and the Pareto k of these ratios. `latent`
-        comes from the approximation itself, not from the draws. The diagnostics have `vb`, like those of EM, with the
-        `elbo`.
+        comes from the approximation itself, not from the draws. The diagnostics have `climb` as well, with the `elbo`.
 
         A fit on a Dask cluster holds no items: no latent, no log_likelihood and no observed_data. It has the
         parameters, and in `e_step` the values from which labels are computed. `write_labels` writes the labels on the

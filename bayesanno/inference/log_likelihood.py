@@ -94,7 +94,7 @@ def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     if (n_draws := logp[..., 0].size) < MIN_DRAWS_TAIL and varies.any():
         raise FitError(f"leave-one-out needs {MIN_DRAWS_TAIL} draws or more, and this fit has {n_draws}: fit with more")
     weights: dict[str, xr.DataArray] = {}
-    with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
+    with warnings.catch_warnings():  # the result has the Pareto k of each item
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
         warnings.filterwarnings("ignore", "The point-wise LOO is the same", UserWarning)  # of one item it is
         if not varies.all():  # equal weights for constant items, and those of ArviZ for others

@@ -140,7 +140,7 @@ def test_a_model_that_does_not_fit_is_seen(fits):
 
 def test_what_draws_cannot_bear_is_nan_with_the_reason(fits):
     one, two = fits
-    for rhat, why in ((1.2, "R-hat is 1.200, and must be at most 1.01"), (None, r"R-hat is unknown \(it takes NUTS")):
+    for rhat, why in ((1.2, "R-hat is 1.200, and must be at most 1.01"), (None, r"R-hat is unknown \(it needs NUTS")):
         found = compare({"one": one, "two": altered(two, max_rhat=rhat)}, random_seed=1)
         assert found["log_marginal"].notna().tolist() == [False, True]
         assert found["p_model"].isna().all()

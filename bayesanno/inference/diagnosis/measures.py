@@ -24,7 +24,7 @@ EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min)
 FEW_ITEMS = 5.0  # expected in a class: with fewer, its rows of a confusion matrix are close to the prior
 FEW_OF_ALL = 0.1  # largest share of all items in such a class: with few items, all classes are small
 FAR = 0.1  # chains do not agree on an item if the probability of a state differs by more
-SHARED = 20.0  # a class of at most so many times the items that move between it and a nearly empty one is small as well
+SHARED = 20.0  # a class also counts as small if it has fewer than this many times the items it shares with such a class
 MOST_NAMED = 5  # items that chains do not agree on
 
 
@@ -73,7 +73,7 @@ def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]])
     Returns
     -------
     list of dict
-        One for each group of two or more chains, and for the best group in any case: `chains`, and `max_rhat`,
+        One for each group of two or more chains, and always for the best group: `chains`, and `max_rhat`,
         `min_ess_bulk`, `min_ess_tail` and `worst` as in `diagnose`.
     """
     if len(groups) == 1:

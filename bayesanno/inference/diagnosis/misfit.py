@@ -49,8 +49,8 @@ FEW_DRAWS = 50  # for the agreement of pairs, as each draw gives its exact proba
 MOST_ANSWERS = 20_000  # answers to replicate: of more, those to a random sample of items
 LEAST_SHARED = 10  # items that two annotators both answered
 MOST_NAMED = 5  # pairs that are kept by name
-# A pair is close if so many equal answers, or more, had this chance in any of the pairs, and if the two disagree less
-# by this share of what is predicted:
+# A pair is close if the probability of as many equal answers, in any of the pairs, is below the first value, and if its
+# disagreement is lower than predicted by more than the second value, as a share of the prediction:
 PAIRS_P = 0.005
 CLOSE_PAIR = 0.2
 MOST_AWAY = 0.15  # variance of the differences to the labels, in grades: 85% are equal, where none is further off
@@ -158,7 +158,7 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
     far, of_replicates = measure_distance(observed, replicated)
     n_bins = len(statistic.of) if not of_labels else int(np.bincount(table.data.item).max()) + 1  # of each label
     counts = np.stack([observed, replicated.mean(axis=0)]).reshape(2, -1, n_bins)
-    shares = counts.cumsum(axis=2).reshape(2, -1) / table.data.n_items  # at most so many, observed and predicted
+    shares = counts.cumsum(axis=2).reshape(2, -1) / table.data.n_items  # cumulative, observed and predicted
     at = int(np.abs(shares[0] - shares[1]).argmax())
     return {
         "spread": float(far[0] / max(of_replicates.mean(), 1e-9)),
@@ -191,7 +191,7 @@ def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
         predicted = describe_pairs(drawn, who, dimension=table.dimension)  # (sample, pair)
     except (DataError, FitError):  # of a model that cannot take items of two annotations, or other items
         return {}
-    p = binom.sf(same - 1, n, np.clip(predicted, 0, 1)).mean(axis=0) * n.size  # of so many equal answers, or more
+    p = binom.sf(same - 1, n, np.clip(predicted, 0, 1)).mean(axis=0) * n.size  # of as many equal answers, or more
     observed, mean = same / n, predicted.mean(axis=0)
     close = (p < PAIRS_P) & (observed - mean > CLOSE_PAIR * (1 - mean))
     first = np.flatnonzero(close)

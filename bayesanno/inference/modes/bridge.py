@@ -84,7 +84,7 @@ def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int
         raise FitError(f"marginal likelihoods are for fits of counts, and {view.model.name} is fitted to annotations")
     rhat = view.diagnostics.get("max_rhat")
     if rhat is None or not rhat <= MAX_RHAT:
-        known = "unknown (it takes NUTS, and two chains)" if rhat is None else f"{rhat:.3f}"
+        known = "unknown (it needs NUTS with two chains)" if rhat is None else f"{rhat:.3f}"
         return _unknown(f"log_marginal: R-hat is {known}, and must be at most {MAX_RHAT}")
     graph = view.model.build(view.data)
     density = compile_model(view.model, view.data, graph)
@@ -188,7 +188,7 @@ def _bridge(proposed: np.ndarray, kept: Sequence[np.ndarray]) -> tuple[float, fl
     if np.isnan(proposed).any() or np.isnan(every).any():
         return float("nan"), float("nan")
 
-    level = float(np.median(every))  # near the result: what is iterated is near 0, where no digits are lost to size
+    level = float(np.median(every))  # near the result, so that the iterated values are near 0 and keep their precision
     ess = _count_independent(kept)
     share = np.log(np.array([ess, proposed.size]) / (ess + proposed.size))  # of posterior and proposed draws
     proposed, own = proposed - level, every - level

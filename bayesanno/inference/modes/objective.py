@@ -233,7 +233,7 @@ def _find_part(variable: Any, graph: pm.Model) -> FreeVariable:
     transform = graph.rvs_to_transforms[variable]
     kind = KINDS.get(getattr(transform, "name", ""))
     if kind is None:
-        why = "can be any number" if transform is None else "has limits of its own"
+        why = "can be any number" if transform is None else "has other limits"
         raise FitError(
             f"find_modes takes shares, probabilities, rates and numbers from 0 up, and {variable.name} {why}: use a "
             "variant of the model without it"
