@@ -119,7 +119,7 @@ class TestWorkers:
             there = ba.distribute_annotations(folder, client)
             for worker in made.workers.values():
                 worker.status = distributed.Status.paused
-            with refuses(FitError, "for 0 s all workers were paused, .* when memory is full: give them more"):
+            with refuses(FitError, "for 0 s all workers were paused, .* memory is full: give them more"):
                 ba.fit("mace", there, method="em", **SETTINGS)
             for worker in made.workers.values():
                 worker.status = distributed.Status.running
@@ -174,8 +174,8 @@ class TestScheduler:
         from distributed.shuffle._exceptions import P2POutOfDiskError
 
         for error, match in (
-            (P2POutOfDiskError(), "annotations of each item together: P2P ran out of available disk space"),
-            (RuntimeError("P2P 12 failed during transfer phase"), "together: P2P 12 failed"),
+            (P2POutOfDiskError(), "annotations of each item: P2P ran out of available disk space"),
+            (RuntimeError("P2P 12 failed during transfer phase"), "of each item: P2P 12 failed"),
         ):
             with refuses(FitError, match), of_cluster.explain_errors():
                 raise error

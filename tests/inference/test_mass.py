@@ -157,7 +157,7 @@ class TestMirroredAccuracies:
         fit, _ = table15
         (alone,) = ba.diagnostics_of(fit)["modes"]["found"][1]["chains"]
         others = ba.drop_chains(fit, [alone])
-        with refuses(FitError, r"in one mode: there is nothing to combine; 12\.7% of the mass is in modes that no"):
+        with refuses(FitError, r"in one mode: there is nothing to combine; 12\.7% of the mass is in modes without"):
             ba.combine_modes(others)
         parts = [others, ba.drop_chains(fit, [chain for chain in range(4) if chain != alone])]
         joined = ba.concat_chains(parts)
