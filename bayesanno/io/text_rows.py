@@ -11,11 +11,11 @@ import io
 import re
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 
 from bayesanno.ground.errors import DataError, ExtraError
-from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, name_error
 
 SEPARATORS = ",\t;|"
@@ -133,17 +133,34 @@ def rows_of_workbook(raw: bytes, name: str) -> Rows:
     try:
         with warnings.catch_warnings():  # openpyxl warns of features that it ignores
             warnings.simplefilter("ignore")
-            sheets = pd.read_excel(
-                io.BytesIO(raw), sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl"
-            )
+            sheets = import_module("openpyxl").load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets
+            found = {sheet.title: _rows_of_sheet(sheet) for sheet in sheets}
     except Exception as error:  # openpyxl raises many kinds of errors for a broken workbook
         raise DataError(f"{name} cannot be read as an Excel workbook ({name_error(error)}): save it as CSV") from None
-    used = {str(sheet): frame for sheet, frame in sheets.items() if frame.size}
+    used = {title: rows for title, rows in found.items() if rows}
     if len(used) > 1:
         raise DataError(
             f"{name} has {len(used)} sheets with content, {listed([*used])}: keep only the sheet of the table, or save "
             "it as CSV"
         )
-    cells = [row for frame in used.values() for row in frame.to_numpy().tolist()]
-    rows = {at: ["" if pd.isna(cell) else str(cell) for cell in row] for at, row in enumerate(cells, 1)}
-    return {at: row for at, row in rows.items() if any(map(str.strip, row))}
+    return next(iter(used.values()), {})
+
+
+def _rows_of_sheet(sheet: Any) -> Rows:
+    """Return the rows of a sheet that are not blank, in one width, except for one row with a stray cell."""
+    errors = import_module("openpyxl.cell.cell").ERROR_CODES
+    sheet.reset_dimensions()  # they may be far larger than the table
+    rows: Rows = {}
+    for at, values in enumerate(sheet.values, 1):
+        cells = ["" if cell is None or cell in errors else _cell_as_text(cell) for cell in values]
+        while cells and not cells[-1].strip():
+            cells.pop()
+        if cells:
+            rows[at] = cells
+    widths = list(map(len, rows.values()))
+    width = max((*widths[:1], *sorted(widths)[-2:-1]), default=0)
+    return {at: cells + [""] * (width - len(cells)) for at, cells in rows.items()}
+
+
+def _cell_as_text(cell: Any) -> str:
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)

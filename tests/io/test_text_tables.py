@@ -248,6 +248,10 @@ def test_a_workbook_that_cannot_be_read_is_refused(keep, refuses, monkeypatch):
         (workbook(first=[HEAD]), "has no rows below its header"),
         (workbook(first=rows), "answers.xlsx, row 3: label 'y' has no item"),
         (workbook(first=rows)[:-40], "cannot be unpacked"),
+        (
+            workbook(first=[HEAD, [1, "ada", "x"], [2, "ada", "y", *[None] * 9000, "stray"]]),
+            "row 3: 9004 columns where",
+        ),
     ):
         with refuses(DataError, match):
             read_annotations(keep(content, "answers.xlsx"))
