@@ -11,6 +11,7 @@ its cells hold lists. Labels may then be columns of 0 and 1, and annotators colu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
@@ -19,6 +20,7 @@ from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
+from bayesanno.io.formats.layout import find_layout
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable, header_only
 
@@ -178,7 +180,18 @@ def _find_columns(
         kinds = (_columns_of(document, others, is_flag) for is_flag in (_is_number, _is_word))
         return (), next(filter(None, kinds), ())
     named = [header.header[header.need("annotator", name)] for name in options.columns]
-    return tuple(named) or _columns_of(document, others, lambda cell: isinstance(cell, list)), ()
+    named = named or list(_columns_of(document, others, lambda cell: isinstance(cell, list)))
+    if not named and options.split and document.table is not None and found["item"] is not None:
+        named = _find_separated(document.table(), others, found["item"], options)
+    return tuple(named), ()
+
+
+def _find_separated(table: TextTable, names: Iterable[str], item: str, options: ReadOptions) -> list[str]:
+    """Return the columns of annotators with separated labels in their cells, judged by the first label of each."""
+    first = tuple([split_cell(cell, options.split or "")[0] for cell in column] for column in table.columns)
+    candidates, gold = list(map(table.header.index, names)), table.find("gold", options.gold)
+    _, found = find_layout(replace(table, columns=first), options, table.header.index(item), candidates, gold)
+    return [table.header[column] for column in found]
 
 
 def _is_number(cell: Any) -> bool:

@@ -42,7 +42,8 @@ _AGREED = re.compile(
     r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
 )
 _OF_PROPERTIES = re.compile(
-    r"(topic|theme|domain|genre|section|dataset|split|fold|language|country|difficulty|level|year|date|length)([\W_]*\d+)?"
+    r"(topic|theme|domain|genre|section|dataset|split|fold|language|country|difficulty|level|year|date|length)"
+    r"([\W_]*\d+)?"
 )
 LOOKED_FOR = (
     "a long table has columns for item, annotator and label (name them with item=..., annotator=..., label=...), and "

@@ -86,6 +86,7 @@ def test_separated_labels(keep, said):
         assert said(path, multi_label=True, split=mark)[1] == YES_OR_NO[:4]
     wide = keep(as_csv(("item", "w1", "w2", "text"), [("t1", "joy|anger", "joy", "a|b"), ("t2", "[]", "", "c")]))
     assert sorted(said(wide, multi_label=True, split="|", columns=["w1", "w2"])[1]) == sorted(YES_OR_NO)
+    assert sorted(said(wide, multi_label=True, split="|")[1]) == sorted(YES_OR_NO)
     batch = keep('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n')
     assert said(batch, multi_label=True, split="|")[1] == YES_OR_NO[:4]
     known = keep(as_csv((*HEADER, "gold"), [("t1", "w1", "joy|anger", "anger|joy"), ("t2", "w1", "joy", "['joy']")]))
@@ -237,7 +238,7 @@ WRONG = {
                      "line 2: no field names the annotator: name one, or a template over fields, with annotator="),
     "no column": ("item,text,a,b\n1,t,x,y\n", {"multi_label": True, "columns": ["a", "c"]}, "has no column 'c'"),
     "no lists": ("item,a,b\n1,x|y,y\n", {"multi_label": True, "split": "|"},
-                 r"no field for the label among 'item', 'a', 'b': name it with label=\.\.\., or the columns of annot"),
+                 "no two of the columns 'a', 'b' share .*a wide table has a column for each annotator"),
     "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
     "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, and multi_label"),
     "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, and split"),
