@@ -1,4 +1,4 @@
-"""Several values in one cell: lists and objects that a text is, and labels that are several in one."""
+"""Several values in one cell: lists and objects as text, and several labels in one text."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def _read_python(text: str) -> Any:
 
 
 def split_cell(text: str, separator: str) -> list[str]:
-    """Return what stands between separators, without whitespace around it."""
+    """Return the parts between separators, without whitespace around them."""
     return [part.strip() for part in text.split(separator)]
 
 
 def find_several(given: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return a label that seems to be several in one cell, and what separates them: "" where it is a list or an object.
+    """Return a label that seems to be several in one cell, and their separator, "" for a list or an object.
 
-    `given` is by label who gave it. Labels are several if one has a part twice, if all parts of one
-    are parts of others too, or if annotators have as many parts.
+    `given` maps each label to an annotator. Labels are several if one has a part twice, if all parts of one are also
+    parts of others, or if annotators have as many parts.
 
     Examples
     --------

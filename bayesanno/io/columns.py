@@ -1,7 +1,7 @@
 """From a table of text to answers: the meaning of its columns, and the content of its rows.
 
-The invariant: in tables of every shape, each cell that is an answer becomes one annotation of a named item by a
-named annotator, with the row it came from; no answer is dropped, merged or renamed in silence.
+The invariant: in tables of every shape, each answer becomes one annotation of a named item by a named annotator, with
+its row; no answer is dropped, merged or renamed silently.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Format:
 
 
 def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:
-    """Return each row's number as often as its count says; shape (item,).
+    """Repeat each row's number by its count; shape (item,).
 
     Raises
     ------
     DataError
-        If a count is no whole number of 0 or more, or they add up to more items than could be meant.
+        If a count is not a whole number of 0 or more, or the counts add up to too many items.
     """
     counts = whole_numbers(table, column, blank)
     if int(counts.sum()) > MOST_ROWS:
@@ -160,7 +160,7 @@ def filled(cells: Any) -> np.ndarray:
 
 
 def find_positions(cells: Sequence[str], names: tuple[str, ...]) -> Codes:
-    """Return where each cell stands in the names, -1 for the empty cell; shape (row,)."""
+    """Return the position of each cell in the names, -1 for the empty cell; shape (row,)."""
     position = {name: code for code, name in enumerate(names)} | {"": -1}
     return np.fromiter(map(position.__getitem__, cells), dtype=np.int64, count=len(cells))
 

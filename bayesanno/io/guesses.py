@@ -1,7 +1,7 @@
-"""Which columns of a long table are its item, annotator and label, where names alone do not say.
+"""Find the columns of item, annotator and label of a long table whose names are ambiguous.
 
-The invariant: a column that could be something else is taken only where its rows are as in a long table, and only if no
-other column could be meant.
+The invariant: a column with an ambiguous name is used only if its rows fit a long table, and only if no other column
+fits.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _UNLIKE, _REPEATED = 0.9, 0.95  # the least share of rows with their own pair, t
 
 
 def name_columns(table: TextTable, options: ReadOptions) -> ReadOptions:
-    """Return options that name the columns of a long table whose names alone could mean another thing.
+    """Return options that name the columns of a long table whose own names are ambiguous.
 
-    An id of anything is the item, `model` the annotator and `score` the label if there is then one column for each, and
-    the rows are as in a long table: items and annotators are repeated, but hardly any pair of them.
+    An id of anything is the item, `model` the annotator and `score` the label if each role then has one column and the
+    rows fit a long table: items and annotators repeat, but few pairs of them do.
     """
     lacking = [role for role, columns in _find_named(table, options).items() if not columns]
     if any(options.roles[role] is not None for role in lacking):

@@ -18,21 +18,21 @@ from bayesanno.io.text_table import TextTable
 
 
 def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Comparisons | None) -> NamedAnswers:
-    """Return answers with what a table says of their items, its first column, and with its items that have no answer.
+    """Return answers with the columns of a table of items, and with its items that have no answers.
 
-    Where an item is a question and a pair of systems, a row is found by either, and no item is added: its pair is not
-    known.
+    The first column of the table names the items. If an item is a question with a pair of systems, its row may have
+    either name, and no item is added, since its pair would be unknown.
 
     Raises
     ------
     DataError
-        If a row has no item, two rows of an item differ, no item is among those of the answers, a cell among numbers
-        stands for a missing one, or there is no column beside the item.
+        If a row has no item, two rows of an item differ, no item has answers, a column of numbers has a code for a
+        missing one, or there is no column beside the item.
 
     Warns
     -----
     NamesWarning
-        If items of comparisons are left out, as nobody has answered them.
+        If items without comparisons are left out.
     """
     row_of = _find_rows(table)
     asked_of = comparisons.asked_of if comparisons is not None else {}

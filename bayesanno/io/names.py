@@ -1,6 +1,6 @@
-"""Names that may be a mistake: spelt in two ways, as "Yes" and "yes", misspelt, or codes of missing answers, as NA.
+"""Names that may be a mistake: "Yes" and "yes", a misspelling, or a code for a missing answer such as NA.
 
-They are kept as they are, with a warning, unless an option joins them or leaves them out.
+They are kept, with a warning, unless an option joins them or leaves them out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)")
 
 
 def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return names that differ in capitals, spaces, accents' encoding or a number's spelling alone, group by group.
+    """Return groups of names that differ only in capitals, spaces, the encoding of accents or the spelling of a number.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def fold(name: str) -> str | float:
-    """Return what names have in common that differ in their spelling alone: a number, or text in lower case.
+    """Return the common form of names that differ only in spelling: a number, or text in lower case.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def warn_names(message: str) -> None:
 
 
 def warn_of_alike(table: str, **names: Iterable[str]) -> bool:
-    """Warn of names, by what they are of, that are taken for two and may be one; return whether any are."""
+    """Warn of names that differ only in spelling, by what they name; return whether there are any."""
     found = explain_alike(**names)
     for said in found:
         warn_names(f"{table}: {said}")
@@ -64,7 +64,7 @@ def warn_of_alike(table: str, **names: Iterable[str]) -> bool:
 
 
 def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[str]) -> None:
-    """Warn if no true label is among the labels, so that no label can be right: another column may be meant."""
+    """Warn if no true label is among the labels, since another column may be meant."""
     if gold and not set(gold.values()) & set(labels):
         strange = listed(sorted(set(gold.values())))
         warn_names(
@@ -74,7 +74,7 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
 
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:
-    """Warn of labels that are many numbers, as those of a scale are: a model takes each as a class of its own."""
+    """Warn of many numeric labels, which may be points of a scale; a model treats each as a class."""
     if len(labels) > MOST_CLASSES and read_numbers(labels) is not None:
         warn_names(
             f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points on a "
@@ -84,7 +84,7 @@ def warn_of_scale(table: str, labels: Sequence[str]) -> None:
 
 
 def explain_alike(**names: Iterable[str]) -> list[str]:
-    """Say which names, by what they are of, are taken for two and may be meant as one: a line for each kind of name.
+    """Return a message for each kind of name with names that differ only in spelling.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _is_a_letter_away(one: str, other: str) -> bool:
 
 
 def find_missing_codes(labels: Collection[str]) -> list[str]:
-    """Return the labels that may stand for a missing answer; -1 does not where other labels are negative, or 1 alone.
+    """Return the labels that may stand for a missing answer; not -1 if another is negative, or the only other is 1.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Compressed files (gzip and zip), unpacked in memory up to a number of files and a size.
 
 The invariant: nothing in a file is executed, opened or fetched, and no path in it is followed: the parts of a zip are
-read by their names from its list. What is packed in what is packed stays so.
+read by their names from its list. Compressed files inside a zip are not unpacked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ENDINGS = (
 
 
 def unpack_gzip(raw: bytes, name: str) -> bytes:
-    """Return what is packed by gzip.
+    """Return the contents of a gzip file.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def unpack_gzip(raw: bytes, name: str) -> bytes:
 
 
 def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
-    """Return what a zip holds, `WORKBOOK`, `JSON` or `TABLE`, and the files of that kind by their names.
+    """Return the kind of content of a zip, `WORKBOOK`, `JSON` or `TABLE`, and the files of that kind by name.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def explain_size(name: str, size: int) -> str:
 
 @contextmanager
 def _refusing_broken(name: str) -> Iterator[None]:
-    """Raise a DataError for whatever unpacking raises."""
+    """Raise a DataError for any error of unpacking."""
     try:
         yield
     except DataError:

@@ -1,7 +1,7 @@
 """Annotations in many files: a folder of Parquet files, or a Dask DataFrame, read part by part on the workers.
 
-The invariant: a cell means what it means to `read_annotations`, in every part; annotators are numbered by first
-appearance, part by part, and labels in their order, so that numbers are those of the same table read whole.
+The invariant: every part reads a cell as `read_annotations` does; annotators are numbered by first appearance, part by
+part, and labels in their order, so that the numbers equal those of the whole table.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PartitionedTable:
     columns : mapping of role to str
         The names of these, of item, annotator, label and, where there is one, gold.
     whole : mapping of str to bool
-        Of the columns of floats, whether all numbers are whole, so that they are written without decimals.
+        For each column of floats, whether all numbers are whole and are written without decimals.
     """
 
     name: str
@@ -58,10 +58,10 @@ def open_partitions(source: Any, columns: Mapping[str, str | None]) -> Partition
     Parameters
     ----------
     source : path or dask.dataframe.DataFrame
-        Of a folder all files ending in `.parquet` or `.pq`, also of folders in it, in the order of their names, numbers
-        in them counting as numbers.
+        A folder stands for all its files ending in `.parquet` or `.pq`, including subfolders, in natural order of their
+        names.
     columns : mapping of role to str or None
-        The columns' names, where they are not known by their names; see `read_annotations`.
+        The columns' names, if they have no alias; see `read_annotations`.
 
     Raises
     ------
@@ -168,17 +168,17 @@ class FoundNames:
 
 
 def find_whole(frame: pd.DataFrame) -> dict[str, bool]:
-    """Return of each column of floats of a part whether all numbers are whole."""
+    """Return for each column of floats of a part whether all numbers are whole."""
     return {str(name): is_whole(column) for name, column in frame.items() if column.dtype.kind == "f"}
 
 
 def has_floats(table: PartitionedTable) -> bool:
-    """Whether a column of annotations holds floats: how they are written depends on all parts together."""
+    """Whether a column of annotations holds floats, whose format depends on all parts together."""
     return any(kind.kind == "f" for kind in table.frame.dtypes)
 
 
 def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
-    """Return the names of a part, if each row of it says what it must.
+    """Check the rows of a part, and return its names.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def order_labels(found: FoundNames, declared: Sequence[str] | None, name: str) -
     Raises
     ------
     DataError
-        If one that was found is not among those declared.
+        If a label is not declared.
     """
     if declared is None:
         return sort_labels(found.labels)

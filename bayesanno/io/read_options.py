@@ -17,23 +17,23 @@ OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read a table; each reader looks at those that concern it.
+    """How to read a table; each reader uses the options that apply to it.
 
     Parameters
     ----------
     format : str
         The shape of the table: one of the registry, or "auto".
     item, annotator, gold, successes, trials : str, optional
-        The names of columns, or of fields of an export, where they are not known by their names; `annotator` of an
-        export may be a template over fields.
+        The names of columns, or of fields of an export, if they have no alias; `annotator` of an export may be a
+        template over fields.
     label : tuple of str
         The label columns, or questions of an export: none or one, or one for each dimension.
     labels : tuple of str, optional
         All possible labels, in order.
     unsure : tuple of str
-        Those of the labels that are no class.
+        Labels that are not classes.
     drop_unsure : bool
-        Whether answers that are unsure are left out.
+        Whether unsure answers are left out.
     labels_by_dimension : mapping of dimension to tuple of str
         The same for several dimensions, or for some of them.
     gold_file : path, optional
@@ -41,33 +41,33 @@ class ReadOptions:
     controls : mapping of item to label, or path, optional
         Known true labels that enter the likelihood.
     predictions, multi_label, drop_rejected : bool
-        Of exports: whether predictions of models are answers too; each label of an answer with several is asked for
-        by itself; and answers that were rejected are left out.
+        For exports: whether predictions of models count as answers, whether each label becomes a yes-or-no question,
+        and whether rejected answers are left out.
     split : str, optional
-        What separates labels, or annotators, in one cell.
+        The separator of labels, or annotators, in one cell.
     missing : str or tuple of str
-        Answers and true labels that stand for a missing one.
+        Codes for a missing answer or true label.
     strip, ignore_case : bool
-        Whether labels are one that differ in spaces, or in capitals, alone.
+        Whether to join labels that differ only in spaces, or only in capitals.
     columns : tuple of str
         The annotators' columns of a wide table.
     items : path or table, optional
-        What is known of each item.
+        A table of items.
     pairs : str or tuple of two str
         The columns with the names of the two systems that an item compares.
     tie : str or tuple of str
         The labels that are ties.
     no_header, transpose : bool
-        Of tables: whether the first line is data, and columns are named 1, 2, ...; whether a row is an annotator, and a
-        column an item.
+        For tables: whether the first line is data, with columns named 1, 2, ...; and whether rows are annotators and
+        columns are items.
     encoding : str, optional
-        The encoding of a text file, where it is neither UTF-8 nor UTF-16.
+        The encoding of a text file, if it is neither UTF-8 nor UTF-16.
 
     Raises
     ------
     DataError
-        If there is no such format, gold is given twice, or what is unsure is to be left out and nothing is; or if pairs
-        are not two columns of a long table.
+        If there is no such format, gold is given twice, unsure answers are left out without unsure labels, or pairs are
+        not two columns of a long table.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def label_names(what: str, labels: Iterable[str]) -> tuple[str, ...]:
     Raises
     ------
     DataError
-        If they are no sequence, there is none, or one is empty.
+        If they are not a sequence, there is none, or one is empty.
     """
     if isinstance(labels, str):
         raise DataError(f"{what} must be a sequence of names, not the text {labels!r}: write [{labels!r}, ...]")

@@ -1,6 +1,6 @@
-"""One spelling of labels that differ in spaces or capitals alone, where the options ask for it.
+"""Join labels that differ only in spaces or capitals, if the options ask for it.
 
-The invariant: without such an option a label stays as it is, but for those that stand for a missing one.
+The invariant: without such an option no label changes, except for codes of missing answers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def join_spellings(
 ) -> list[list[str]]:
     """Return columns of labels with one spelling of each, and "" for those that are missing.
 
-    Of spellings that are joined, that of the names in `first` is taken, or else the most frequent.
+    The spelling in `first` is kept, or else the most frequent.
     """
     names = Counter(name for column in columns for name in column)
     missing, kept = {_key(name, options) for name in options.missing}, dict[str, str]()

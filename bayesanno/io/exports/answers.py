@@ -1,4 +1,4 @@
-"""Exports, and how their answers become a long table, which is read like any other.
+"""Exports of tools: their answers become a long table, which is read like any other.
 
 The invariant: one row is one answer and keeps its place in the export; a question is chosen, never guessed.
 """
@@ -27,9 +27,9 @@ GOLD, CONTROL = "gold", "control"
 class Answer(NamedTuple):
     """The answer of one annotator to one question about an item, and its place, including the file.
 
-    `labels` is None where nothing was said, and empty where none of the labels was chosen; then `question` may be "",
-    any. `known` says that the labels are true, and what for: for evaluation ("gold") or for the model ("control");
-    without an annotator they are that alone.
+    `labels` is None for a missing answer, and empty if no label was selected; an empty `question` then stands for any
+    question. `known` marks true labels, for evaluation ("gold") or for the model ("control"); without an annotator they
+    are not an answer.
     """
 
     place: str
@@ -49,16 +49,16 @@ class Export:
     name : str
         As `read_annotations(format=...)` and `--format` take it.
     form : str
-        What it looks like, in words.
+        Its form, in words.
     looks_like : callable
-        (document, options) -> whether it is one, judged by its first record.
+        (document, options) -> whether the document is such an export, judged by its first record.
     read : callable
-        (document, options) -> its answers, those that are missing included, so that all items and annotators are named.
-        Raises a DataError with the place of what it cannot read.
+        (document, options) -> its answers, including missing ones, which declare items and annotators. Raises a
+        DataError with the place of the problem.
     uses : frozenset of str
-        The options of reading that it has a use for, beyond those of every table.
+        The options of reading that apply to it, beyond those of every table.
     of_tables : bool
-        Whether it is one of tables, not of JSON.
+        Whether it is a table, not JSON.
     annotator : str
         The fields that name the annotator, for a message.
     """
@@ -149,8 +149,8 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
     Raises
     ------
     DataError
-        If the question is not chosen among several, there is no such question, an answer has several labels and these
-        are not asked for, or it lacks its item or annotator.
+        If no question is chosen among several, there is no such question, an answer has several labels without
+        `multi_label`, or an answer lacks its item or annotator.
     """
     name, given = document.name, [_separate(each, options) for each in export.read(document, options)]
     if options.multi_label and options.gives("missing", "strip", "ignore_case"):

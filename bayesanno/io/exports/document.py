@@ -1,7 +1,7 @@
 """The contents of a file before its tool is known: records, one after the other, each with its place.
 
-The invariant: records are decoded one at a time, so that memory is that of the text and of one record, and whatever
-does not decode is refused with its line.
+The invariant: records are decoded one at a time, so that only the text and one record are in memory; an error names its
+line.
 """
 
 from __future__ import annotations
@@ -37,12 +37,11 @@ class Document:
     kind : {"records", "zip", "table"}
         JSON or JSONL; a zip of such files; or a table.
     records : callable
-        () -> the records, from the first on: the values of JSONL or of a list, those of an object by their names, or
-        the rows of a table as objects.
+        () -> the records: the values of JSONL, of a list or of an object, or the rows of a table as objects.
     table : callable, optional
-        () -> the table; of a table only.
+        () -> the table, if it is one.
     files : mapping of str to Document
-        What is in a zip, by the names of its files.
+        The files of a zip, by name.
     """
 
     name: str
@@ -143,7 +142,7 @@ class Document:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in memory as JSON would have it: lists and objects, and None where one is missing."""
+    """Return a value in memory in the form of JSON: lists, objects, and None for a missing value."""
     if isinstance(value, str | bool | int) or value is None:
         return value
     if isinstance(value, np.ndarray | list | tuple):
@@ -166,7 +165,7 @@ def _line(text: str, position: int) -> int:
 
 
 def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
-    """Return the JSON value that begins at a position, and where it ends."""
+    """Return the JSON value at a position, and its end."""
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
@@ -211,7 +210,7 @@ def _read_list(text: str, start: int, name: str) -> Iterator[Value]:
 
 
 def _read_lines(text: str, name: str) -> Iterator[Value]:
-    """Yield the values of JSONL, with the lines that they begin in."""
+    """Yield the values of JSONL, each with its first line."""
     position, line, counted_to = _skip(text, 0), 1, 0
     while position < len(text):
         line += text.count("\n", counted_to, position)

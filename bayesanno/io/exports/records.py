@@ -1,6 +1,6 @@
 """A value of JSON with its place: names and labels as text, lists and objects as such, and fields by their path.
 
-The invariant: what is not of the kind that is expected is refused with its place, and no value is made up.
+The invariant: a value of an unexpected kind is refused with its place, and no value is invented.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class Value(NamedTuple):
         return isinstance(self.given, list) and any(isinstance(each, list | Mapping) for each in self.given)
 
     def decode(self) -> Value:
-        """Return what a text of JSON says; None where it is missing.
+        """Return the value of JSON in a text; None if the text is missing.
 
         Raises
         ------
         DataError
-            If it is no JSON.
+            If it is not JSON.
         """
         text = self.as_text()
         try:
@@ -106,14 +106,14 @@ class Value(NamedTuple):
         return bool(self.given)
 
     def as_text(self, what: str = "") -> str:
-        """Return a name or a label as text, "" where it is missing.
+        """Return a name or a label as text, "" if it is missing.
 
-        Numbers are as they are written, true and false are words. Messages call it `what`, if not by its name.
+        Numbers keep their spelling, and true and false become words. Messages call the value `what`, or its name.
 
         Raises
         ------
         DataError
-            If it is a list or an object, a number that is none (NaN), or text that is not Unicode.
+            If it is a list or an object, NaN or infinite, or not valid Unicode.
         """
         value, what = self.given, what or self.name or "this"
         if isinstance(value, str):
@@ -127,7 +127,7 @@ class Value(NamedTuple):
         raise self._replace(name=what).refuse("a text or a number")
 
     def as_labels(self) -> tuple[str, ...] | None:
-        """Return the labels of an answer, one value or a list, without blank ones; None where there is none."""
+        """Return the labels of an answer, one value or a list, without blank ones; None for a missing answer."""
         here = Value(self.whole_place, unpack(self.given))
         if isinstance(here.given, list):
             labels = (here._replace(given=each).as_text("a label") for each in here.given)
@@ -136,7 +136,7 @@ class Value(NamedTuple):
         return (label,) if label else None
 
     def look_up(self, path: str) -> Value:
-        """Return a field of an object by its name, or by the names on the way to it, as in `data.id`.
+        """Return a field of an object by its name or its path, as in `data.id`.
 
         Raises
         ------
@@ -170,12 +170,12 @@ class Value(NamedTuple):
         return FIELD.sub(lambda found: values[found[1]], template)
 
     def name_item(self, field: str, seen: dict[str, str] | None = None) -> str:
-        """Return the item that a record is about, by a field or a template; with `seen`, each item comes once.
+        """Return the item of a record, by a field or a template; with `seen`, an item may occur once.
 
         Raises
         ------
         DataError
-            As for `fill_in`; if it is missing, or is there already: `seen` has the places of items.
+            As for `fill_in`; if the item is missing, or already in `seen`, which holds the places of items.
         """
         item = self.fill_in(field, "item")
         if not item:

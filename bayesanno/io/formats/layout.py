@@ -1,8 +1,8 @@
-"""Which columns of a wide table are annotators', judged by the values that they share; or what a table is without any.
+"""Find the annotators' columns of a wide table by the values that they share.
 
-The invariant: a column is an annotator only if most of its answers are answers of the other annotators too, or if the
-options name it. A table without two such columns, or with more than few others of repeated values, is refused, with
-what it looks like and the option that reads it.
+The invariant: a column is an annotator only if most of its answers are also answers of other annotators, or if the
+options name it. A table without two such columns, or with many other columns of repeated values, is refused; the
+message names its probable shape and the option that reads it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LOOKED_FOR = (
 def find_layout(
     table: TextTable, options: ReadOptions, item: int | None, candidates: Sequence[int], gold: int | None
 ) -> tuple[int | None, list[int]]:
-    """Return the column of the item, where there is one, and those of annotators, judged by the values of columns.
+    """Return the column of items, if there is one, and the columns of annotators, judged by their values.
 
     Parameters
     ----------
@@ -63,21 +63,21 @@ def find_layout(
         They name missing and unsure answers, which do not count; declared labels, which annotators' columns must hold;
         and whether columns have names, since numbers do not show the shape of the table.
     item : int or None
-        The column that names the items, where it is known.
+        The column that names the items, if it is known.
     candidates : sequence of int
         The columns that may be annotators.
     gold : int or None
-        The column of known labels, which annotators' columns share values with.
+        The column of known labels, whose values annotators' columns share.
 
     Raises
     ------
     DataError
-        If the table looks like one of another kind, or no two columns share most of their values.
+        If the table seems to have another shape, or no two columns share most of their values.
 
     Warns
     -----
     NamesWarning
-        If a column is left out whose values are repeated, as an annotator's are.
+        If a column with repeated values, like those of an annotator, is left out.
     """
     agreed = [column for column in candidates if _AGREED.fullmatch(table.header[column].casefold())]
     rest = [column for column in candidates if column not in agreed]
@@ -200,7 +200,7 @@ def warn_of_others(table: TextTable, others: Sequence[int], what: str) -> None:
 
 
 def _find_group(table: TextTable, given: Sequence[int], gold: int | None, no_class: Collection[str]) -> list[int]:
-    """Return the columns that share most of their values with one another, and with known labels if there are any."""
+    """Return the columns that share most of their values with each other and with known labels."""
     from scipy.sparse import csgraph, csr_array
 
     names = [table.header[column] for column in given]

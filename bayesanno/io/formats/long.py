@@ -31,7 +31,7 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
     Raises
     ------
     DataError
-        If there is one of an annotator or of a label, and not of the others.
+        If there is a column of annotators or labels, but not of the other roles.
     """
     lacking = [role for role in ROLES if options.roles[role] is None and not table.matching(role)]
     if options.columns or ("annotator" in lacking and "label" in lacking):
@@ -57,12 +57,12 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
 
 
 def find_long_columns(table: TextTable, named: Mapping[str, str | None], *, with_gold: bool = True) -> dict[str, int]:
-    """Return the columns of item, annotator, label and, where there is one, gold: as named, or known by their names.
+    """Return the columns of item, annotator, label and, if there is one, gold, by option or by alias.
 
     Raises
     ------
     DataError
-        If one is not there, or one column plays two roles.
+        If a column is missing, or one column has two roles.
     """
     found: dict[str, int | None] = {role: table.need(role, named.get(role)) for role in ROLES}
     found["gold"] = table.find("gold", named.get("gold")) if with_gold else None

@@ -14,14 +14,14 @@ from bayesanno.io.text_table import TextTable
 
 
 def transpose(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
-    """Return a table with a row for each annotator as one with a row for each item, and the options to read it by.
+    """Turn a table with a row for each annotator into one with a row for each item, with the options to read it.
 
-    The items are the columns that the options name, or those whose values are answers to other items too.
+    The items are the columns that the options name, or those that share values with other items.
 
     Raises
     ------
     DataError
-        If there is no such column, an annotator has no name or that of another, or a column may be an item or not.
+        If there is no such column, an annotator has no name or the name of another, or a column may be an item.
     """
     people = [column for column in range(len(table.header)) if names_people(table, column)]
     column = next(iter(people), 0) if options.annotator is None else table.need("annotator", options.annotator)

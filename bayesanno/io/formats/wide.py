@@ -1,8 +1,8 @@
 """Wide tables: one row is one item, and one column is one annotator.
 
-Grouped tables are wide, with a column `count`: a row stands for so many items, which were answered in the same way.
-Tables of votes have a column for each label: the number of answers that it got. Who gave them is not known, so that
-they count as answers of one annotator, `anyone`.
+Grouped tables are wide, with a column `count`: each row stands for that many items with the same answers. Tables of
+votes have a column for each label, with its number of answers. They do not name annotators, so that all answers belong
+to one, `anyone`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bayesanno.io.text_table import TextTable
 
 
 def read_wide(table: TextTable, options: ReadOptions, count_column: int | None = None) -> NamedAnswers:
-    """Read one row as one item, or as so many items as a column of counts says, and one column as one annotator.
+    """Read one row as one item, or as several items by a column of counts, and one column as one annotator.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _common_categories(table: TextTable, columns: Sequence[int]) -> tuple[str, .
 
 
 def _find_answer_columns(table: TextTable, others: tuple[int | None, ...]) -> list[int]:
-    """Return the columns of annotators: those that have a name, and are none of the others."""
+    """Return the columns of annotators: all named columns without another role."""
     columns = [column for column in range(len(table.header)) if column not in (*others, table.index)]
     for column in columns:
         if not table.header[column] and any(table.columns[column]):
@@ -181,7 +181,7 @@ def read_grouped(table: TextTable, options: ReadOptions) -> NamedAnswers:
 
 
 def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
-    """Read one row as one item, and each number in it as so many answers with the label that its column is named.
+    """Read one row as one item, and each number as the number of answers with the label of its column.
 
     Raises
     ------
