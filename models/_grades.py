@@ -15,7 +15,7 @@ from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
 
 FEW = 3  # annotators: fewer show almost nothing of how annotators differ
-ENOUGH = 3  # answers to an item: with fewer an error that all share looks like another grade
+ENOUGH = 3  # answers to an item: with fewer, a shared error looks like another grade
 MANY = 10  # annotators: from here on severities are sampled together with the mean threshold
 POOLED = 5  # answers that the median annotator counts for in an annotator's numbers
 
@@ -35,7 +35,7 @@ def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable,
 def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.TensorVariable:
     """Return log P(response | true class, node), of each annotator: (annotator, response, true_class, node).
 
-    `z` is what all perceive too high, in units of `shared_spread`, at each node.
+    `z` is the shared error of perception at each node, in units of `shared_spread`; positive is too high.
     """
     grade, shared_spread = np.arange(n_labels), p.get("shared_spread")
     seen = grade[:, None] + (pt.zeros_like(z) if shared_spread is None else shared_spread * z)  # (true_class, node)

@@ -17,9 +17,10 @@ from bayesanno.ground.wording import counted, listed
 
 SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
 AGREED = 0.4  # the least alpha at which annotators agree on the items without the commonest label
-OF_ANY = 0.55  # of all answers, those by annotators who repeat a label, from which on labels may follow them;
-MATRICES = 0.45  # of one label, where a model learns confusions,
-RATES = 1 / 3  # and where it learns no more than how often annotators are right
+# The least shares of all answers, by annotators who repeat a label, at which labels may follow them:
+OF_ANY = 0.55  # if they repeat different labels;
+MATRICES = 0.45  # if they repeat one label, in a model with confusions,
+RATES = 1 / 3  # and in a model that only has accuracies
 
 
 def explain_class_or_habit(

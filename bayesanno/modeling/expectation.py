@@ -1,8 +1,7 @@
-"""The E-step of models whose annotations are independent given the class: in NumPy, a sum over blocks of items.
+"""The E-step of models with annotations independent given the class: in NumPy, a sum over blocks of items.
 
-What it computes for an item is the posterior of the class that a fit reads, by the formula that the graph has; the
-contract of the zoo compares the two. What a step needs of an item is what it adds to a sum, so that a block of items
-may be anywhere: climbing only uses `AddsUp`.
+The E-step computes the same posterior of an item's class as the graph; the contract of the zoo compares the two. A step
+needs only sums over items, so blocks of items may be on other machines: climbing only uses `AddsUp`.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import Coded, lay_out
 
-Shares = Mapping[str, np.ndarray]  # parameters: of each, shares of 1 along the last axis
+Shares = Mapping[str, np.ndarray]  # parameters, each as shares that add up to 1 along the last axis
 BLOCK = 65_536  # patterns: the results of a block stay small compared with the data
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What an E-step adds up: expected numbers of items and annotations.
+    """The sums of an E-step: expected numbers of items and annotations.
 
     Attributes
     ----------
     classes : array, shape (true_class,)
-        Items of each class.
+        The expected number of items of each class.
     answers : array, shape (annotator, response, true_class)
-        Annotations by each annotator, with each response, of items of each class.
+        The expected number of annotations by annotator, response and class of the item.
     log_likelihood : float
-        Of all items, their classes summed out.
+        The log likelihood of all items, with their classes summed out.
     """
 
     classes: np.ndarray
@@ -51,15 +50,15 @@ class Expected:
 
 @dataclass(frozen=True)
 class Votes:
-    """What the majority vote adds up to: of each item, the share of its annotations that give a label.
+    """Sums of the majority vote, where an item's vote for a label is the share of its annotations with that label.
 
     Attributes
     ----------
     shares : array, shape (response,)
-        The shares of a label, of all items; of an item without annotations, those of all classes are even. A label that
-        names no class is no vote, and has none.
+        The sum of votes for each label, over all items. An item without annotations has even votes for all classes. A
+        label that names no class gets no votes.
     answers : array, shape (annotator, response, response)
-        Of an annotator's annotations with a response (second dimension), the shares that labels have in their items.
+        The sum of votes for each label (last dimension) on the items where an annotator gave a response (second).
     given : array, shape (annotator, response)
         How often an annotator gave a response.
     """
@@ -73,22 +72,22 @@ class Votes:
 
     @property
     def agreed(self) -> np.ndarray:
-        """How much of the vote each annotator had with them, added up over their annotations; shape (annotator,)."""
+        """The sum of votes for the labels that each annotator gave; shape (annotator,)."""
         return np.trace(self.answers, axis1=1, axis2=2)
 
 
 @dataclass(frozen=True)
 class PatternBlock:
-    """Items, those with equal answers taken together as one pattern.
+    """Items; those with equal answers are one pattern.
 
     Attributes
     ----------
     answers : sparse array, shape (pattern, annotator * response)
         How often an annotator gave a response.
     weight : array, shape (pattern,)
-        How many items have these answers.
+        The number of items with these answers.
     control : array of int, shape (pattern,)
-        The known class, -1 where there is none.
+        The known class, -1 if unknown.
     n_labels : int
         The number of responses.
     """
@@ -100,7 +99,7 @@ class PatternBlock:
 
     @property
     def n_annotators(self) -> int:
-        """The number of annotators, those without answers here included."""
+        """The number of annotators, including those without answers in this block."""
         return int(self.answers.shape[1]) // self.n_labels
 
     @cached_property
@@ -113,13 +112,18 @@ class PatternBlock:
     def weigh_classes(self, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
         """Return log p(class, answers), shape (pattern, true_class).
 
-        Of the logs of p(class) (true_class,) and p(answer | class) (annotator, response, true_class), of which the
-        first dimension is 1 where all annotators are alike. Before their last dimension both may have one of draws,
-        which the result then has there too.
+        Parameters
+        ----------
+        log_class : array, shape (true_class,)
+            The logs of p(class).
+        log_answer : array, shape (annotator, response, true_class)
+            The logs of p(answer | class); the first dimension is 1 if all annotators are alike.
+
+        Both may have a dimension of draws before the last one; the result then has it too.
         """
         of_each = np.broadcast_to(log_answer, (self.n_annotators, *log_answer.shape[1:]))
         joint: np.ndarray = self.answers @ of_each.reshape(-1, log_class.size)
-        # a class's numbers side by side: NumPy is slow along an axis as short as that of the classes
+        # numbers of one class are adjacent: NumPy is slow along the short axis of classes
         joint = np.asfortranarray(joint.reshape(-1, *log_class.shape))
         joint += log_class
         known = self.control.reshape(-1, *[1] * log_class.ndim)
@@ -130,9 +134,9 @@ class PatternBlock:
 
 
 def find_posterior(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return p(class | answers) (pattern, true_class) and log p(answers) (pattern,), of log p(class, answers).
+    """Return p(class | answers) (pattern, true_class) and log p(answers) (pattern,) from log p(class, answers).
 
-    Answers that are impossible have a log probability of -inf and, as in the graph, nan for a posterior.
+    Impossible answers have a log probability of -inf and, as in the graph, a posterior of nan.
 
     Examples
     --------
@@ -147,15 +151,15 @@ def find_posterior(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sum_classes(joint: np.ndarray) -> np.ndarray:
-    """Return log p(answers), of log p(class, answers) with the classes last."""
+    """Return log p(answers) from log p(class, answers), with the classes along the last axis."""
     _, total, highest = _scale(joint)
     return _log_of_sum(highest, total)
 
 
 def _scale(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return exp(values less the highest along the last axis), the sums of these, and the highest."""
+    """Return exp(values minus the highest along the last axis), their sums, and the highest."""
     highest = joint[..., 0].copy(order="K")
-    for k in range(1, joint.shape[-1]):  # NumPy's own maximum over a short axis takes most of an E-step
+    for k in range(1, joint.shape[-1]):  # NumPy's maximum over a short axis would take most of an E-step
         np.maximum(highest, joint[..., k], out=highest)
     with np.errstate(invalid="ignore"):
         weight = joint - highest[..., None]  # nan where all are -inf
@@ -168,18 +172,18 @@ def _log_of_sum(highest: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 class AddsUp(ABC):
-    """Items in blocks, in memory or on a cluster: a function's values of the blocks can be added up.
+    """Items in blocks, in memory or on a cluster: the values of a function of a block can be added up.
 
     Attributes
     ----------
     names_class : array of bool, shape (true_class, response)
         Whether a response names a class.
     n_different : int
-        The annotations of the patterns, each pattern's once: what a step has to go through.
+        The number of annotations of the patterns, each pattern counted once: the size of a step.
     largest : int
-        The most patterns that a block has.
+        The number of patterns in the largest block.
     n_threads : int
-        How many climbs may be followed at a time.
+        The number of climbs that may run at the same time.
     """
 
     names_class: np.ndarray
@@ -217,7 +221,7 @@ class Items(AddsUp):
 
     @property
     def largest(self) -> int:  # type: ignore[override]
-        """The most patterns that a block has."""
+        """The number of patterns in the largest block."""
         return max(block.weight.size for block in self.blocks)
 
     @property
@@ -231,7 +235,7 @@ class Items(AddsUp):
 
 
 def make_blocks(data: Coded, size: int = BLOCK) -> Items:
-    """Lay out annotations for E-steps, in blocks of so many patterns."""
+    """Lay out annotations for E-steps, in blocks of `size` patterns."""
     from scipy.sparse import csr_array
 
     layout = lay_out(data)
@@ -253,24 +257,24 @@ Logs = tuple[np.ndarray, np.ndarray]
 
 
 class HasLaw(Protocol):
-    """A model whose annotations are independent given the class."""
+    """A model with annotations independent given the class."""
 
     def log_probabilities(self, shares: Shares, names_class: np.ndarray) -> Logs:
-        """Return the logs of p(class) (true_class,) and of p(answer | class) (annotator, response, true_class)."""
+        """Return the logs of p(class), (true_class,), and p(answer | class), (annotator, response, true_class)."""
 
 
 def expect(model: HasLaw, items: AddsUp, shares: Shares, *, epsilon: float = 0.0) -> Expected:
-    """Take an E-step: add up over all blocks what the posterior of the classes leads one to expect.
+    """Take an E-step: add up the expected counts under the posterior of the classes, over all blocks.
 
     Parameters
     ----------
     model : HasLaw
     items : AddsUp
     shares : mapping of name to array
-        The parameters, as the model's `concentrations` have them.
+        The parameters, with the shapes of the model's `concentrations`.
     epsilon : float, default 0
-        By how much the posterior leans to what annotators said, as in (52) of Rzhetsky et al. (2008): to each class,
-        epsilon times the votes for it is added to its joint probability with the answers.
+        The smoothing of (52) in Rzhetsky et al. (2008): epsilon times the votes for a class is added to the joint
+        probability of class and answers.
     """
     logs = model.log_probabilities(shares, items.names_class)
     return items.add_up(expect_of_block, *logs, epsilon, items.names_class)
@@ -279,7 +283,7 @@ def expect(model: HasLaw, items: AddsUp, shares: Shares, *, epsilon: float = 0.0
 def expect_of_block(
     block: PatternBlock, log_class: np.ndarray, log_answer: np.ndarray, epsilon: float, names_class: np.ndarray
 ) -> Expected:
-    """Return what a block adds to an E-step."""
+    """Return the sums of an E-step over one block."""
     joint = block.weigh_classes(log_class, log_answer)
     posterior, log_likelihood = find_posterior(joint)
     if epsilon:
@@ -296,13 +300,13 @@ def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: fl
     weight = np.where(free, np.exp(joint) + epsilon * votes, np.isfinite(joint))
     total = weight.sum(axis=1, keepdims=True)
     plain = find_posterior(joint)[0]
-    with np.errstate(invalid="ignore"):  # items that nobody answered, of a probability that is 0 as a double
+    with np.errstate(invalid="ignore"):  # items without answers, with a probability that underflows to 0
         leant: np.ndarray = np.where(total > 0, weight / total, plain)
     return leant
 
 
 def count_votes(block: PatternBlock, names_class: np.ndarray) -> Votes:
-    """Return what a block adds to the votes; an answer that names no class is none."""
+    """Return the votes of one block; an answer that names no class is no vote."""
     of_class = names_class.any(axis=0)  # (response,)
     votes = block.votes * of_class
     total = votes.sum(axis=1, keepdims=True)  # (pattern, 1)
@@ -314,13 +318,13 @@ def count_votes(block: PatternBlock, names_class: np.ndarray) -> Votes:
 
 
 def count_differing(block: PatternBlock, logs: Sequence[Logs]) -> np.ndarray:
-    """Return how many items have under each of several points another most probable class than under the first."""
+    """Return, for several points, how many items have another most probable class than at the first point."""
     labels = [block.weigh_classes(*each).argmax(axis=1) for each in logs]
     return np.array([block.weight @ (each != labels[0]) for each in labels])
 
 
 def sum_log_likelihood(block: PatternBlock, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
-    """Return the log likelihood of a block's items, of one or several draws; see `PatternBlock.weigh_classes`."""
+    """Return the log likelihood of a block, for one or several draws; see `PatternBlock.weigh_classes`."""
     return block.weight @ sum_classes(block.weigh_classes(log_class, log_answer))
 
 
@@ -333,9 +337,9 @@ def read_items(model: HasLaw, items: Items, shares: Shares) -> tuple[np.ndarray,
 
 
 def read_log_posterior(items: Items, logs: Logs) -> np.ndarray:
-    """Return log p(class | answers) (item, true_class), where the probability itself may be 1 or 0 as a double."""
+    """Return log p(class | answers), (item, true_class), also where the probability rounds to 1 or 0."""
     joint = np.concatenate([block.weigh_classes(*logs) for block in items.blocks])  # (pattern, true_class)
-    with np.errstate(invalid="ignore"):  # of answers that are impossible
+    with np.errstate(invalid="ignore"):  # for impossible answers
         found: np.ndarray = (joint - sum_classes(joint)[:, None])[items.pattern]
     return found
 
@@ -344,15 +348,15 @@ def read_log_posterior(items: Items, logs: Logs) -> np.ndarray:
 
 
 def votes_of(data: AnnotationData) -> Votes:
-    """Return what the majority vote adds up to over the items of a table."""
+    """Return the sums of the majority vote over the items of a table."""
     items = make_blocks(data)
     return items.add_up(count_votes, items.names_class)
 
 
 def agreement_with_vote(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much of the vote each annotator had with them, added up, and of how many annotations.
+    """Return the sum of votes for the labels that each annotator gave, and the number of annotations.
 
-    An annotation counts as the share of its item's annotations that give the same label, itself included.
+    The vote for an annotation is the share of its item's annotations with the same label, including itself.
 
     Returns
     -------

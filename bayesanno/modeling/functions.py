@@ -1,11 +1,11 @@
 """Formulas as functions: each is compiled once per process, for all data and draws that it is evaluated for.
 
-There are two ways. Numba compiles a formula in seconds to a minute, and keeps the code on disk. NumPy evaluates one
-after PyTensor's quickest rewriting, a tenth of a second, and is slower at each call: it serves all that is evaluated
-once, or for so few numbers that it is done in seconds.
+There are two ways. Numba compiles a formula in seconds to a minute, and stores the code on disk. NumPy needs only
+PyTensor's quickest rewriting, a tenth of a second, but each call is slower. NumPy is used for formulas that are
+evaluated once, or with so few numbers that evaluation takes seconds.
 
-A function is kept under the name of its graph without sizes, as PyTensor compares graphs: operations, numbers and
-types, and under what decides how it is compiled. A formula that differs in any of them is another one.
+A function is stored under its graph without sizes (PyTensor compares operations, numbers and types) and the settings of
+compilation. A formula that differs in any of these is a different function.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _lock = threading.RLock()
 def exact_arithmetic() -> Iterator[None]:
     """Compile without reordering floating-point operations, at the cost of about a tenth of the speed.
 
-    With PyTensor's fast-math flags, code that is compiled and code that is found in the cache round differently in the
-    last bit, and the same seed gives other draws in the first run than in the second. The lines of Python that made an
-    operation are not recorded either, which takes a fifth of the time of compiling.
+    With PyTensor's fast-math flags, compiled code and code from the cache round differently in the last bit, so the
+    same seed gives different draws in the first run and in the second. The lines of Python that made an operation are
+    not recorded either; recording them takes a fifth of the compile time.
     """
     import pytensor
 
@@ -53,7 +53,7 @@ def exact_arithmetic() -> Iterator[None]:
 
 
 def keep[T](name: Hashable, make: Callable[[], T]) -> T:
-    """Return what the process keeps under a name, made now if there is nothing; the last ones used are kept."""
+    """Return the object stored under a name, or make and store it; only the most recently used are stored."""
     with _lock:
         found: T = _kept.pop(name, None) or make()
         _kept[name] = found
@@ -65,19 +65,19 @@ def keep[T](name: Hashable, make: Callable[[], T]) -> T:
 def compile_once(
     inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], *, by_numpy: bool = False
 ) -> Callable[..., list[np.ndarray]]:
-    """Return a function from the inputs to the outputs, which equal graphs share.
+    """Return a function from the inputs to the outputs; equal graphs share one function.
 
     Parameters
     ----------
     inputs, outputs : sequence of TensorVariable
-        Data of the graph, its shared variables, are inputs too: the function reads them whenever it is called.
+        The data of the graph, its shared variables, are inputs too: the function reads them at every call.
     by_numpy : bool, default False
-        Whether NumPy evaluates it, which takes little time to compile, and more to evaluate.
+        Whether NumPy evaluates the function: compiling takes less time, evaluating more.
 
     Returns
     -------
     callable
-        Threads may call it at once: it takes them one after another.
+        Threads may call it at the same time: their calls run one after another.
     """
     from pytensor import config
 
@@ -102,7 +102,7 @@ def read_data(
 
 
 def name_graph(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]) -> Hashable:
-    """Return what is equal for two graphs of the same operations, numbers and types, and has a hash."""
+    """Return a hashable value that is equal for graphs of the same operations, numbers and types."""
     from bayesanno.ground.private.pytensor import FrozenFunctionGraph
 
     return FrozenFunctionGraph.from_io(inputs, outputs)
@@ -116,7 +116,7 @@ def _compile(
     mode = BY_NUMPY if by_numpy else None
     with exact_arithmetic():
         function = pytensor.function(list(inputs), list(outputs), mode=mode, on_unused_input="ignore")
-    one_at_a_time = threading.Lock()  # a function of PyTensor's holds its inputs and outputs while it runs
+    one_at_a_time = threading.Lock()  # a PyTensor function holds its inputs and outputs while it runs
     is_compiled = by_numpy
 
     def call(*values: np.ndarray) -> list[np.ndarray]:
@@ -124,7 +124,7 @@ def _compile(
         with one_at_a_time:
             if is_compiled:
                 return function(*values)
-            with _lock, exact_arithmetic():  # by Numba, when it sees what values are like
+            with _lock, exact_arithmetic():  # Numba compiles when it sees the types of the values
                 found, is_compiled = function(*values), True
             return found
 
@@ -139,20 +139,20 @@ def compile_draws(
     given: Mapping[pt.TensorVariable, np.ndarray],
     outputs: Sequence[pt.TensorVariable],
 ) -> DrawsFunction:
-    """Return a function of many draws: by NumPy, of many at once, where that takes seconds; else by Numba, one by one.
+    """Return a function of many draws: by NumPy, many at once, if that takes seconds; else by Numba, one by one.
 
     Parameters
     ----------
     drawn : mapping of TensorVariable to array, shape (draw, ...)
-        Its variables, with the values for which it is wanted: as many draws, of this size.
+        The variables that differ between draws, with the values of all draws.
     given : mapping of TensorVariable to array
-        Those that are the same for all draws.
+        The variables that are the same for all draws.
     outputs : sequence of TensorVariable
 
     Returns
     -------
     callable
-        (values of those drawn, values of those given) -> the outputs of one draw after the other.
+        (values drawn, values given) -> the outputs, draw by draw.
     """
     inputs, n_draws = [*drawn, *given], len(next(iter(drawn.values())))
     first = [*(of[0] for of in drawn.values()), *given.values()]
@@ -162,7 +162,7 @@ def compile_draws(
         many, of_many = _vectorize(drawn, outputs)
         function = compile_once([*many, *given], of_many, by_numpy=True)
         _check_first(function(*(np.repeat(of[:1], 2, axis=0) for of in drawn.values()), *given.values()), expected)
-    except Exception as error:  # of any kind: PyTensor cannot do every operation by NumPy, or for many draws
+    except Exception as error:  # of any kind: not every operation can be done by NumPy, or for many draws
         logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
         function = compile_once(inputs, outputs)
         return lambda draws, rest: (function(*draw, *rest) for draw in zip(*draws, strict=True))
@@ -176,7 +176,7 @@ def compile_draws(
 
 
 def stack_samples(draws: xr.Dataset) -> dict[str, np.ndarray]:
-    """Return the values of each variable, the draws of all chains one after the other: (sample, ...)."""
+    """Return the values of each variable, with the draws of all chains in sequence: (sample, ...)."""
     values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
     return {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}
 
@@ -184,13 +184,13 @@ def stack_samples(draws: xr.Dataset) -> dict[str, np.ndarray]:
 def evaluate_draws(
     outputs: Sequence[pt.TensorVariable], draws: Mapping[pt.TensorVariable, np.ndarray]
 ) -> list[np.ndarray]:
-    """Return functions of variables at many values of these at once.
+    """Evaluate functions of variables at many values at once.
 
     Parameters
     ----------
     outputs : sequence of TensorVariable
     draws : mapping of TensorVariable to array
-        Of each variable that the outputs are functions of, its values: shape (draw, ...).
+        The values of each variable on which the outputs depend: shape (draw, ...).
 
     Returns
     -------
@@ -206,7 +206,7 @@ def evaluate_draws(
 def _vectorize(
     drawn: Iterable[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
 ) -> tuple[list[pt.TensorVariable], list[pt.TensorVariable]]:
-    """Return variables for many draws of those drawn, and the outputs of these."""
+    """Return variables for many draws, and the outputs as functions of them."""
     from pytensor.graph import vectorize_graph
     from pytensor.tensor import TensorType
 
@@ -215,7 +215,7 @@ def _vectorize(
 
 
 def _check_first(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
-    """Raise an error unless a draw given twice has its own outputs twice: PyTensor may forget to stretch an axis."""
+    """Raise an error unless a draw passed twice gives its outputs twice: PyTensor may fail to stretch an axis."""
     for many, one in zip(found, expected, strict=True):
         if np.shape(many) != (2, *np.shape(one)) or not np.allclose(many, one, equal_nan=True):
             raise ValueError("a function of many draws is not that of one")
@@ -225,7 +225,7 @@ def _check_first(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) ->
 
 
 class _TooMuchError(Exception):
-    """A draw has more numbers than it may."""
+    """A draw has too many numbers."""
 
 
 def evaluate_once(
@@ -234,14 +234,14 @@ def evaluate_once(
     values: Sequence[np.ndarray],
     most: float,
 ) -> tuple[list[np.ndarray], int]:
-    """Return the outputs by NumPy, one operation after the other, and how many numbers were made for them.
+    """Compute the outputs by NumPy, operation by operation; return them and how many numbers were computed.
 
-    Raises _TooMuchError where these are more than `most`, and whatever an operation raises that NumPy cannot do.
+    Raises _TooMuchError if there are more than `most`, and the error of an operation that NumPy cannot do.
     """
     from bayesanno.ground.private.pytensor import io_toposort
 
     known = _read_inputs(outputs) | dict(zip(inputs, values, strict=True))
-    n_numbers = 0  # of those given, an operation may read a few of many, as of the answers of items that are alike
+    n_numbers = 0  # inputs do not count: an operation may read few of them, as answers of equal items
     for node in io_toposort(inputs, outputs):
         made = _perform(node, known)
         known |= made
@@ -254,10 +254,10 @@ def evaluate_once(
 def precompute_data(
     inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
 ) -> list[pt.TensorVariable]:
-    """Return the outputs as functions of the inputs and of data, where what rests on data alone is computed.
+    """Return the outputs as functions of the inputs and of data; parts that depend on data alone are precomputed.
 
-    A sampler asks ten thousand times, and what does not depend on where it is is the same each time. What is computed
-    stays what it is where a graph's data change afterwards.
+    A sampler evaluates the outputs ten thousand times, and these parts are the same each time. They do not change if
+    the graph's data change afterwards.
     """
     import pytensor
     from pytensor.graph import Constant, clone_replace, rewrite_graph
@@ -272,8 +272,8 @@ def precompute_data(
         if all(one in known for one in node.inputs):
             try:
                 known |= _perform(node, known)
-            except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
-                logger.debug("not computed beforehand: %s: %s", type(error).__name__, error)
+            except Exception as error:  # of any kind: NumPy cannot do everything that Numba compiles
+                logger.debug("not precomputed: %s: %s", type(error).__name__, error)
     read = [*(one for node in nodes if node.outputs[0] not in known for one in node.inputs), *outputs]
     shapes = {node.inputs[1] for node in nodes if isinstance(node.op, Reshape)}  # their length is a number of axes
     computed = {}
@@ -289,7 +289,7 @@ def precompute_data(
 
 
 def _read_inputs(outputs: Sequence[pt.TensorVariable]) -> dict[Any, Any]:
-    """Return the values of the constants and shared variables that outputs are functions of."""
+    """Return the values of the constants and shared variables on which outputs depend."""
     from pytensor.compile.sharedvalue import SharedVariable
     from pytensor.graph import Constant, graph_inputs
 

@@ -6,19 +6,19 @@ models. Here the likelihood of an item is an integral over its number z,
     p(answers_i) = sum_k p(k)  integral  N(z; 0, 1)  prod_j p(v_ij | k, z)  dz,
 
 taken by the trapezoidal rule: equally spaced nodes, with weights in proportion to N(z; 0, 1). Its error falls
-exponentially with the spacing for functions that are analytic in a strip about the real line, as these are; a
-Gauss-Hermite rule of as many nodes does worse, since most of them are far out (Trefethen and Weideman 2014, The
-exponentially convergent trapezoidal rule, SIAM Review 56(3):385-458, doi:10.1137/130932132; Trefethen 2022, Exactness
-of quadrature formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522).
+exponentially with the spacing for functions that are analytic in a strip about the real line, as these are. A
+Gauss-Hermite rule with as many nodes is less accurate, since most of its nodes are far out (Trefethen and Weideman
+2014, The exponentially convergent trapezoidal rule, SIAM Review 56(3):385-458, doi:10.1137/130932132; Trefethen 2022,
+Exactness of quadrature formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522).
 
-The spacing follows from the parameters, wherever a chain goes. Let c_j be the most information that an answer of
+The spacing depends on the parameters. Let c_j be the most information that an answer of
 annotator j has on z, the curvature of log p(v_ij | k, z). No integrand is then narrower than a normal one of precision
-1 + max_i sum_j c_j; a single answer can have a sharper edge, e. Nodes are 1.1 standard deviations of both apart:
+1 + max_i sum_j c_j. A single answer can have a sharper edge, e. Nodes are 1.1 standard deviations of both apart:
 
     step = 1.1 / sqrt(1 + max_i sum_(j answers i) c_j + e)
 
-A normal integrand then has a relative error of 2 exp(-2 pi^2 / 1.1^2) = 2e-7. Class probabilities are those of dense
-nodes within .001, for parameters far out in their priors as well. Only what `SIZES` cut off can be coarser.
+A normal integrand then has a relative error of 2 exp(-2 pi^2 / 1.1^2) = 2e-7. Class probabilities are within .001 of
+those with dense nodes, also for parameters far out in their priors. Only integrals limited by `SIZES` can be coarser.
 
 The invariant: likelihood, gradient, posterior of the class and posterior of the number come from one sum over nodes in
 the graph.
@@ -46,24 +46,24 @@ STEP = 1.1  # between nodes, in standard deviations of the narrowest integrand
 MOST_NUMBERS = 2**24  # of an array over items, classes and nodes
 
 
-WHO = ("annotation_annotator", "annotation_item", "item_pattern")  # of the whole table: a formula may see a part
+WHO = ("annotation_annotator", "annotation_item", "item_pattern")  # of the whole table; a formula may have a part
 
 
 class Size(NamedTuple):
-    """How many nodes there may be to either side."""
+    """The largest numbers of nodes on either side."""
 
-    affordable: int  # however large the table; and in JAX, which knows all lengths beforehand, always
+    affordable: int  # for tables of any size, and always in JAX, which needs fixed lengths
     most: int
 
 
-REACH, SLOPE_REACH = 8.0, 4.0  # how far nodes go, in standard deviations of the items; a slope matters less
-SIZES = (Size(64, 1000), Size(8, 16))  # of z, and of a slope
+REACH, SLOPE_REACH = 8.0, 4.0  # the range of nodes, in standard deviations of the items; a slope matters less
+SIZES = (Size(64, 1000), Size(8, 16))  # for z, and for a slope
 
 
 class Nodes(NamedTuple):
-    """The numbers of an item at each node, z and slope, and its log weight: (node,).
+    """The item's numbers z and slope at each node, and the log weight of the node: (node,).
 
-    `axis` are the different values of z, and `length` how many they are.
+    `axis` has the distinct values of z, and `length` their number.
     """
 
     z: pt.TensorVariable
@@ -74,9 +74,9 @@ class Nodes(NamedTuple):
 
 
 def lay_nodes(counts: Sequence[Any], reach: float = REACH) -> Nodes:
-    """Return nodes in equal steps, so many to either side of 0, of the numbers that items have: of z, or also a slope.
+    """Return equally spaced nodes, `counts` on either side of 0, for the numbers of items: for z, or also for a slope.
 
-    Of many draws at once all have as many nodes as the draw of most; those beyond the reach have the weight 0.
+    For many draws at once, all have as many nodes as the draw with most; nodes beyond the reach have weight 0.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def lay_nodes(counts: Sequence[Any], reach: float = REACH) -> Nodes:
 
 
 def _lay(n: Any, reach: float, size: Size) -> tuple[pt.TensorVariable, pt.TensorVariable, pt.TensorVariable]:
-    """Return the nodes of one number and their log weights, (node,) each, and how many they are."""
+    """Return the nodes of one number and their log weights, (node,) each, and the number of nodes."""
     from bayesanno.modeling.ops.count_up import CountUp
 
     index = CountUp(2 * size.affordable)(2 * pt.as_tensor(n))
@@ -109,19 +109,19 @@ def _lay(n: Any, reach: float, size: Size) -> tuple[pt.TensorVariable, pt.Tensor
 
 
 class ItemNumberModel(ClassModel):
-    """A model whose answers depend on the true class and on a standard normal number of the item, or on two.
+    """A model with answers that depend on the true class and on one or two standard normal numbers of the item.
 
-    It declares `prevalence` (true_class) and what its answers depend on (`log_answers`).
+    It declares `prevalence` (true_class) and the probabilities of answers (`log_answers`).
     """
 
     @property
     def reach(self) -> float:
-        """How far nodes go, in standard deviations of the items: many wrong answers make an item very hard."""
+        """The range of nodes, in standard deviations of the items: many wrong answers make an item very hard."""
         return REACH
 
     @abstractmethod
     def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
-        """Return of each number the most information of an answer of each annotator (annotator,), and the edge ()."""
+        """Return for each number the most information in an annotator's answer, (annotator,), and the edge, ()."""
 
     @abstractmethod
     def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
@@ -131,9 +131,9 @@ class ItemNumberModel(ClassModel):
         """
 
     def count_nodes(self, p: Parameters, answers: Answers | None = None) -> list[pt.TensorVariable]:
-        """Return how many nodes there are to either side, of each number: for items of these answers.
+        """Return the number of nodes on either side, for each number, for items with these answers.
 
-        Without any, for a single answer, of which twice as many are no cost.
+        Without answers, the number is for a single answer, with twice as many nodes, which cost nothing there.
         """
         from bayesanno.modeling.ops.sums import add_rows
 
@@ -147,12 +147,12 @@ class ItemNumberModel(ClassModel):
                 step = STEP
                 limit = pt.clip(MOST_NUMBERS // n_numbers, size.affordable, size.most)
             wanted = pt.ceil(reach / step * pt.sqrt(1 + of_item.max() + edge))
-            counts.append(pt.switch(wanted < limit, wanted, limit).astype("int64"))  # what is no number is not below
+            counts.append(pt.switch(wanted < limit, wanted, limit).astype("int64"))  # nan is not below the limit
         return counts
 
     @override
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        """Return log p(class, answers), the item's number integrated out: (item, true_class)."""
+        """Return log p(class, answers), with the item's number integrated out: (item, true_class)."""
         nodes = lay_nodes(self.count_nodes(p, answers), self.reach)
         return self.integrate(answers, p, self.log_answers(answers, p, nodes.z, nodes.slope), nodes)[0]
 
@@ -173,9 +173,9 @@ class ItemNumberModel(ClassModel):
 def answers_by_node(
     model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
 ) -> tuple[Iterator[np.ndarray], np.ndarray]:
-    """Return log p(response | true class, node) of each draw, and the log weight of each node.
+    """Return log p(response | true class, node) for each draw, and the log weight of each node.
 
-    All draws have the nodes of the draw that needs most.
+    All draws have as many nodes as the draw that needs most.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def answers_by_node(
 
 
 def number_of_nodes(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> int:
-    """Return how many nodes `answers_by_node` takes for these draws or some of them, at most."""
+    """Return the largest number of nodes that `answers_by_node` uses for these draws or some of them."""
     return math.prod(2 * n + 1 for n in _most_nodes(model, data, draws))
 
 
@@ -208,7 +208,7 @@ def _most_nodes(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset)
 def _for_each(
     model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
 ) -> tuple[Answers, Parameters, dict[pt.TensorVariable, np.ndarray]]:
-    """Return the answers and the parameters of one draw, symbolic, and the values of these, (draw, ...)."""
+    """Return symbolic answers and parameters of one draw, and the values of the parameters, (draw, ...)."""
     arrays = index_arrays(model, data, find_patterns(model, data))
     answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
     values = stack_samples(draws)

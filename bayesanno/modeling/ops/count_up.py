@@ -1,4 +1,4 @@
-"""An index as long as the numbers in a graph ask for: how many nodes an integral needs depends on the parameters."""
+"""An index of variable length: the number of nodes that an integral needs depends on the parameters."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bayesanno.ground.private.pytensor import LengthOp, vectorize_node
 
 
 class CountUp(LengthOp):
-    """last -> 0, 1, ..., last; of the last of many draws, to the largest.
+    """last -> 0, 1, ..., last; for many draws, up to the largest.
 
-    JAX knows all lengths beforehand: there it counts to `in_jax_to` whatever the last is, and who asks looks how far.
+    JAX needs fixed lengths: there it always counts to `in_jax_to`, and the caller ignores the rest.
     """
 
     __props__ = ("in_jax_to",)  # type: ignore[assignment]
@@ -26,7 +26,7 @@ class CountUp(LengthOp):
 
     @property
     def constant_in_jax(self) -> np.ndarray:
-        """Count to the same end always."""
+        """Return the index for JAX, which always has the same length."""
         return np.arange(self.in_jax_to + 1)
 
     def make_node(self, last: Any) -> Apply:

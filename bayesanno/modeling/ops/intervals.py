@@ -1,4 +1,4 @@
-"""The log probability that a random number falls between two ends: with its digits far out, and finite gradients.
+"""The log probability of a random number between two ends: precise far from the mean, with finite gradients.
 
 The number has mean 0 and standard deviation 1, and is normal or logistic. With F its cumulative distribution and
 l(x) = log F(x), and as F(-x) = 1 - F(x):
@@ -6,8 +6,8 @@ l(x) = log F(x), and as F(-x) = 1 - F(x):
     logistic    log (F(b) - F(a)) = l(b) + l(-a) + log (1 - exp(-s (b - a))),   s = pi / sqrt(3), l(x) = -softplus(-s x)
     normal      log (F(b) - F(a)) = l(b) + log (1 - exp(l(a) - l(b))),          if a + b <= 0; else of -b and -a
 
-A difference of cumulative distributions is 0 a few standard deviations above the mean, and its log -inf. Here the log
-is -inf where the interval has no length, or where it lies at infinity, and nowhere else.
+A difference of cumulative distributions rounds to 0 a few standard deviations above the mean, and its log to -inf.
+Here the log is -inf only if the interval has no length or lies at infinity.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from bayesanno.ground.lazy import pt
 
 Noise = Literal["logistic", "normal"]
-ALL_BELOW = 40.0  # standard deviations above the mean: the log of what is below is 0 in double precision
+ALL_BELOW = 40.0  # standard deviations above the mean: the log of the probability below is 0 in double precision
 STEEP = math.pi / math.sqrt(3)  # the logistic distribution of scale 1 / STEEP has the standard deviation 1
 
 
@@ -32,7 +32,7 @@ def log_between(low: Any, high: Any, noise: Noise, *, is_first: Any, is_last: An
     noise : {"logistic", "normal"}
         The distribution of x.
     is_first, is_last : TensorVariable of bool
-        Where there is no lower end, and where there is no upper end; where there is neither, the log is 0.
+        Where there is no lower end, and no upper end; the log is 0 if there is neither.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def log_between(low: Any, high: Any, noise: Noise, *, is_first: Any, is_last: An
 def log_normal_cdf(z: pt.TensorVariable) -> pt.TensorVariable:
     """Return the log of the normal distribution's cumulative distribution function.
 
-    Each branch sees only what it is for: what the other would make of it is infinite, and its gradient nan.
+    Each branch sees only its own values: others would be infinite there, with a gradient of nan.
     """
     is_low = z < -1
     low, rest = pt.switch(is_low, z, -1.0), pt.switch(is_low, -1.0, z)

@@ -1,7 +1,7 @@
-"""Rows with one entry apart, that of the response which is right: taking it out of a row, and putting it back.
+"""Rows with one special entry, that of the right response: taking it out of a row, and putting it back.
 
-Each operation is the other's inverse, and its pullback as well. Written with comparisons, switches and concatenations
-they are some twenty operations in a graph, with their gradients, and take a minute to compile.
+Each operation is the inverse of the other, and its pullback. Comparisons, switches and concatenations would be about
+twenty operations in a graph, with their gradients, and take a minute to compile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayesanno.ground.private.pytensor import LoopOp
 
 
 class SplitRight(LoopOp):
-    """(whole (..., row, R), right (row,)) -> what is wrong (..., row, R - 1), and what is right (..., row)."""
+    """(whole (..., row, R), right (row,)) -> wrong entries (..., row, R - 1), right ones (..., row)."""
 
     version = 1
 
@@ -79,7 +79,7 @@ class SplitRight(LoopOp):
 
 
 class JoinRight(LoopOp):
-    """(what is wrong (..., row, R - 1), what is right (..., row), right (row,)) -> whole (..., row, R)."""
+    """(wrong entries (..., row, R - 1), right ones (..., row), right (row,)) -> whole (..., row, R)."""
 
     version = 1
 

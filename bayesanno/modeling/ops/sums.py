@@ -1,20 +1,18 @@
-"""The two sums of every likelihood: of each item over its annotations, and over its states.
+"""The two sums of every likelihood: over an item's annotations, and over its states.
 
-*Over annotations*: `total[target_n, s] = sum of rows[source_n, s] over n`, where the source of an annotation is the
-cell of its annotator and response in a table, and the target its item. It is linear in the rows. Written as gather and
-scatter it is most of what an evaluation costs; as one loop, compiled by Numba, it runs about twice as fast, and with
-few states, where an item's annotations follow one another, four times. With many states, and rows that fit into the
-cache, four rows of a target are added at a time, in two thirds to three quarters of the time of one. The gradient is
-the same with source and target exchanged, so the operation is its own pullback. JAX gets the plain gather and scatter.
+*Over annotations*: `total[target_n, s] = sum of rows[source_n, s] over n`. The source of an annotation is the cell of
+its annotator and response in a table, and the target is its item. The sum is linear in the rows. As gather and scatter
+it would take most of the time of an evaluation. One loop compiled by Numba is about twice as fast, and four times with
+few states if an item's annotations are adjacent. With many states, and rows that fit into the cache, four rows of a
+target are added at a time, which takes two thirds to three quarters of the time. The gradient is the same sum with
+source and target exchanged, so the operation is its own pullback. JAX uses the plain gather and scatter.
 
-Every loop adds up the rows of a target in the order in which they are given, so that all give the same number. A
-product of matrices, counts (target, source) times rows, is little faster even where every annotator answers every item,
-and 0 times -inf would make it nan.
+Every loop adds up the rows of a target in the given order, so all give the same number. A product of matrices, counts
+(target, source) times rows, is hardly faster even if every annotator answers every item, and 0 times -inf would be nan.
 
 *Over states*: `total[i] = log sum_s exp(logp[i, s])` and `probability[i, s] = exp(logp[i, s] - total[i])`. The second
-is the gradient of the first, and the posterior of the states as well, so each exponential is computed once. PyTensor's
-own logsumexp and its gradient take three times as long. A row of nothing but -inf has the total -inf and probabilities
-0, never nan.
+is the gradient of the first and the posterior of the states, so each exponential is computed once. PyTensor's logsumexp
+and its gradient take three times as long. A row of only -inf has the total -inf and probabilities 0, never nan.
 """
 
 from __future__ import annotations
@@ -28,18 +26,18 @@ from pytensor.graph import Apply
 
 from bayesanno.ground.private.pytensor import LoopOp
 
-FEW_STATES = 3  # up to here a loop over annotations for each pair of states is faster than one over both
-MANY_STATES = 50  # from here it pays to add four rows at a time, for which annotations are put in the targets' order,
-IN_CACHE = 2**17  # where this many numbers, that are then read in any order, are not more than a processor has at hand
+FEW_STATES = 3  # with at most so many states, a loop over annotations for each pair of states is faster
+MANY_STATES = 50  # with at least so many, it is faster to order annotations by target and add four rows at a time,
+IN_CACHE = 2**17  # if the rows have at most so many numbers, which fit into the cache of a processor
 
 
 class AddRows(LoopOp):
-    """(rows (row, state), source (n,), target (n,), n_targets) -> (target, state): to each target its sources' rows."""
+    """(rows (row, state), source (n,), target (n,), n_targets) -> (target, state): the sum of each target's sources."""
 
     version = 2
 
     def make_node(self, *given: Any) -> Apply:
-        """Check the inputs and name the output's type."""
+        """Check the inputs and return the node."""
         inputs = [pt.as_tensor(variable) for variable in given]
         if [variable.ndim for variable in inputs] != [2, 1, 1, 0]:
             raise TypeError("AddRows takes a matrix, two vectors of indices and a number")
@@ -73,7 +71,7 @@ class AddRows(LoopOp):
 
     @staticmethod
     def loop(rows, source, target, n_targets):  # type: ignore[no-untyped-def]
-        """Add up, term after term."""
+        """Add up the terms in their order."""
         n_states = rows.shape[1]
         values = np.ascontiguousarray(rows).reshape(rows.size)
         total = np.zeros(n_targets.item() * n_states, dtype=rows.dtype)
@@ -91,7 +89,7 @@ class AddRows(LoopOp):
                 while n + 4 <= end:
                     a, b = np.uint64(in_order[n]), np.uint64(in_order[n + 1])
                     c, d = np.uint64(in_order[n + 2]), np.uint64(in_order[n + 3])
-                    for s in range(np.uint64(n_states)):  # from left to right, as one after the other
+                    for s in range(np.uint64(n_states)):  # from left to right: the same rounding
                         total[to + s] = total[to + s] + values[a + s] + values[b + s] + values[c + s] + values[d + s]
                     n += 4
                 while n < end:
@@ -102,16 +100,16 @@ class AddRows(LoopOp):
             return total.reshape((n_targets.item(), n_states))
         if n_states > FEW_STATES:
             for n in range(source.shape[0]):
-                # unsigned, so that Numba leaves out the test for indices counted from the end
+                # unsigned: Numba then omits the test for negative indices
                 here, place = np.uint64(source[n] * n_states), np.uint64(target[n] * n_states)
                 for s in range(np.uint64(n_states)):
                     total[place + s] += values[here + s]
             return total.reshape((n_targets.item(), n_states))
         for first in range(0, n_states, 2):
-            second = min(first + 1, n_states - 1)  # the last of an odd number is its own companion
+            second = min(first + 1, n_states - 1)  # if the number of states is odd, the last is its own companion
             n = 0
             while n < source.shape[0]:
-                place = target[n]  # whose terms in a row are added up in registers
+                place = target[n]  # adjacent terms of one target are added up in registers
                 one, other = np.uint64(place * n_states + first), np.uint64(place * n_states + second)
                 sum_of_one, sum_of_other = total[one], total[other]
                 while n < source.shape[0] and target[n] == place:
@@ -158,7 +156,7 @@ class SumOutStates(LoopOp):
         return [shapes[0][:1], shapes[0]]
 
     def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
-        """Share out the gradient of each total by probability; that of the probabilities is the softmax's."""
+        """Distribute the gradient of each total by probability; the probabilities have the gradient of a softmax."""
         probability, (of_total, of_probability) = outputs[1], cotangents
         back = pt.zeros_like(probability)
         if not isinstance(of_total.type, DisconnectedType):
@@ -170,7 +168,7 @@ class SumOutStates(LoopOp):
 
     @staticmethod
     def loop(logp):  # type: ignore[no-untyped-def]
-        """Go through each item's states three times: for the highest, the sum, and the shares."""
+        """Pass over each item's states three times: for the highest, the sum, and the shares."""
         n_items, n_states = logp.shape
         total = np.empty(n_items, dtype=logp.dtype)
         probability = np.empty((n_items, n_states), dtype=logp.dtype)
@@ -196,7 +194,7 @@ class SumOutStates(LoopOp):
 
     @staticmethod
     def in_jax(logp: Any) -> Any:
-        """Compute the same where the gradient does not go through the highest."""
+        """Compute the same; the gradient does not go through the highest."""
         import jax.numpy as jnp
         from jax.lax import stop_gradient
 

@@ -1,10 +1,10 @@
-"""How samplers see parameters: shares that add up to 1, shares near 0 or 1, rows around a common row, ascending values.
+"""Transforms for sampling: shares that add up to 1, shares near 0 or 1, rows around a common row, ascending values.
 
 The logarithms of shares that add up to 1 are computed in one pass. PyMC's coordinates of p_1 ... p_K are y_1 ...
-y_{K-1}, with p = softmax(w) and w = (y, -(y_1 + ... + y_{K-1})). Priors and likelihoods take log p_k = w_k - s, with
-s = log sum_k exp w_k, and the log-Jacobian is log K - K s, as the w_k add up to 0. Here both come from one loop over
-each row, and p is exp(log p). Written as PyTensor's own operations it is a dozen of them, which take longer to run and,
-in each new graph, much longer to compile. Values, draws and names of variables are those of PyMC's own transform.
+y_{K-1}, with p = softmax(w) and w = (y, -(y_1 + ... + y_{K-1})). Priors and likelihoods use log p_k = w_k - s, with
+s = log sum_k exp w_k. The log-Jacobian is log K - K s, since the w_k add up to 0. Here one loop over each row computes
+both, and p is exp(log p). PyTensor would need a dozen operations, which are slower and take much longer to compile in
+each new graph. Values, draws and names of variables are the same as with PyMC's transform.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from bayesanno.ground.private.pymc import SimplexTransform, Transform
 from bayesanno.ground.private.pytensor import LoopOp
 from bayesanno.modeling.ops.right_response import join_right, split_right
 
-LEAST = 1e-15  # how near to 0 and 1 a share comes: nearer, 1 - share is 0 in double precision
-N_PARAMETERS = 5  # of rows around a common row
+LEAST = 1e-15  # the smallest distance of a share from 0 and 1; below it, 1 - share is 0 in double precision
+N_PARAMETERS = 5  # of the distribution of rows around a common row
 
 
 class LogSimplex(LoopOp):
@@ -48,7 +48,7 @@ class LogSimplex(LoopOp):
         output_storage[0][0], output_storage[1][0] = whole - s, s[..., 0]
 
     def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
-        """Of w it is g - p (sum g - h), with g that of log p and h that of s; y_j adds to w_j and takes from w_K."""
+        """Return the gradient: in w, g - p (sum g - h), with g of log p, h of s; y_j is in w_j, and -y_j in w_K."""
         (log_p, _), (g, h) = outputs, cotangents
         total: Any = 0.0
         if not isinstance(g.type, DisconnectedType):
@@ -62,7 +62,7 @@ class LogSimplex(LoopOp):
 
     @staticmethod
     def loop(y):  # type: ignore[no-untyped-def]
-        """Go through each row: put it together, and take off the log of the sum of its exponentials."""
+        """For each row, compute w and subtract the log of the sum of its exponentials."""
         n_free = y.shape[-1]
         n_rows = y.size // max(n_free, 1)
         free = np.ascontiguousarray(y).reshape(n_rows * n_free)
@@ -101,10 +101,10 @@ log_simplex = LogSimplex()
 
 
 class LogSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is not typed
-    """PyMC's transform, with `backward` and the log-Jacobian from the same logarithms."""
+    """PyMC's transform, with `backward` and the log-Jacobian computed from the same logarithms."""
 
     def backward(self, value: Any, *inputs: Any) -> Any:
-        """Return p, whose logarithm PyTensor knows."""
+        """Return p as exp(log p): PyTensor simplifies its logarithm."""
         return pt.exp(log_simplex(value)[0])
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
@@ -115,7 +115,7 @@ class LogSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is no
 
 
 def use_log_simplex(model: pm.Model) -> None:
-    """Give every variable of a model that lives on a simplex the cheaper transform."""
+    """Replace the transform of every variable on a simplex by the cheaper one."""
     for variable, transform in model.rvs_to_transforms.items():
         if type(transform) is SimplexTransform:
             model.rvs_to_transforms[variable] = LogSimplexTransform()
@@ -128,7 +128,7 @@ class Probit(Transform):  # type: ignore[misc]
 
     def forward(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
         """Return the quantile of the normal distribution."""
-        tail = pt.minimum(value, 1 - value)  # small, and so with all its digits
+        tail = pt.minimum(value, 1 - value)  # small, so that no digits are lost
         return pt.sign(value - 0.5) * np.sqrt(2) * pt.erfcinv(2 * tail)
 
     def backward(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
@@ -136,11 +136,11 @@ class Probit(Transform):  # type: ignore[misc]
         return pt.clip(0.5 * pt.erfc(-value / np.sqrt(2)), LEAST, 1 - LEAST)
 
     def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
-        """Return log |d share / d value|, and what rounding the share took from the density of the Beta."""
+        """Return log |d share / d value|, plus the change of the Beta density by rounding the share."""
         alpha, beta = inputs[-2:]
         low, share = value < 0, self.backward(value)
         log_tail = pt.log(pt.erfcx(pt.switch(low, -value, value) / np.sqrt(2)) / 2) - value**2 / 2  # exact
-        lost = log_tail - pt.log(pt.switch(low, share, 1 - share))  # next to nothing, unless near 0 or 1
+        lost = log_tail - pt.log(pt.switch(low, share, 1 - share))  # almost 0, unless near 0 or 1
         return -0.5 * (value**2 + np.log(2 * np.pi)) + (pt.switch(low, alpha, beta) - 1) * lost
 
 
@@ -151,32 +151,32 @@ def log_odds(rows: pt.TensorVariable, right: pt.TensorVariable) -> pt.TensorVari
 
 
 def mean_of(centre: pt.TensorVariable, right: pt.TensorVariable, shift: pt.TensorVariable) -> pt.TensorVariable:
-    """Return the log odds around which those of rows are normal."""
+    """Return the means of the log odds of rows."""
     return log_odds(centre, right) + shift[..., None]
 
 
 def rows_of(odds: pt.TensorVariable, right: pt.TensorVariable, like: pt.TensorVariable) -> pt.TensorVariable:
-    """Return the rows that have these log odds, shape (..., row, response): the opposite of `log_odds`.
+    """Return the rows with these log odds, shape (..., row, response): the inverse of `log_odds`.
 
-    There are as many log odds in a row as `like` has entries in its last axis.
+    A row has as many log odds as the last axis of `like` has entries.
     """
     mean = odds.sum(axis=-1) / (like.shape[-1] + 1)  # of them and the 0 of the right response
-    log_total = mean + log_simplex(odds - mean[..., None])[1]  # of the exponentials of both
+    log_total = mean + log_simplex(odds - mean[..., None])[1]  # log of the sum of exponentials of odds and 0
     return pt.exp(join_right(odds - log_total[..., None], -log_total, right))
 
 
 def log_normal(number: Any, mean: Any, spread: Any) -> pt.TensorVariable:
-    """Return the log density of numbers that are normal."""
+    """Return the log density of normal numbers."""
     return -0.5 * ((number - mean) / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
 
 
 def centre_partly(number: Any, mean: Any, spread: Any, sampled_mean: Any, centring: Any) -> Any:
-    """Return what is sampled of numbers: w times the mean that is sampled, and the deviation in units of s^(1 - w)."""
+    """Return the sampled value: w times the sampled mean, plus the deviation in units of s^(1 - w)."""
     return centring * sampled_mean + (number - mean) / spread ** (1 - centring)
 
 
 def uncentre(value: Any, mean: Any, spread: Any, sampled_mean: Any, centring: Any) -> Any:
-    """Return the numbers: the opposite of `centre_partly`."""
+    """Return the numbers: the inverse of `centre_partly`."""
     return mean + spread ** (1 - centring) * (value - centring * sampled_mean)
 
 
@@ -188,7 +188,7 @@ def draw_around(
     shift: pt.TensorVariable,
     size: Any,
 ) -> pt.TensorVariable:
-    """Draw rows whose log odds are normal around those of a centre, shifted."""
+    """Draw rows with log odds that are normal around the shifted ones of a centre."""
     mean = mean_of(centre, right, shift)  # (..., row, wrong response)
     shape = centring.shape if size is None or getattr(size, "data", 0) is None else (*size, centring.shape[-1])
     drawn = pm.Normal.dist(shape=shape)
@@ -203,7 +203,7 @@ def log_density_around(
     _: pt.TensorVariable,
     shift: pt.TensorVariable,
 ) -> pt.TensorVariable:
-    """Return the log density of each row, with respect to all of its probabilities but one."""
+    """Return the log density of each row, with respect to all but one of its probabilities."""
     of_odds = log_normal(log_odds(rows, right), mean_of(centre, right, shift), spread[..., None])
     return of_odds.sum(axis=-1) - pt.log(rows).sum(axis=-1)
 
@@ -227,14 +227,14 @@ class LogOddsOfWrong(Transform):  # type: ignore[misc]
         return rows_of(uncentre(value, mean, spread[..., None], mean, centring), right, value)
 
     def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
-        """Return log |d row / d value|: of the row in its log odds, and of these in the value."""
+        """Return log |d row / d value|: the derivative of the row by its log odds, times that of these by the value."""
         _, spread, _, centring, _ = inputs[1 : 1 + N_PARAMETERS]
         rows = self.backward(value, *inputs)
         return pt.log(rows).sum(axis=-1) + ((1 - centring) * pt.log(spread[..., None])).sum(axis=-1)
 
 
 class Numbers(NamedTuple):
-    """Numbers that are normal around a mean, or positive numbers whose logs are, for `CustomDist`."""
+    """Normal or lognormal numbers around a mean, for `CustomDist`."""
 
     by_log: bool
 
@@ -259,9 +259,9 @@ class Numbers(NamedTuple):
 
 
 class PartlyCentred(Transform):  # type: ignore[misc]
-    """Between such numbers and their partially centred values.
+    """Between these numbers and their partially centred values.
 
-    With m and s the mean and standard deviation of the number x, or of its log, it is
+    With m and s the mean and standard deviation of the number x, or of its log,
     u = w (m + level) + (x - m) / s^(1 - w).
     """
 
@@ -296,19 +296,19 @@ def gaps_of(value: pt.TensorVariable) -> pt.TensorVariable:
 
 
 class Ascending(Transform):  # type: ignore[misc]
-    """Between ascending values in (0, top) and the whole space: how far each is from the one before to the top.
+    """Between ascending values in (0, top) and the whole space: each value's share of the remaining way to the top.
 
-    On the log-odds scale of these shares a first and a last gap next to 0 move by themselves. As parts of a simplex all
-    coordinates move with each small gap, and a chain goes through such a valley slowly.
+    On the log-odds scale of these shares, a first or last gap near 0 is one coordinate. As parts of a simplex, all
+    coordinates would move with each small gap, and chains would move slowly.
     """
 
     name = "ascending"
 
     def __init__(self, top: float, highest: Any) -> None:
-        self.top, self.highest = top, highest  # as a number, and in formulas
+        self.top, self.highest = top, highest  # a number, and the same in formulas
 
     def forward(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
-        """Return the log odds of each value's share of the way that is left."""
+        """Return the log odds of each value's share of the remaining way."""
         gaps = gaps_of(value / self.highest)[..., :-1]
         return pt.log(gaps) - pt.log1p(-value / self.highest)
 
@@ -323,5 +323,5 @@ class Ascending(Transform):  # type: ignore[misc]
 
 
 def _log_above(value: pt.TensorVariable) -> pt.TensorVariable:
-    """Return the log of what each value leaves of the way to the top."""
+    """Return the log of the share of the way that remains above each value."""
     return -pt.cumsum(pt.softplus(value), axis=-1)

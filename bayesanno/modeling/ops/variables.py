@@ -1,25 +1,24 @@
-"""Parameters declared so that chains move well: shares near 0 or 1; numbers, or rows of shares, around a common one.
+"""Declarations of parameters that sample well: shares near 0 or 1; numbers, or rows of shares, around a common one.
 
-*Shares.* A share that the data only bound from below, as the competence of those who never err, has a long tail on the
-log-odds scale, and there are as many such tails as annotators. On the probit scale the tail of a Beta is that of a
-normal. The density is that of the share before it is rounded: only what is made of the share sees the rounding.
+*Shares.* If data bound a share only from below, such as the competence of annotators who never err, it has a long tail
+on the log-odds scale, and there may be as many tails as annotators. On the probit scale the tail of a Beta is normal.
+The density is that of the share before rounding; only quantities computed from the share use the rounded value.
 
 *Rows.* A row p of R probabilities has R - 1 log odds, log p_r - log p_right, of the wrong responses against the right
-one. They are drawn from normals around those of a centre, all with one standard deviation, the spread.
+one. They are normal around the log odds of a centre, all with one standard deviation, the spread.
 
-What is sampled is not the log odds e but u = w m + (e - m) / spread^(1 - w), with m the log odds of the centre and w
-between 0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028): a row of many answers is determined by them and
-mixes well as itself, w = 1; one of few is determined by the centre, and mixes well as its deviation from it, w = 0. The
-invariant: the density of the row is that of its log odds for every w. Draws hold the rows, not u. A shift of all log
-odds of a row moves m, and is sampled in the same way, with m = 0.
+Sampling uses not the log odds e but u = w m + (e - m) / spread^(1 - w), with m the log odds of the centre and w between
+0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028). A row with many answers is determined by them and mixes
+well on its own scale, w = 1. A row with few answers is determined by the centre and mixes well as a deviation from it,
+w = 0. The invariant: for every w, the density of the row is that of its log odds. Draws hold the rows, not u. A shift
+of all log odds of a row moves m, and is sampled in the same way, with m = 0.
 
-Rows of a Dirichlet can be sampled in one way only: in `hierarchical_dawid_skene`, on 2,665 items, 177 annotators and
-five labels, they took 402 steps a draw and did not mix; log odds take about 20.
+Dirichlet rows have only one parametrisation. In `hierarchical_dawid_skene`, with 2,665 items, 177 annotators and five
+labels, they took 402 steps per draw and did not mix; log odds take about 20.
 
-*Numbers.* A number of each annotator, drawn from a normal whose standard deviation is learnt, is sampled in the same
-way, and so is a positive number whose log is normal. Where answers determine only the sum of the number and a level
-that all annotators have in common, w times the level is added to u: a chain then moves the level, and all numbers with
-it, in one step.
+*Numbers.* A normal number of each annotator with a learnt standard deviation is sampled in the same way, and so is a
+lognormal one. If answers determine only the sum of the number and a level common to all annotators, w times the level
+is added to u. A chain then moves the level, and all numbers with it, in one step.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 
-SMALL = 0.2  # a spread as small as a posterior may have: answers that weigh more than this prior determine a row
-MIDDLING = 0.35  # a spread in the middle
+SMALL = 0.2  # a small spread of a posterior: answers with more weight than this prior determine a row
+MIDDLING = 0.35  # a medium spread
 
 
 def beta_by_probit(name: str, prior: pt.TensorVariable, *, dims: str | tuple[str, ...]) -> pt.TensorVariable:
@@ -58,14 +57,14 @@ def beta_by_probit(name: str, prior: pt.TensorVariable, *, dims: str | tuple[str
 
 
 def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the w of each log odds: the information of its answers, against that of a small spread around a centre.
+    """Return the w of each log odds: the information in its answers, relative to a small spread around a centre.
 
     Parameters
     ----------
     counts : array, shape (annotator, row, response)
-        About how many answers there are in each row.
+        The approximate number of answers in each row.
     common : array, shape (row, response)
-        About what the rows are.
+        The approximate rows.
     right : array of int, shape (row,)
 
     Returns
@@ -80,16 +79,16 @@ def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np
     >>> centring_of(counts, np.array([[0.9, 0.1]]), np.array([0])).ravel().round(2).tolist()
     [0.26, 0.03, 0.0]
     """
-    information = counts.sum(axis=2, keepdims=True) * common * (1 - common)  # Fisher's, of each log odds
+    information = counts.sum(axis=2, keepdims=True) * common * (1 - common)  # Fisher's, for each log odds
     w = centre_by(information)  # (annotator, row, response)
     wrong = np.arange(common.shape[1]) != right[:, None]  # (row, response)
     return w[:, wrong].reshape(len(counts), len(common), -1)
 
 
 def shift_centring_of(centring: np.ndarray) -> np.ndarray:
-    """Return the w of a shift of all log odds of an annotator, of theirs: (annotator,) of (annotator, row, response-1).
+    """Return the w of a shift of all log odds of an annotator, (annotator,), from that of (annotator, row, response-1).
 
-    However many answers a row has, its log odds differ from the shifted ones by the spread, taken to be 0.35 here.
+    For any number of answers, the log odds of a row differ from the shifted ones by the spread, assumed to be 0.35.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def shift_centring_of(centring: np.ndarray) -> np.ndarray:
 
 
 def centre_by(information: np.ndarray) -> np.ndarray:
-    """Return the w of numbers: the information that answers have on each, against that of a small spread around a mean.
+    """Return the w of numbers: the information of answers about each, relative to a small spread around a mean.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def normal_around(
     level: pt.TensorVariable | float = 0.0,
     by_log: bool = False,
 ) -> pt.TensorVariable:
-    """Declare numbers that are normal around a mean, or positive numbers whose logs are.
+    """Declare normal or lognormal numbers around a mean.
 
     Parameters
     ----------
@@ -134,11 +133,12 @@ def normal_around(
         Mean and standard deviation of the numbers, or of their logs.
     dims : str
     centring : TensorVariable or array, of the shape of the numbers
-        The w of each: 0 for one that mean and spread determine, 1 for one that its own answers determine.
+        The w of each: 0 for a number determined by mean and spread, 1 for one determined by its own answers.
     level : TensorVariable, shape ()
-        What answers determine only in sum with the numbers: the sum is sampled. It is not part of the density.
+        A level of which answers determine only the sum with the numbers: the sum is sampled. It does not change the
+        density.
     by_log : bool, default False
-        Whether it is the logs that are normal.
+        Whether the logs are normal.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def draw_rows(
     right : array of int, shape (row,)
     rng : numpy.random.Generator
     shift : array or float, shape () or (..., row)
-        What the means of all log odds of a row have in addition to the centre's.
+        An addition to the means of all log odds of a row.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def level_of(rows: pt.TensorVariable, right: np.ndarray) -> pt.TensorVariable:
     from bayesanno.modeling.ops import transforms as to
 
     odds = to.log_odds(rows, pt.as_tensor(np.asarray(right, dtype="int64")))
-    return -odds.sum() / pt.ones_like(odds).sum()  # a mean would have its number as a constant of the graph
+    return -odds.sum() / pt.ones_like(odds).sum()  # a mean would make their number a constant of the graph
 
 
 def logistic_normal(
@@ -217,23 +217,23 @@ def logistic_normal(
     centring: pt.TensorVariable | float = 0.0,
     shift: pt.TensorVariable | float = 0.0,
 ) -> pt.TensorVariable:
-    """Declare rows of probabilities whose log odds are normal around those of a centre.
+    """Declare rows of probabilities with log odds that are normal around those of a centre.
 
     Parameters
     ----------
     name : str
     centre : TensorVariable, shape (..., row, response)
-        The rows whose log odds are the means.
+        The rows with the mean log odds.
     spread : TensorVariable, shape () or (row,)
         The standard deviation of the log odds.
     right : array of int, shape (row,)
-        The response of each row that the others are compared with.
+        The reference response of each row.
     dims : tuple of str
-        Those of the rows and, last, of the responses.
+        The dimensions of the rows, and last that of the responses.
     centring : TensorVariable or float, shape () or (..., row, response - 1)
-        The w of each log odds, of the wrong responses in their order: a matter of how it is sampled, not of what.
+        The w of each log odds of the wrong responses, in their order; it changes the sampling, not the posterior.
     shift : TensorVariable or float, shape () or (..., row)
-        What the means of all log odds of a row have in addition to the centre's.
+        An addition to the means of all log odds of a row.
 
     Examples
     --------
