@@ -37,10 +37,10 @@ Learning Research 25(72), 1-58, http://jmlr.org/papers/v25/19-556.html.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from bayesanno.inference.diagnosis.measures import smooth_ratios
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights
 
@@ -203,7 +203,7 @@ class WeightedPoints:
             found[rows] = average_logs(each, log_ratio)
             few = effective_number(normalise_weights(log_ratio)) < ENOUGH * n_effective
             for at in np.flatnonzero(few):
-                log_weight, k = _smooth(log_ratio[:, at])
+                log_weight, k = smooth_ratios(log_ratio[:, at])
                 if k <= MAX_PARETO_K:
                     found[rows[at]] = average_logs(each[:, [at]], log_weight[:, None])[0]
                 else:
@@ -231,7 +231,7 @@ def weigh(scale: LogOddsScale, logs: np.ndarray, truth: np.ndarray) -> WeightedP
     for _ in range(ROUNDS):
         points, log_density = proposal.draw()
         log_ratio = evaluate_posterior(points, measured, scale, truth) - log_density
-        log_weight, k = _smooth(log_ratio)
+        log_weight, k = smooth_ratios(log_ratio)
         if k <= MAX_PARETO_K / 2:
             break
         proposal = _move(points, np.exp(log_weight))
@@ -334,17 +334,6 @@ def evaluate_posterior(points: np.ndarray, measured: np.ndarray, scale: LogOddsS
         logs = log_probabilities(points[:, 0], points[:, 1:], scale.centre, measured[chunk])
         found += logs[:, np.arange(logs.shape[1]), truth[chunk]].sum(axis=1)
     return found
-
-
-def _smooth(log_ratio: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return smoothed, normalised log weights (draw,), and their Pareto k."""
-    from arviz_stats.base import array_stats
-
-    if np.ptp(log_ratio) < 1e-9:  # there is no tail
-        return np.full(log_ratio.shape, -np.log(log_ratio.size)), -np.inf
-    smoothed: tuple[Any, Any] = array_stats.psislw(-log_ratio)  # it negates its argument itself
-    log_weight = smoothed[0] - np.logaddexp.reduce(smoothed[0])
-    return log_weight, float(smoothed[1])
 
 
 def _resample(weight: np.ndarray, n: int) -> np.ndarray:

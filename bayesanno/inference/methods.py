@@ -12,6 +12,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+
 from bayesanno.fits.view import Yields
 from bayesanno.ground.errors import BayesannoError, FitError, SamplerError
 from bayesanno.ground.fields import AtLeast, Fields, Range
@@ -293,6 +295,24 @@ def choose_method(
     known = {setting.name for setting in fields(method.settings)}
     taken = {setting: value for setting, value in arguments.items() if setting in known}
     return method, method.settings(**taken, **options)
+
+
+def check_start(start: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """Return starting values as arrays.
+
+    Raises
+    ------
+    FitError
+        If the model has no such free variable, or it has another shape.
+    """
+    values = {}
+    for name, value in start.items():
+        if name not in shapes:
+            raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(shapes)}")
+        values[name] = np.asarray(value, dtype=float)
+        if values[name].shape != shapes[name]:
+            raise FitError(f"initvals: {name} has shape {values[name].shape}, the model's is {shapes[name]}")
+    return values
 
 
 def check_method_on_dask(name: str) -> None:

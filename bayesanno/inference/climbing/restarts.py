@@ -14,6 +14,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import one_blas_thread
 from bayesanno.inference.climbing.climb import Ascent, Point, Problem, away_from_zero, climb_from_all
+from bayesanno.inference.methods import check_start
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.expectation import (
     Items,
@@ -125,14 +126,7 @@ def find_best(
 
 def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return a start if it has parameters of the model, in their shapes, and they are probabilities."""
-    dims, values = problem.dims, {}
-    for name, value in start.items():
-        if name not in problem.prior:
-            raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(problem.prior)}")
-        shape = problem.prior[name].shape[: len(dims[name])]
-        values[name] = np.asarray(value, dtype=float)
-        if values[name].shape != shape:
-            raise FitError(f"initvals: {name} has shape {values[name].shape}, the model's is {shape}")
+    values = check_start(start, {name: one.shape[: len(problem.dims[name])] for name, one in problem.prior.items()})
     shares = problem.as_shares(values)
     for name, value in shares.items():
         if not (value >= 0).all() or not np.allclose(value.sum(axis=-1), 1):

@@ -94,14 +94,18 @@ def find_pareto_k(log_ratio: np.ndarray) -> float | None:
 
     None if there are too few draws for a tail.
     """
+    finite = log_ratio[np.isfinite(log_ratio)]
+    return None if finite.size < MIN_DRAWS_TAIL else smooth_ratios(finite)[1]
+
+
+def smooth_ratios(log_ratio: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the logs of Pareto-smoothed weights, (draw,), and the Pareto k, from the logs of finite ratios."""
     from arviz_stats.base import array_stats
 
-    finite = log_ratio[np.isfinite(log_ratio)]
-    if finite.size < MIN_DRAWS_TAIL:
-        return None
-    if np.ptp(finite) < ROUNDING:
-        return -math.inf  # the approximation is the posterior: there is no tail
-    return float(array_stats.psislw(-finite)[1])  # it negates its argument itself
+    if np.ptp(log_ratio) < ROUNDING:  # there is no tail
+        return np.full(log_ratio.shape, -np.log(log_ratio.size)), -math.inf
+    smoothed, k = array_stats.psislw(-log_ratio)  # it negates its argument itself
+    return smoothed - np.logaddexp.reduce(smoothed), float(k)
 
 
 def diagnose(

@@ -14,6 +14,7 @@ from bayesanno.ground.lazy import pm
 from bayesanno.ground.running import status
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph, shape_of
+from bayesanno.inference.methods import check_start
 from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_surface, search
 from bayesanno.inference.modes.tops import Mode
 from bayesanno.modeling.base import AnnotationModel
@@ -129,7 +130,8 @@ def choose_starts(
 
         given = start_at_point(model, data, random_seed)
     with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
-        density = compile_graph(graph, _check_values({**start_of(model, data), **given}, graph))
+        shapes = {variable.name: shape_of(graph, variable.name) for variable in graph.free_RVs}
+        density = compile_graph(graph, check_start({**start_of(model, data), **given}, shapes))
     near = start_near(density)
     if initvals == "prior":
         return replace(near, draw_prior=_from_prior(graph))
@@ -216,13 +218,3 @@ def _from_prior(graph: pm.Model) -> Callable[[int], np.ndarray]:
 
     draw = draw_initial_point(graph)
     return lambda seed: np.concatenate([np.ravel(value) for value in draw(seed % 2**32).values()]).astype(float)
-
-
-def _check_values(start: Mapping[str, Any], graph: pm.Model) -> dict[str, np.ndarray]:
-    shapes = {variable.name: shape_of(graph, variable.name) for variable in graph.free_RVs}
-    for name, value in start.items():
-        if name not in shapes:
-            raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(shapes)}")
-        if np.shape(value) != shapes[name]:
-            raise FitError(f"initvals: {name} has shape {np.shape(value)}, the model's is {shapes[name]}")
-    return {name: np.asarray(value, dtype=float) for name, value in start.items()}
