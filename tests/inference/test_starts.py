@@ -213,7 +213,7 @@ class TestStarts:
         assert (np.abs(away).max(axis=0) > 0.9 * width).all()
 
     def test_where_there_is_no_density_no_chain_starts(self, graph, refuses):
-        with refuses(ba.BayesannoError, "initvals: model_b has no density there: a value is at the end of its range"):
+        with refuses(ba.BayesannoError, "initvals: model_b has no density there: a value is at the limit of its range"):
             self.choose(graph, {"prevalence": [1.0, 0.0]})
 
     def test_a_jitter_that_leaves_the_density_is_smaller(self):
