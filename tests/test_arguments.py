@@ -58,7 +58,9 @@ def test_a_table_is_not_data_yet_and_what_reads_it_is_named(refuses):
         DataError, r"usage_table needs AnnotationData .*, not DataFrame: read a table with bayesanno\.read_ann"
     ):
         ba.usage_table(TABLE)
-    with refuses(DataError, r"binomial_mixture needs CountData .*, not DataFrame: bayesanno\.read_counts makes it of"):
+    with refuses(
+        DataError, r"binomial_mixture needs CountData .*, not DataFrame: read a table with bayesanno\.read_counts"
+    ):
         ba.fit("binomial_mixture", TABLE)
 
 

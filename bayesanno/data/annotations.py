@@ -302,7 +302,7 @@ class AnnotationData(Labelled):
         ]
 
     def describe(self) -> str:
-        """Return a one-line description of the annotations and of what else is known about items."""
+        """Return a one-line description of the annotations and the columns of items."""
         columns = f"; columns {enumerated(tuple(self.item_columns))}" if self.item_columns else ""
         return super().describe() + columns
 

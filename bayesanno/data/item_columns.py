@@ -123,7 +123,7 @@ def read_columns(columns: Mapping[str, Any] | pd.DataFrame, n_items: int) -> dic
 
 
 def hash_columns(columns: Mapping[str, ItemColumn]) -> bytes:
-    """Return a digest of columns; of none, nothing."""
+    """Return a digest of columns; empty without columns."""
     digest = hashlib.sha256()
     for name, column in columns.items():
         digest.update(repr((name, column.levels, column.mean, column.sd)).encode() + column.values.tobytes())

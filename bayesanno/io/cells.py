@@ -17,7 +17,7 @@ _BESIDE = re.compile(r"""['"]\s+['"]""")  # lists as NumPy prints them; Python w
 
 
 def unpack(cell: Any) -> Any:
-    """Return the list or the object that a text is, in JSON or as Python writes it; anything else as it is.
+    """Return the list or object in a text of JSON or Python; return anything else unchanged.
 
     Examples
     --------

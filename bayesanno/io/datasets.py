@@ -1,7 +1,6 @@
-"""Data sets by name: `@name` stands for a file, shipped with the package or fetched once and then kept.
+"""Data sets by name: `@name` stands for a file that ships with the package or is downloaded once.
 
-The invariant: what `@name` gives is the same everywhere. A fetched file has the checksum recorded here, wherever it
-came from, or it is refused.
+The invariant: `@name` gives the same data everywhere. A downloaded file without the checksum recorded here is refused.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ _SECONDS = (5, 30)  # timeouts for the connection and for each read
 
 @dataclass(frozen=True)
 class NamedData:
-    """A data set with a name: its file, its size, and where it is from; `sha256` only where it is fetched.
+    """A data set with a name: its file, size and source; `sha256` only if it is downloaded.
 
-    `options` are those of reading it, unless others are given.
+    `options` are the defaults for reading it.
     """
 
     file: str

@@ -88,7 +88,7 @@ def read_multi_annotations(
 
 
 def check_dimensions(options: ReadOptions) -> None:
-    """Raise a DataError unless the options name several label columns, and labels of these alone."""
+    """Raise a DataError unless the options name several label columns, and labels only for these."""
     names = options.label
     if len(names) < 2:
         raise DataError("several dimensions need several label columns: name each one with dimensions=[...]")
@@ -130,6 +130,11 @@ def _read_dimension(table: TextTable, shared: Mapping[str, str], name: str, opti
         replace(options, labels=declared),
     )
     labels = sort_labels(answers.label) if declared is None else declared
+    if len(labels) == 1:
+        raise DataError(
+            f"{table.name}: only one label, {labels[0]!r}: a model needs at least two; if others were possible but "
+            f"never used, declare them with labels={{{name!r}: [...]}}"
+        )
     data = make_annotations(answers, labels, gold=answers.gold, order_declared=declared is not None)
     if declared is None:
         warn_of_missing_codes(table.name, answers.label, answers.gold)

@@ -1,4 +1,4 @@
-"""Tables of comparisons: each row names two systems, and its label says which is better, or that it is a tie.
+"""Tables of comparisons: each row names two systems, and its label is the better one or a tie.
 
 Such tables come from arenas of language models (model_a, model_b, winner) and from crowds (left, right, label). The
 labels of the data are the names of the two columns and, if there are ties, "tie".
@@ -38,7 +38,7 @@ class Words:
     ties : tuple of str
         The labels that are ties; if there is none here, those that begin with "tie".
     unsure : tuple of str
-        Labels that are no class, which stay as they are.
+        Labels that are not classes, which stay unchanged.
     """
 
     sides: Pair
@@ -47,7 +47,7 @@ class Words:
     unsure: tuple[str, ...]
 
     def understand(self, label: str, pair: Pair, where: str) -> str:
-        """Return the side that a label names, or "tie"; an empty label stays empty, and one that is unsure as it is.
+        """Return the side that a label names, or "tie"; empty and unsure labels stay unchanged.
 
         Raises
         ------
@@ -75,18 +75,18 @@ class Words:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparisons:
-    """What the rows of a table of comparisons say.
+    """The contents of a table of comparisons.
 
     Parameters
     ----------
     words : Words
     labels : tuple of str
-        The sides and, if anything is one, "tie".
+        The sides and, if there are ties, "tie".
     pair_of : mapping of item to pair
     asked_of : mapping of item to str
-        What the item column says of each item, "" where there is none.
+        The item column's name of each item, "" without such a column.
     read_as : str
-        In words, what was read.
+        The contents in words.
     """
 
     words: Words
@@ -96,7 +96,7 @@ class Comparisons:
     read_as: str
 
     def understand_known(self, known: Mapping[str, str], what: str) -> dict[str, str]:
-        """Return known labels of items as sides or ties; those of items that are not there stay as they are."""
+        """Return known labels of items as sides or ties; labels of other items stay unchanged."""
         return {
             item: self.words.understand(label, self.pair_of[item], f"{what}: item {item!r}")
             if item in self.pair_of
@@ -105,7 +105,7 @@ class Comparisons:
         }
 
     def understand_gold(self, gold: Mapping[str, str]) -> dict[str, str]:
-        """Return known labels for evaluation as sides or ties; ties that are no class are left out, with a warning."""
+        """Return known labels for evaluation as sides or ties; unsure ties are left out with a warning."""
         known = self.understand_known(gold, "gold")
         kept = {item: label for item, label in known.items() if label != TIE or TIE not in self.words.unsure}
         if len(kept) < len(known):

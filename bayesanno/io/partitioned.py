@@ -192,7 +192,7 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
 
 
 def read_names(column: pd.Series[Any], whole: bool | None = None) -> pd.Series[str]:
-    """Return the cells of a column as text, "" where one is missing; see `as_text`."""
+    """Return the cells of a column as text, "" for missing ones; see `as_text`."""
     if isinstance(column.dtype, pd.StringDtype):  # a column of Parquet, without a Python object for each cell
         return column.str.strip().fillna("")
     codes, values = pd.factorize(column)

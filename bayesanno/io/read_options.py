@@ -151,7 +151,7 @@ class ReadOptions:
                 raise DataError(f"{option}=... does not apply to comparisons, which pairs=... reads: leave out one")
 
     def gives(self, *options: str) -> bool:
-        """Return whether any of these options is not as it is by default."""
+        """Return whether any of these options differs from its default."""
         return any(getattr(self, option) != getattr(type(self), option) for option in options)
 
     @property

@@ -233,7 +233,7 @@ def as_frame(source: Any) -> pd.DataFrame:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what is in a file.
+    """Return the contents of a file.
 
     Raises
     ------

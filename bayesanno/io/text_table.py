@@ -143,7 +143,7 @@ class TextTable:
         return next(iter(canonical or matching), None)
 
     def need(self, role: str, option: str | None = None, *, may_be_named: bool = True) -> int:
-        """Return the column that plays a role; what names it is in the message, if it may be named.
+        """Return the column that plays a role; the message names its option, if it may be named.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class TextTable:
 
 
 def strip_id(name: str) -> str:
-    """Return what a column of ids is of, in lower case.
+    """Return the name of a column of ids without "id", in lower case.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def is_whole(series: pd.Series[Any]) -> bool:
 
 
 def as_text(series: pd.Series[Any], *, whole: bool | None = None) -> list[str]:
-    """Return the cells of a column as text, "" where one is missing.
+    """Return the cells of a column as text, "" for missing ones.
 
     `whole` says of a part of a column of floats whether all of the column's numbers are whole.
     """

@@ -65,7 +65,7 @@ def write_annotations(
     Raises
     ------
     DataError
-        If a name would not read back the same (it has whitespace around it or is not valid text); in wide form if an
+        If a name would not read back the same (it has whitespace around it or is not valid text); in wide form, if an
         annotator answered an item twice, or has the name of another column.
     DataFileError
         If the file cannot be written.

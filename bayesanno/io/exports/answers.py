@@ -82,7 +82,7 @@ def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]
 
 
 def check_predictions(name: str, options: ReadOptions, n_answers: int, n_predictions: int) -> None:
-    """Raise a DataError if predictions are asked for and there are none, or not asked for and all there is."""
+    """Raise a DataError if the options ask for missing predictions, or leave out the only answers there are."""
     if options.predictions and not n_predictions:
         raise DataError(f"{name} has no predictions: leave out predictions=True")
     if n_predictions and not n_answers and not options.predictions:
@@ -263,7 +263,7 @@ def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> 
 
 
 def _only_label(answer: Answer) -> str:
-    """Return the label of an answer, "" where there is none."""
+    """Return the label of an answer, "" if it is missing."""
     labels = answer.labels or ()
     if len(labels) > 1:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Argilla: what `records.to_list`, `to_dict`, `to_json` and `to_datasets` give, and the datasets of its first version.
+"""Argilla: the results of `records.to_list`, `to_dict`, `to_json` and `to_datasets`, and datasets of version 1.
 
 Flat, the responses of a question are lists side by side: `<question>.responses`, `.responses.users` and
 `.responses.status`. Nested, they are `responses: {question: [{value, user_id}]}`, and in the first version

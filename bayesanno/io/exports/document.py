@@ -52,7 +52,7 @@ class Document:
 
     @cached_property
     def first(self) -> Mapping[str, Any]:
-        """The first record, empty if there is none or it is no object; of a zip, that of its first file with one."""
+        """The first record, empty if it is missing or not an object; for a zip, that of its first file with one."""
         if self.files:
             return next((each.first for each in self.files.values() if each.first), {})
         value = next((each.given for each in self.records()), None)

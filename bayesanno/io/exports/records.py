@@ -61,28 +61,28 @@ class Value(NamedTuple):
         return self.given
 
     def get(self, name: str) -> Value:
-        """Return a field of an object, whose value is None where it is missing."""
+        """Return a field of an object; its value is None if it is missing."""
         return Value(self.whole_place, self.as_object().get(name), name)
 
     def fields(self) -> Iterator[tuple[str, Value]]:
-        """Yield the fields of an object, by name; none where it is missing."""
+        """Yield the fields of an object, by name; nothing if it is missing."""
         for name in self.as_object() if self.given is not None else ():
             yield name, self.get(name)
 
     def as_list(self) -> list[Any]:
-        """Return a list, empty where it is missing."""
+        """Return a list, empty if it is missing."""
         if self.given is not None and not isinstance(self.given, list):
             raise self.refuse("a list")
         return self.given or []
 
     def elements(self) -> Iterator[Value]:
-        """Yield the elements of a list; none where it is missing."""
+        """Yield the elements of a list; nothing if it is missing."""
         for number, each in enumerate(self.as_list()):
             yield Value(f"{self.whole_place}[{number}]", each)
 
     @property
     def has_parts(self) -> bool:
-        """Whether it is a list of lists or objects, as marks of spans and places are, and not of labels."""
+        """Whether it is a list of lists or objects, like marks of spans and places, not a list of labels."""
         return isinstance(self.given, list) and any(isinstance(each, list | Mapping) for each in self.given)
 
     def decode(self) -> Value:
@@ -100,7 +100,7 @@ class Value(NamedTuple):
             raise DataError(f"{self.whole_place}: this is not JSON: {text[:60]!r}; download the file again") from None
 
     def as_flag(self) -> bool:
-        """Return true or false; what is missing is false."""
+        """Return true or false; false if it is missing."""
         if self.given is not None and not isinstance(self.given, bool):
             raise self.refuse("true or false")
         return bool(self.given)

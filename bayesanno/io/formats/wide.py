@@ -120,7 +120,7 @@ def _read_cells(
 
 
 def _name(table: TextTable, item: int | None) -> str:
-    """Return what names the items, in words."""
+    """Return the source of the items' names, in words."""
     return "by row" if item is None else f"in {table.header[item]!r}" if table.header[item] else "in the first column"
 
 

@@ -10,7 +10,7 @@ OF_ANSWERS = ("label", "labels", "cats", "Comments")
 
 
 def write_doccano(labels: Labels, path: Path) -> None:
-    """Write the texts with their labels; what else a record has, doccano shows as metadata."""
+    """Write the texts with their labels; doccano shows the other fields of a record as metadata."""
     tasks = labels.tasks
     write_json_lines(
         (

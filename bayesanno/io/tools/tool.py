@@ -1,6 +1,6 @@
 """Tools that take labels, each with a name, its options and a writer.
 
-What a tool shows of each item is read from its own export, or from a table, and returned unchanged.
+The data that a tool shows for an item come from its own export, or from a table, and are returned unchanged.
 """
 
 from __future__ import annotations
@@ -103,20 +103,20 @@ def _find_item(record: Record, usual: str, name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOptions:
-    """What the user says besides the tool; a tool refuses what it does not take.
+    """The options of an export to a tool; a tool refuses options that it does not take.
 
     Parameters
     ----------
     question : str, optional
-        The name that the tool has for what was asked: a question of Argilla, a control of Label Studio.
+        The tool's name of the question: a question of Argilla, a control of Label Studio.
     to_name : str, optional
-        What a control of Label Studio labels.
+        The object that a control of Label Studio labels.
     tasks : path, optional
-        A file of what is shown of each item.
+        A file with the data to show for each item.
     item : str, optional
         The field of that file that names the item.
     agent : str, optional
-        Who gives the labels.
+        The name of the annotator of these labels.
     """
 
     question: str | None = None
@@ -139,10 +139,10 @@ class Labels:
     row : ndarray of int, shape (labelled item,)
         The items that are labelled, in order.
     agent : str
-        Who gives the labels.
+        The name of the annotator of these labels.
     options : ToolOptions
     tasks : Tasks
-        What is shown of each item; of a tool that need not be given any, there may be none.
+        The data to show for each item; may be empty if the tool does not need them.
     """
 
     data: AnnotationData
@@ -190,7 +190,7 @@ class Tool:
     takes : tuple of str
         Which of the fields of `ToolOptions` it has.
     needs_tasks : bool
-        Whether it must be given what it shows of each item.
+        Whether it needs the data to show for each item.
     item : str
         The field of its own exports that names an item.
     shows : tuple of str
