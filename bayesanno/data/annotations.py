@@ -121,20 +121,18 @@ class AnnotationData(Labelled):
         self._check_labels()
         for what in ("gold", "controls"):
             known = {str(item): str(label) for item, label in dict(getattr(self, what)).items()}
-            unknown = next((item for item in known if item not in self._item_index), None)
-            if unknown is not None:
-                raise DataError(f"{what}: item {unknown!r} is not among the items{nearest(unknown, self.items)}")
-            odd = next((item for item, label in known.items() if label in self.unsure), None)
-            if odd is not None:
-                raise DataError(
-                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as unsure: correct it or leave it out"
-                )
+            for item, label in known.items():
+                if item not in self._item_index:
+                    raise DataError(f"{what}: item {item!r} is not among the items{nearest(item, self.items)}")
+                if label in self.unsure:
+                    raise DataError(
+                        f"{what}: item {item!r} is {label!r}, which is declared as unsure: correct it or leave it out"
+                    )
+                if what == "controls" and label not in self.classes:
+                    raise DataError(
+                        f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.classes)}"
+                    )
             object.__setattr__(self, what, known)
-        for item, label in self.controls.items():
-            if label not in self.classes:
-                raise DataError(
-                    f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.classes)}"
-                )
 
     @classmethod
     def from_records(

@@ -92,10 +92,8 @@ def _column_of(table: TextTable, column: int, rows: Sequence[int]) -> ItemColumn
         return ItemColumn.of(np.array([numbers.get(cells[row], math.nan) if row >= 0 else math.nan for row in rows]))
     if len(odd) < len(numbers) and set(odd) <= {*MISSING_CODES}:
         row = next(row for row, cell in enumerate(cells) if cell in odd)
-        raise DataError(
-            f"{table.where(row)}: {table.header[column]} is {cells[row]!r} in a column of numbers: empty the cell if "
-            "the number is missing"
-        )
+        what = f"{table.header[column]} is {cells[row]!r} in a column of numbers"
+        raise DataError(f"{table.where(row)}: {what}: empty the cell if the number is missing")
     return ItemColumn.of([cells[row] if row >= 0 else "" for row in rows])
 
 

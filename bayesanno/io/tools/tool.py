@@ -90,15 +90,12 @@ def read_tasks(source: Any, *, usual: str, item: str | None = None) -> Tasks:
 
 def _find_item(record: Record, usual: str, name: str) -> str:
     """Return the field that names the item."""
-    by_folded = {field.casefold(): field for field in record}
     names = [*dict.fromkeys((usual, *ALIASES["item"], "id"))]
-    found = next((by_folded[one] for one in names if one in by_folded), None)
-    if found is None:
-        raise DataError(
-            f"{name} has no field for the item: looked for {listed(names)} among {listed([*record])}; name it with "
-            "item=..."
-        )
-    return found
+    found = [field for one in names for field in record if field.casefold() == one]
+    if not found:
+        looked = f"looked for {listed(names)} among {listed([*record])}"
+        raise DataError(f"{name} has no field for the item: {looked}; name it with item=...")
+    return found[0]
 
 
 @dataclass(frozen=True, kw_only=True)
