@@ -14,7 +14,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.sampling import nuts as samplers
+from bayesanno.inference import methods as samplers
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
 

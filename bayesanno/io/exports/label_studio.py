@@ -100,9 +100,7 @@ def _read_result(
             value = value._replace(given={})
         of_region = not _OF_REGION.isdisjoint(value.as_object())
         if of_region and question in options.label:
-            raise DataError(
-                f"{here}: {question!r} is about a region, but only answers about the whole task can be read"
-            )
+            raise DataError(f"{here}: {question!r} is about a region: only answers about the whole task can be read")
         if of_region or kind not in _ANSWER_IN or not question:
             if question:
                 other_kinds[question] = f"{kind} of regions" if of_region else kind
@@ -144,9 +142,7 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of JSON_MIN and CSV; in JSON_MIN the questions are between the task's id and the annotator."""
     form = "CSV" if document.kind == "table" else "JSON_MIN"
     if options.predictions:
-        raise DataError(
-            f"{document.name} is {form}, which has no predictions: export JSON, or leave out predictions=True"
-        )
+        raise DataError(f"{document.name} is {form} without predictions: export JSON, or leave out predictions=True")
     if form == "CSV" and not options.label:
         raise DataError(
             f"{document.name}: CSV of Label Studio does not mark the columns of questions: name one of "

@@ -144,7 +144,7 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
     several = [{**MINIMAL[0], "sentiment": {"choices": ["a", "b"]}}]
     with pytest.warns(ExportWarning):
         assert said(several, label="sentiment", multi_label=True)[0].items == ("12 / a", "12 / b")
-    with refuses(DataError, "is JSON_MIN, which has no predictions"):
+    with refuses(DataError, "is JSON_MIN without predictions"):
         read_annotations(path, predictions=True)
 
 
@@ -155,7 +155,7 @@ def test_answers_about_regions_are_none_of_the_task(said, refuses):
     project = [task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)]
     assert said(project)[1] == [("1", "1", "1"), ("2", "1", "2")]
     with refuses(
-        DataError, r"result\[0\]: 'sentiment' is about a region, but only answers about the whole task can be read"
+        DataError, r"result\[0\]: 'sentiment' is about a region: only answers about the whole task can be read"
     ):
         read_annotations(project, label="sentiment")
 
