@@ -68,10 +68,8 @@ class CountData(Described):
             object.__setattr__(self, what, freeze(counts.astype(np.int64)))
         more = np.flatnonzero(self.successes > self.trials)
         if more.size:
-            worst = more[0]
-            raise DataError(
-                f"item {names[worst]!r} has {self.successes[worst]} successes in {self.trials[worst]} trials"
-            )
+            at = more[0]
+            raise DataError(f"item {names[at]!r} has {self.successes[at]} successes in {self.trials[at]} trials")
         if not self.trials.any():
             raise DataError("no item has a trial: every count of trials is 0")
 

@@ -63,9 +63,7 @@ class MultiAnnotationData(Described):
         parts = {str(name): part for name, part in dict(self.by_dimension).items()}
         object.__setattr__(self, "by_dimension", parts)
         if len(parts) < 2:
-            raise DataError(
-                f"MultiAnnotationData needs at least two dimensions, not {len(parts)}: use AnnotationData for one"
-            )
+            raise DataError(f"MultiAnnotationData needs at least two dimensions, not {len(parts)}: use AnnotationData")
         for name in parts:
             if not name.strip():
                 raise DataError("a dimension has an empty name: name every dimension")

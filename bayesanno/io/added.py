@@ -67,9 +67,7 @@ def add_annotations(
         if not all(pair):
             raise DataError(f"{table.where(row)}: label {labels[row]!r} has no item or no annotator: fill in both")
         if labels[row] not in data.labels:
-            raise refuse_label(
-                table.where(row), labels[row], data.labels, advice="; declare all labels with labels=..."
-            )
+            raise refuse_label(table.where(row), labels[row], data.labels, advice="; declare all with labels=...")
         if pair in given:
             raise DataError(f"{table.where(row)}: {pair[1]!r} has already answered item {pair[0]!r}: leave the row out")
         given.add(pair)

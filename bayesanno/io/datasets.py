@@ -113,9 +113,7 @@ def load_named(name: str) -> Path:
     """
     entry = _NAMED.get(name)
     if entry is None:
-        raise DataError(
-            f"there is no data set {name!r}: choose one of {listed(list(_NAMED))}{nearest(name, list(_NAMED))}"
-        )
+        raise DataError(f"there is no data set {name!r}: choose one of {listed(list(_NAMED))}{nearest(name, _NAMED)}")
     if entry.sha256 is None:
         path = Path(__file__).parent / "named_data" / entry.file
         if not path.is_file():

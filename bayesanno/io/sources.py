@@ -111,9 +111,7 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
                 record.get(name).as_text() if name in there or name not in named else record.fill_in(name, name)
             )
     if not places:
-        raise DataError(
-            f"{document.name} is {_kind(document)}, but pairs=... needs columns of a table or fields of records"
-        )
+        raise DataError(f"{document.name} is {_kind(document)}, but pairs=... needs a table or records")
     return TextTable(name=document.name, header=tuple(rows), columns=tuple(rows.values()), lines=places, unit="row")
 
 

@@ -178,9 +178,7 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
             f"{error.colno}{ends}; export the file again"
         ) from None
     except RecursionError:
-        raise DataError(
-            f"{name}, line {_line(text, position)}: this JSON is nested too deeply: write one record for each answer"
-        ) from None
+        raise DataError(f"{name}, line {_line(text, position)}: this JSON is nested too deeply: flatten it") from None
     except ValueError:  # Python limits the digits of a number
         raise DataError(
             f"{name}, line {_line(text, position)}: a number here or below has thousands of digits: write it as text"
@@ -229,9 +227,7 @@ def _read_whole(whole: Value, name: str) -> Iterator[Value]:
         for row in range(lengths[shortest]):
             yield Value(f"{name}, [{row}]", {field: part[row] for field, part in parts.items()})
         if len(set(lengths.values())) > 1:
-            raise DataError(
-                f"{name}: {shortest!r} is shorter than other lists: give every list a value for each record"
-            )
+            raise DataError(f"{name}: {shortest!r} is shorter than other lists: give each list a value for each record")
     elif parts and all(isinstance(part, Mapping) for part in parts.values()) and "responses" not in parts:
         for key, part in parts.items():
             yield Value(f"{name}, [{key!r}]", {"id": key, **part})

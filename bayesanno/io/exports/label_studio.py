@@ -115,9 +115,7 @@ def _read_result(
             )
         seen.add(question)
         if _ANSWER_IN[kind] not in value.as_object():
-            raise DataError(
-                f"{value.whole_place}: the answer is missing: a question of this type has it in {_ANSWER_IN[kind]!r}"
-            )
+            raise DataError(f"{value.whole_place}: the answer is missing: it should be in {_ANSWER_IN[kind]!r}")
         said = value.get(_ANSWER_IN[kind])
         if kind == "taxonomy":
             paths = ([name.as_text() for name in path.elements()] for path in said.elements())

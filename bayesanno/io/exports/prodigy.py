@@ -67,9 +67,7 @@ def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
             raise DataError(f"{record.place}: {odd!r} in accept is not one of the options {listed(sorted(known))}")
         return CHOICE, labels
     if label.given is None and record.get("spans").given is not None:
-        raise DataError(
-            f"{record.place}: this line marks spans, but only choices, accept and reject can be read; {OF_SPANS}"
-        )
+        raise DataError(f"{record.place}: this line marks spans: only choices, accept and reject are read; {OF_SPANS}")
     return label.as_text() or "answer", None if answer == "ignore" else (answer,)
 
 

@@ -163,9 +163,7 @@ def _find_answer_columns(table: TextTable, others: tuple[int | None, ...]) -> li
             )
     named = [column for column in columns if table.header[column]]
     if not named:
-        raise DataError(
-            f"{table.name} has no column left for annotators among {listed(table.header)}: name them with columns=..."
-        )
+        raise DataError(f"{table.name} has no column left for annotators among {listed(table.header)}: add columns")
     return named
 
 

@@ -116,7 +116,7 @@ WRONG = {
     "text": ([flat("a", "pos")], r"\[0\]: label\.responses is a text, but must be a list"),
     "nobody": ([flat("a", ["pos"], [None])], r"responses\[0\]: label 'pos' has no annotator: fill in user_id"),
     "a value": ([flat("a", [{"x": 1}])], r"\[0\]\.label\.responses\[0\]: the label is an object"),
-    "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: give every list a"),
+    "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: give each list a"),
     "no object": ([FLAT[0], 7], r"\[1\]: this is a number, but must be an object"),
     "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' already occurs at .*\[0\]: keep one of the two, or name a field"),
     "only drafts": ([flat("a", ["pos"], status=["draft"])], "no answers by annotators, but 1 prediction: read them"),
