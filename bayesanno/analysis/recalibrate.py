@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from bayesanno.analysis.temperature import Recalibration, find_scale, score_shar
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
 from bayesanno.fits.parts import (
+    LOG_PROBABILITY,
     FitPart,
     concat_parts,
     is_given,
@@ -35,6 +37,7 @@ from bayesanno.ground.wording import counted, listed
 from bayesanno.inference.adjust import adjusted_parts, adjustments_of
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import refuse_types
 
 FEW = 20  # known labels: with fewer, the temperature is uncertain
@@ -119,6 +122,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     view = view_for_table(fit)
     parts = {part.dimension: part for part in parts_to_recalibrate(view)}
     known = read_gold({dimension: part.data for dimension, part in parts.items()}, gold)
+    if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit from an earlier version
+        parts = _with_logs(view, parts)
     adjusted = adjustments_of(view)
     after, learnt, found = {name: parts[name] for name in adjusted}, {}, {}
     for dimension, labels in known.items():
@@ -202,6 +207,13 @@ def parts_to_recalibrate(view: FitView) -> list[FitPart]:
         raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
     refuse_types(view.model, view.data, NOT_BY_GOLD)
     return list(adjusted_parts(view).values())
+
+
+def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart]:
+    """Return the parts with the log probabilities that are computed from the draws."""
+    found = recover(view.model, view.data, view.posterior, view.known, with_log_likelihood=False).latents
+    logs = {dimension: {LOG_PROBABILITY: found[dimension][LOG_PROBABILITY]} for dimension in parts}
+    return {name: replace(part, latent=part.latent.assign(logs[name])) for name, part in parts.items()}
 
 
 # ---------------------------------------------------------------------------------------------- the known labels

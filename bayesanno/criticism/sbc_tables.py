@@ -231,6 +231,8 @@ def _is_covered(ranks: np.ndarray, level: int) -> np.ndarray:
 def _score_labels(ranks: xr.Dataset) -> Predicted:
     """Return the fits' predictions for the items of all simulations, simulation after simulation."""
     count_simulations(ranks)
+    if any(str(name).startswith("probability_") for name in ranks):
+        raise FitError("this study is from an older version: run sbc again")
     if PROBABILITY not in ranks:
         raise FitError(f"items of {ranks.attrs['model']} have only one state: there are no labels to score")
     state = ranks[STATE].transpose("simulation", ...)  # (simulation, item), or with dimensions between

@@ -299,13 +299,13 @@ def test_controls_stay_what_they_are_and_teach_nothing(dependent, known):
 @pytest.mark.parametrize(
     ("gold", "error", "match"),
     [
-        ({"no item": "x"}, DataError, "item 'no item' is not among the items"),
-        ({"FIRST": "fish"}, DataError, "label 'fish' of item .* is not among the labels"),
+        ({"no item": "x"}, DataError, "no item of this file, such as 'no item', is in the data"),
+        ({"FIRST": "fish"}, DataError, "label 'fish' of item .* is not among the declared labels"),
         ({}, FitError, "no true label is known: give labels"),
         (None, FitError, "no true label is known: give gold"),
         (3, DataError, "gold is of type int"),
         ("nowhere.csv", DataFileError, "there is no file 'nowhere.csv'"),
-        (pd.DataFrame({"item": ["FIRST", "FIRST"], "gold": ["good", "bad"]}), DataError, "is not among the labels"),
+        (pd.DataFrame({"item": ["FIRST", "FIRST"], "gold": ["good", "bad"]}), DataError, "is not among the declared labels"),
     ],
 )
 def test_bad_gold_is_refused(fitted, refuses, gold, error, match):
