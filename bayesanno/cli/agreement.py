@@ -1,27 +1,27 @@
-"""What `bayesanno agreement` does: how far annotators agree and how they use labels, as tables, figures and words."""
+"""What `bayesanno agreement` and `noise` do: agreement and use of labels as tables and figures; unanimity by chance."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 import bayesanno as ba
-from bayesanno.agreement.behaviour import pair_distances, usage_shares, usage_table
-from bayesanno.agreement.coefficients import agreement_table, find_label_scale
-from bayesanno.agreement.groups import MOST_GROUPED, confusable_labels, group_annotators
-from bayesanno.agreement.pairs import annotator_agreement, pair_table
-from bayesanno.agreement.subsets import alpha_without_each, subset_table
+from bayesanno.agreement.behaviour import pair_distances, usage_shares
+from bayesanno.agreement.coefficients import find_label_scale
+from bayesanno.agreement.groups import MOST_GROUPED
+from bayesanno.agreement.noise import NoiseBound, bound_noise, bound_noise_of
+from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, show_status, write_results
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import known_seed
+from bayesanno.ground.validate import check_share, known_seed
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.sources import open_source
@@ -32,31 +32,20 @@ if TYPE_CHECKING:
 MOST_PAIRED = 500  # annotators: up to so many, every pair is listed, whether it shares items or not
 MOST_SHOWN = 5  # rows of a table on the screen
 SHOWN_SIZES = (2, 3, 5)  # of the subsets on the screen
-SHORTER = {
-    "cohen_kappa": "kappa",
-    "cohen_kappa_linear": "kappa_linear",
-    "cohen_kappa_quadratic": "kappa_quadratic",
-    "krippendorff_alpha": "alpha",
-}
+SHORTER = {f"cohen_{name}": name for name in ("kappa", "kappa_linear", "kappa_quadratic")}
+SHORTER |= {"krippendorff_alpha": "alpha"}
 
 
 @opt.reads_data(without=opt.OF_MODELS, several=False)
 def agreement(
     data: opt.DataSource,
     out: opt.OutFolder,
-    posterior: Annotated[
-        bool, typer.Option("--posterior", help="Fit label_usage: intervals, and which annotator differs most.")
-    ] = False,
-    ordered: Annotated[
-        bool | None,
-        typer.Option(
-            "--ordered/--unordered",
-            help="Whether the labels are ordered; by default they are if they are numbers.",
-            show_default=False,
-        ),
-    ] = None,
-    resamples: Annotated[int, typer.Option(help="Bootstrap samples of the items, for intervals; 0 for none.")] = 1000,
-    plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw the figures.")] = True,
+    posterior: bool = opt.flag("--posterior", "Fit label_usage: intervals, and which annotator differs most."),
+    ordered: bool | None = opt.option(
+        None, "Whether the labels are ordered; by default they are if they are numbers.", None, "--ordered/--unordered"
+    ),
+    resamples: int = opt.option(1000, "Bootstrap samples of the items, for intervals; 0 for none."),
+    plots: bool = opt.flag("--plots/--no-plots", "Whether to draw the figures.", default=True),
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,
@@ -71,7 +60,7 @@ def agreement(
     with new_folder(out, overwrite=overwrite) as folder:
         with show_status("agreement"):
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
-        known: AnnotationData | xr.DataTree = answers
+        known: ba.AnnotationData | xr.DataTree = answers
         if posterior:
             known = ba.fit("label_usage", answers, random_seed=chosen, check=False, progressbar=sys.stderr.isatty())
             divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
@@ -92,35 +81,35 @@ def agreement(
 
 
 def tabulate(
-    data: AnnotationData, *, ordered: bool | None, resamples: int, random_seed: int
+    data: ba.AnnotationData, *, ordered: bool | None, resamples: int, random_seed: int
 ) -> dict[str, pd.DataFrame]:
     """Return the tables that the command writes, by the names of their files."""
     return {
-        "coefficients.csv": agreement_table(data, ordered=ordered, resamples=resamples, random_seed=random_seed),
+        "coefficients.csv": ba.agreement_table(data, ordered=ordered, resamples=resamples, random_seed=random_seed),
         "annotators.csv": _tabulate_annotators(data),
         "pairs.csv": _tabulate_pairs(data),
-        "labels.csv": confusable_labels(data),
-        "subsets.csv": subset_table(data),
+        "labels.csv": ba.confusable_labels(data),
+        "subsets.csv": ba.subset_table(data),
     }
 
 
-def _tabulate_annotators(data: AnnotationData) -> pd.DataFrame:
-    usage = usage_table(data)
-    own = annotator_agreement(data).rename(columns=SHORTER).drop(columns=["annotator", "n"])
+def _tabulate_annotators(data: ba.AnnotationData) -> pd.DataFrame:
+    usage = ba.usage_table(data)
+    own = ba.annotator_agreement(data).rename(columns=SHORTER).drop(columns=["annotator", "n"])
     first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(alpha_without=alpha_without_each(data))
     table = first.join(own).join(usage.drop(columns=first.columns, errors="ignore"))
     if not 3 <= _n_active(data) <= MOST_GROUPED:
         return table
-    groups = group_annotators(data).set_index("annotator")["group"]
+    groups = ba.group_annotators(data).set_index("annotator")["group"]
     return table.assign(group=table["annotator"].map(groups).astype("Int64"))
 
 
-def _n_active(data: AnnotationData) -> int:
+def _n_active(data: ba.AnnotationData) -> int:
     return int(np.count_nonzero(np.bincount(data.annotator)))
 
 
-def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
-    table = pair_table(data).rename(columns=SHORTER)
+def _tabulate_pairs(data: ba.AnnotationData) -> pd.DataFrame:
+    table = ba.pair_table(data).rename(columns=SHORTER)
     if data.n_annotators <= MOST_PAIRED:
         first, second = np.triu_indices(data.n_annotators, 1)
         names = np.array(data.annotators, dtype=object)
@@ -133,7 +122,7 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
-def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr.DataTree) -> dict[str, Figure]:
+def draw(data: ba.AnnotationData, subsets: pd.DataFrame, known: ba.AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     figures = {"usage.png": ba.plot_usage(data)}
     if _n_active(data) >= 2:
@@ -145,7 +134,7 @@ def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr
     return figures
 
 
-def describe(data: AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:
+def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:
     """Return a summary of the tables in words."""
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
@@ -182,6 +171,65 @@ def _describe_outliers(table: pd.DataFrame) -> list[str]:
     outliers = table[table["outlier"]].sort_values("jsd_mean", ascending=False)["annotator"]
     if outliers.empty:
         return ["no annotator uses labels very unlike the others"]
-    more = len(outliers) - MOST_SHOWN
-    names = [*outliers[:MOST_SHOWN], *([f"{more} more"] if more > 0 else [])]
-    return [f"annotators who use labels very unlike the others (--posterior gives probabilities): {enumerated(names)}"]
+    names = enumerated(outliers.tolist(), most=MOST_SHOWN)
+    return [f"annotators who use labels very unlike the others (--posterior gives probabilities): {names}"]
+
+
+@opt.reads_data(without=opt.OF_MODELS, several=False)
+def noise(
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{opt.DATA_HELP} Or give the counts.")] = None,
+    items: int | None = opt.option(None, "Number of items.", "N"),
+    disagreements: int | None = opt.option(None, "Number of items on which annotators disagree.", "D"),
+    chance: float | None = opt.option(
+        None, "Chance that annotators agree on a hard item; estimated from DATA if not given.", "P"
+    ),
+    ci_prob: float = opt.option(0.95, "The probability with which the bounds hold."),
+    as_json: bool = opt.flag("--json", "Print JSON."),
+    *,
+    options: opt.DataOptions,
+) -> None:
+    """Bound how many unanimous items are unanimous by chance.
+
+    The numbers come from DATA, or from --items, --disagreements and --chance.
+    """
+    counts = {"--items": items, "--disagreements": disagreements}
+    given = [option for option, value in counts.items() if value is not None]
+    if data is not None and given:
+        raise ba.DataError(f"DATA and {' and '.join(given)} are both given: the counts come from one of the two")
+    if data is None and not given:
+        raise ba.DataError("no data: give DATA, or --items, --disagreements and --chance")
+    check_share("--ci-prob", ci_prob)
+    if data is not None:
+        answers = annotations_from(*open_source(data, options.of_one_column))
+        level = bound_noise_of(answers, ci_prob=ci_prob, chance=chance)
+        if left_out := answers.n_items - level.n:
+            what = "annotations that are not unsure" if options.unsure else "annotations"
+            typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
+    elif items is None or disagreements is None or chance is None:
+        missing = [option for option, value in {**counts, "--chance": chance}.items() if value is None]
+        raise ba.DataError(f"without DATA give {' and '.join(missing)} as well")
+    else:
+        level = bound_noise(items, disagreements, chance, ci_prob=ci_prob)
+    typer.echo(format_noise(level, as_json=as_json))
+
+
+def format_noise(level: NoiseBound, *, as_json: bool) -> str:
+    """Return a noise level as lines of text, or as a JSON object of its fields."""
+    if as_json:
+        return json.dumps(asdict(level), indent=2)
+    rows = {
+        "items": str(level.n),
+        "disagreed on": str(level.d),
+        "chance that a hard item is agreed on": f"{level.p:.4g}",
+        "probability of the bounds": f"{level.ci_prob:g}",
+        "hard items, at most": str(level.t0),
+        "noise among the agreed items, at most": (
+            "no item is agreed on"
+            if level.gamma is None
+            else f"{level.n_noise} of {level.n_agreed} ({100 * level.gamma:.2f}%)"
+        ),
+    }
+    if level.kappa is not None:
+        rows["kappa"] = f"{level.kappa:.4f}"
+    width = max(map(len, rows))
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())

@@ -18,20 +18,13 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesanno.cli.agreement import agreement
-from bayesanno.cli.ask import ask_next
-from bayesanno.cli.compare import compare
-from bayesanno.cli.export import export
-from bayesanno.cli.fit import fit
-from bayesanno.cli.groups import groups
+from bayesanno.cli.agreement import agreement, noise
+from bayesanno.cli.compare import compare, sensitivity
+from bayesanno.cli.fit import fit, recalibrate, report
+from bayesanno.cli.labels import export, groups
 from bayesanno.cli.modes import modes
-from bayesanno.cli.noise import noise
 from bayesanno.cli.options import DATA_OPTIONS
-from bayesanno.cli.plan import plan
-from bayesanno.cli.recalibrate import recalibrate
-from bayesanno.cli.report import report
-from bayesanno.cli.sensitivity import sensitivity
-from bayesanno.cli.simulate import simulate
+from bayesanno.cli.plan import ask_next, plan, simulate
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.ground.files import OF_DISKS
 from bayesanno.ground.running import keep_keyboard_interrupt
@@ -160,19 +153,7 @@ def models() -> None:
     Console(markup=False, highlight=False, emoji=False).print(table)
 
 
-for command in (
-    fit,
-    recalibrate,
-    ask_next,
-    plan,
-    groups,
-    export,
-    report,
-    simulate,
-    agreement,
-    noise,
-    modes,
-    compare,
-    sensitivity,
-):
+OF_FITS = (fit, recalibrate, ask_next, plan, groups, export, report)
+OF_DATA = (simulate, agreement, noise, modes, compare, sensitivity)
+for command in (*OF_FITS, *OF_DATA):
     app.command("next" if command is ask_next else None)(command)

@@ -1,4 +1,4 @@
-"""What `bayesanno compare` does: it fits models to the same data with the same settings, and compares them.
+"""What `bayesanno compare` and `sensitivity` do: they fit several models, or priors of one, to the same data.
 
 The invariant: errors in options, models and data are found before anything is sampled.
 """
@@ -6,31 +6,36 @@ The invariant: errors in options, models and data are found before anything is s
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
-from bayesanno.cli.for_model import read_for
-from bayesanno.cli.models import choose_model
+from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.criticism.predictive import LEAST_REPLICATES
+from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.fields import as_typed
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, known_seed
+from bayesanno.ground.wording import counted
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
-from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasKnownParameters
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
+MOST_SHOWN = 5  # rows of a table on the screen
 
 
 @opt.reads_data()
@@ -40,11 +45,11 @@ def compare(
     out: opt.OutFolder,
     formula: opt.ClassPriorFormula = None,
     classifier: opt.ClassifierColumns = None,
-    method: Annotated[str, typer.Option(help=f"{WITH_DRAWS}.")] = "nuts",
+    method: str = opt.option("nuts", f"{WITH_DRAWS}."),
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
     chains: opt.Chains = NUTSSettings.chains,
-    replicates: Annotated[int, typer.Option(help="Number of simulated data sets for each predictive check.")] = 500,
+    replicates: int = opt.option(500, "Number of simulated data sets for each predictive check."),
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,
@@ -74,7 +79,7 @@ def compare(
 
 def parse_models(
     specs: list[str], source: str, options: opt.DataOptions, formula: str | None = None, classifier: str | None = None
-) -> dict[str, AnnotationModel]:
+) -> dict[str, ba.AnnotationModel]:
     """Return the models that --model names, by what was given, all with the class prior that options of items say.
 
     Raises
@@ -84,31 +89,31 @@ def parse_models(
     FitError
         If there are fewer than two, or two are the same.
     """
-    models: dict[str, AnnotationModel] = {}
+    models: dict[str, ba.AnnotationModel] = {}
     for spec in specs:
         name, *settings = (part.strip() for part in spec.split(","))
         fields = opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3")
         found = choose_model(name, fields, source, options, formula, classifier)
         same = next((other for other, known in models.items() if known == found), None)
         if same is not None:
-            raise FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
+            raise ba.FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
         models[spec] = found
     if len(models) < 2:
-        raise FitError(f"--model is given {len(specs)} time: give two models or more to compare")
+        raise ba.FitError(f"--model is given {len(specs)} time: give two models or more to compare")
     return models
 
 
-def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
+def check_method(method: str, models: dict[str, ba.AnnotationModel], sampling: dict[str, Any]) -> None:
     """Raise a FitError unless a method exists, fits all these models, and gives draws to compare them by."""
     chosen, _ = choose_method(method, **sampling)
     if chosen.yields == "point":
-        raise FitError(f"--method {method} gives one point, and models are compared by draws: take {WITH_DRAWS}")
+        raise ba.FitError(f"--method {method} gives one point, and models are compared by draws: take {WITH_DRAWS}")
     if not chosen.needs_graph:
         for found in models.values():
             require_updates(found, method)
 
 
-def read_for_all(models: dict[str, AnnotationModel], source: str, options: opt.DataOptions) -> tuple[Any, str]:
+def read_for_all(models: dict[str, ba.AnnotationModel], source: str, options: opt.DataOptions) -> tuple[Any, str]:
     """Read the data that all models take, and describe them in one line.
 
     Raises
@@ -123,7 +128,7 @@ def read_for_all(models: dict[str, AnnotationModel], source: str, options: opt.D
             read[kind] = read_for(model, source, options)
         own, (answers, described) = read[kind][0], next(iter(read.values()))
         if own.hash != answers.hash:
-            raise DataError(
+            raise ba.DataError(
                 f"--model {spec} takes other data than --model {next(iter(models))} ({own.describe()}, not "
                 f"{described}): compare models of the same data"
             )
@@ -135,7 +140,7 @@ def check_size(n_items: int, n_draws: int) -> None:
     """Raise a FitError if the log-likelihoods of so many draws would be left out of a fit for their size."""
     most = MAX_GROUP_BYTES // (8 * n_items)
     if n_draws > most:
-        raise FitError(
+        raise ba.FitError(
             f"the log-likelihoods of {n_items:,} items in {n_draws:,} draws would take more than "
             f"{MAX_GROUP_BYTES / 2**30:.0f} GiB for each model: take {most:,} draws or fewer, over all chains"
         )
@@ -203,3 +208,133 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
     for name in loo["name"]:
         low = whole[(whole["name"] == name) & (whole["p"] < SMALL)].sort_values("p", kind="stable")["said"]
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"
+
+
+@opt.reads_data(without=("successes", "trials"), several=False)
+def sensitivity(
+    model: opt.ModelName,
+    data: opt.DataSource,
+    out: opt.OutFolder,
+    grid: list[str] | None = opt.option(
+        None, "Fit again with these values, in all combinations; tuples are 0.5:0.5.", "FIELD=V1,V2,..."
+    ),
+    settings: opt.Settings = None,
+    formula: opt.ClassPriorFormula = None,
+    classifier: opt.ClassifierColumns = None,
+    draws: opt.Draws = NUTSSettings.draws,
+    tune: opt.Tune = NUTSSettings.tune,
+    chains: opt.Chains = NUTSSettings.chains,
+    workers: int = opt.option(0, "Fits in parallel; 0 for as many as there are cores."),
+    resume: Path | None = opt.option(None, "Keep finished fits here, and continue from them (with --seed).", "DIR"),
+    seed: opt.Seed = None,
+    *,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
+) -> None:
+    """Study how the prior of MODEL affects its fit to DATA.
+
+    The files describe the prior, how much the fit depends on it, and what other priors change.
+    """
+    began, show = time.perf_counter(), sys.stderr.isatty()
+    chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
+    values = parse_grid(grid or ())
+    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
+    choose_method("nuts", **sampling)
+    if resume is not None and seed is None:
+        raise ba.ModelError("--resume goes on with a study of a known seed: give --seed as well")
+    with new_folder(out, overwrite=overwrite) as folder:
+        answers, described = read_for(chosen, data, options)
+        require_labels(chosen, answers)
+        drawn = known_seed(seed)
+        if values:
+            lay_out_grid(chosen, values, answers, drawn, sampling)  # refuses what is not possible
+        typer.echo(f"{chosen.name}: {described}", err=True)
+        before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
+        fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
+        tables = {"prior.csv": before.table}
+        tables |= {"powerscale.csv": ba.power_scaling_table(fitted), "labels.csv": ba.label_power_scaling(fitted)}
+        figures = {
+            "prior.png": ba.plot_prior(before),
+            "powerscale.png": ba.plot_power_scaling(tables["powerscale.csv"]),
+            "labels.png": ba.plot_label_power_scaling(tables["labels.csv"]),
+        }
+        if values:
+            many = workers or os.cpu_count() or 1
+            study = ba.sensitivity(
+                chosen, answers, values, random_seed=drawn, folder=resume, workers=many, progressbar=show, **sampling
+            )
+            tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
+            figures["priors.png"] = ba.plot_priors(study)
+        run = {
+            "command": "sensitivity",
+            "model": chosen.name,
+            "fields": chosen.to_fields(),
+            "grid": {field: list(tried) for field, tried in values.items()},
+            "settings": sampling,
+            "seed": drawn,
+            "data": describe_data(answers) | {"hash": answers.hash},
+            "seconds": time.perf_counter() - began,
+        }
+        files = write_results(folder, tables, figures, run)
+    lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
+    print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)
+
+
+def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
+    """Return what --grid was given: the values of each field, as text."""
+    parsed = opt.parse_settings(given, option="--grid", form="FIELD=V1,V2,...", example="strategy_prior=1,10,100")
+    values = {field: [value.strip() for value in text.split(",")] for field, text in parsed.items()}
+    for field, tried in values.items():
+        if "" in tried:
+            raise ba.ModelError(f"--grid {field}={','.join(tried)} has an empty value: write --grid {field}=V1,V2,...")
+    return values
+
+
+def name_priors(model: ba.AnnotationModel, grid: dict[str, list[str]]) -> dict[str, ba.AnnotationModel]:
+    """Return the model and those of a grid, by their settings; one that takes parameters from data is replaced."""
+    named = {model.name: model}
+    for values in product(*grid.values()):
+        setting = dict(zip(grid, values, strict=True))
+        named[", ".join(f"{field}={value}" for field, value in setting.items())] = ba.get_model(model, setting)
+    found: dict[str, ba.AnnotationModel] = {}
+    for name, one in named.items():
+        own = one.without_data() if isinstance(one, HasKnownParameters) else one
+        if own in found.values():
+            continue
+        given = one.to_fields()
+        changed = [f"{field}={as_typed(value)}" for field, value in own.to_fields().items() if value != given[field]]
+        found[", ".join([name, *changed])] = own
+    return found
+
+
+def _describe_before(table: pd.DataFrame) -> list[str]:
+    accuracy = table[table["quantity"] == "accuracy"]
+    return [
+        f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time ({row['eti94_lb']:.0%} to "
+        f"{row['eti94_ub']:.0%})"
+        for row in accuracy.head(MOST_SHOWN).to_dict("records")
+    ]
+
+
+def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator[str]:
+    said = parameters["diagnosis"][parameters["diagnosis"] != ""].value_counts().sort_index()
+    for what, number in said.items():
+        yield f"{number} of {len(parameters)} parameters: {what}"
+    if said.empty:
+        yield f"none of {counted(len(parameters), 'parameter')} depends much on its prior"
+    soon = int((items["doublings"].abs() < 1).sum())
+    yield f"{soon} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
+
+
+def _describe_study(study: ba.Study, fields: Iterable[str]) -> Iterator[str]:
+    table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)
+    for row in table.head(MOST_SHOWN).to_dict("records"):
+        what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
+        if row["labels_changed"] != row["labels_changed"]:
+            yield f"{what}: {row['problem']}"
+            continue
+        move = row.get("largest_rank_move", np.nan)
+        ranks = "" if np.isnan(move) else f"; an annotator's rank moves by up to {int(move)}"
+        yield f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}"
+    if len(table) > MOST_SHOWN:
+        yield f"and {len(table) - MOST_SHOWN} more that change less"

@@ -22,18 +22,14 @@ from bayesanno.analysis.labels import score
 from bayesanno.analysis.ranking import has_pairs
 from bayesanno.analysis.recalibrate import about_recalibration
 from bayesanno.analysis.write_labels import WrittenLabels
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
-from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import DataFileError, FitError
+from bayesanno.fits.view import Fit, FitView, view_of
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
-from bayesanno.ground.wording import counted, enumerated
+from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.explain_misfit import (
     CANNOT_SEE,
     describe_adjustment,
@@ -42,7 +38,6 @@ from bayesanno.inference.diagnosis.explain_misfit import (
     explain_misfit,
 )
 from bayesanno.io.write import write_data, write_table
-from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.data_kinds import Data
 
@@ -67,7 +62,7 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     check_out(path, overwrite=overwrite)
     if path.exists() and not (path / "run.json").is_file():
-        raise DataFileError(f"{path} was not written by a run and is not replaced: choose another --out")
+        raise ba.DataFileError(f"{path} was not written by a run and is not replaced: choose another --out")
     with write_whole(path.absolute()) as unfinished:
         unfinished.mkdir()
         yield unfinished
@@ -78,19 +73,9 @@ def check_out(path: Path | None, *, overwrite: bool) -> None:
     if path is None:
         return
     if path.exists() and not overwrite:
-        raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
+        raise ba.DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
-        raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
-
-
-def check_dimension(fit: xr.DataTree, dimension: str | None) -> None:
-    """Raise a FitError unless one of several dimensions of a fit is named, or none where there are none."""
-    dimensions = list(getattr(FitView(fit).named_data, "dimensions", ()))
-    if dimensions and dimension not in dimensions:
-        wrong = "" if dimension is None else f", and none {dimension!r}"
-        raise FitError(f"this fit has dimensions {enumerated(dimensions)}{wrong}: name one with --dimension")
-    if not dimensions and dimension is not None:
-        raise FitError(f"this fit has no dimensions: leave out --dimension {dimension}")
+        raise ba.DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
 
 
 def show_status(message: str) -> AbstractContextManager[None]:
@@ -121,7 +106,7 @@ def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool
 
 
 def write_fit(
-    fit: xr.DataTree | FitView,
+    fit: Fit,
     folder: Path,
     *,
     began: float,
@@ -186,7 +171,7 @@ def show_table(table: pd.DataFrame) -> str:
     return str(table.to_string(index=False, float_format="{:.3f}".format, na_rep=""))
 
 
-def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
+def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
     """Return the settings and results of a run, as JSON can hold them."""
     view = view_of(fit)
     attrs = view.tree.attrs
@@ -297,7 +282,7 @@ def _describe_climb(found: Mapping[str, Any]) -> str:
 
 
 def write_simulation(
-    model: AnnotationModel, data: Data, truth: xr.Dataset, path: Path, *, seed: int | None
+    model: ba.AnnotationModel, data: Data, truth: xr.Dataset, path: Path, *, seed: int | None
 ) -> list[Path]:
     """Write simulated annotations (CSV with gold) or counts, and the parameters (JSON) next to them.
 
@@ -329,7 +314,7 @@ def describe_data(data: Any) -> dict[str, Any]:
 
 
 @describe_data.register
-def _(data: AnnotationData | AnnotationTotals) -> dict[str, Any]:
+def _(data: ba.AnnotationData | AnnotationTotals) -> dict[str, Any]:
     columns = {name: column.describe() for name, column in getattr(data, "item_columns", {}).items()}
     return {
         "items": data.n_items,
@@ -344,7 +329,7 @@ def _(data: AnnotationData | AnnotationTotals) -> dict[str, Any]:
 
 
 @describe_data.register
-def _(data: MultiAnnotationData) -> dict[str, Any]:
+def _(data: ba.MultiAnnotationData) -> dict[str, Any]:
     parts = {name: describe_data(part) for name, part in data.by_dimension.items()}
     by_dimension = ("labels", "label_names", "gold")
     whole = {"items": data.n_items, "annotators": data.n_annotators, "annotations": data.n_annotations}
@@ -352,5 +337,5 @@ def _(data: MultiAnnotationData) -> dict[str, Any]:
 
 
 @describe_data.register
-def _(data: CountData) -> dict[str, Any]:
+def _(data: ba.CountData) -> dict[str, Any]:
     return {"items": data.n_items, "trials": int(data.trials.sum()), "successes": int(data.successes.sum())}

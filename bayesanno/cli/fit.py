@@ -1,11 +1,11 @@
-"""What `bayesanno fit` does: from data and options to the files of a fit."""
+"""What `bayesanno fit`, `recalibrate` and `report` do: they write the files of a fit, or its page."""
 
 from __future__ import annotations
 
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -15,9 +15,8 @@ from bayesanno.analysis.labels import check_coverage
 from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.analysis.tags import check_tags
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import finish_fit, new_folder, write_fit
-from bayesanno.cli.for_model import read_for
-from bayesanno.cli.models import choose_model
+from bayesanno.cli.files import check_out, finish_fit, new_folder, show_status, write_fit
+from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import as_line
@@ -41,47 +40,34 @@ def fit(
     settings: opt.Settings = None,
     formula: opt.ClassPriorFormula = None,
     classifier: opt.ClassifierColumns = None,
-    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "nuts",
+    method: str = opt.option("nuts", f"{', '.join(METHODS)}."),
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
     chains: opt.Chains = NUTSSettings.chains,
-    target_accept: Annotated[float, typer.Option(help="Target acceptance rate of NUTS.")] = NUTSSettings.target_accept,
-    nuts_sampler: Annotated[str, typer.Option(help="nutpie, pymc, numpyro or blackjax.")] = NUTSSettings.nuts_sampler,
-    initvals: Annotated[
-        str, typer.Option(help="Where chains start: auto (the modes that carry mass), vote, prior or em.")
-    ] = "auto",
-    method_option: Annotated[
-        list[str] | None, opt.value("NAME=VALUE", f"A further option of the method: {OPTIONS}.")
-    ] = None,
+    target_accept: float = opt.option(NUTSSettings.target_accept, "Target acceptance rate of NUTS."),
+    nuts_sampler: str = opt.option(NUTSSettings.nuts_sampler, "nutpie, pymc, numpyro or blackjax."),
+    initvals: str = opt.option("auto", "Where chains start: auto (the modes that carry mass), vote, prior or em."),
+    method_option: list[str] | None = opt.option(None, f"A further option of the method: {OPTIONS}.", "NAME=VALUE"),
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,
     coverage: opt.Coverage = None,
-    grades: Annotated[
-        bool, typer.Option("--grades", help="Write grades.csv: the labels are grades, in order.")
-    ] = False,
-    bio: Annotated[
-        bool, typer.Option("--bio", help="Write tags.csv: items are tokens, such as text/3, and labels BIO tags.")
-    ] = False,
-    dask: Annotated[
-        str | None,
-        opt.value(
-            "local|ADDRESS",
-            "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the "
-            f"address of a scheduler, as tcp://10.0.0.1:8786 ({ON_DASK}; needs the extra bayesanno[dask]).",
-        ),
-    ] = None,
-    recalibrate: Annotated[
-        Path | None,
-        opt.value("FILE", "True labels of some items (item,gold), to recalibrate the probabilities of labels."),
-    ] = None,
-    adjust: Annotated[
-        bool,
-        typer.Option(
-            "--adjust/--no-adjust",
-            help="Adjust the probabilities of labels where the fit finds that errors of annotators are correlated.",
-        ),
-    ] = True,
+    grades: bool = opt.flag("--grades", "Write grades.csv: the labels are grades, in order."),
+    bio: bool = opt.flag("--bio", "Write tags.csv: items are tokens, such as text/3, and labels BIO tags."),
+    dask: str | None = opt.option(
+        None,
+        "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the "
+        f"address of a scheduler, as tcp://10.0.0.1:8786 ({ON_DASK}; needs the extra bayesanno[dask]).",
+        "local|ADDRESS",
+    ),
+    recalibrate: Path | None = opt.option(
+        None, "True labels of some items (item,gold), to recalibrate the probabilities of labels.", "FILE"
+    ),
+    adjust: bool = opt.flag(
+        "--adjust/--no-adjust",
+        "Adjust the probabilities of labels where the fit finds that errors of annotators are correlated.",
+        default=True,
+    ),
     report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
@@ -95,16 +81,9 @@ def fit(
     """
     begin = time.perf_counter()
     chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
-    sampling: dict[str, Any] = {
-        "draws": draws,
-        "tune": tune,
-        "chains": chains,
-        "target_accept": target_accept,
-        "nuts_sampler": nuts_sampler,
-        "method_options": opt.parse_settings(
-            method_option, option="--method-option", form="NAME=VALUE", example="steps=10000"
-        ),
-    }
+    further = opt.parse_settings(method_option, option="--method-option", form="NAME=VALUE", example="steps=10000")
+    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
+    sampling |= {"nuts_sampler": nuts_sampler, "method_options": further}
     choose_method(method, **sampling)  # refuses what is not possible
     check_initvals(initvals)
     check_coverage(coverage)
@@ -130,3 +109,50 @@ def fit(
     for problem in explain_chains(run["diagnostics"]):
         typer.echo(f"warning: {as_line(problem)}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     finish_fit(view, run, out, report=report)
+
+
+def recalibrate(
+    folder: opt.FitFolder,
+    out: opt.OutFolder,
+    gold: Path | None = opt.option(
+        None, "True labels of some items (item,gold); by default the gold of the fit's own data.", "FILE"
+    ),
+    coverage: opt.Coverage = None,
+    report: opt.Report = True,
+    overwrite: opt.Overwrite = False,
+) -> None:
+    """Correct the label probabilities of a fit by true labels.
+
+    A temperature and a shift for each label are learnt from the true labels of a few items (recalibration.csv). All
+    results for labels are computed again and written to --out. Parameters and annotators stay as they are.
+    """
+    begin = time.perf_counter()
+    check_coverage(coverage)
+    with new_folder(out, overwrite=overwrite) as unfinished:
+        fit = ba.load(folder)
+        with show_status("recalibrating"):
+            view = view_of(ba.recalibrate(fit, gold))
+        run = write_fit(view, unfinished, coverage=coverage, began=begin)
+    finish_fit(view, run, out, report=report)
+
+
+def report(
+    folder: opt.FitFolder,
+    out: Path | None = opt.option(None, "Where to write it; by default DIR/report.html.", "FILE.html"),
+    checks: bool = opt.flag(
+        "--checks/--no-checks",
+        "Run predictive checks and power-scaling of the prior, and look at what more answers would bring.",
+        default=True,
+    ),
+    seed: opt.Seed = None,
+    overwrite: opt.Overwrite = False,
+) -> None:
+    """Write the report of a fit as one HTML page."""
+    path = folder / "report.html" if out is None else out
+    check_out(out, overwrite=overwrite)
+    if not path.absolute().parent.is_dir():
+        raise ba.DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
+    fit = ba.load(folder)
+    with show_status("writing the report"):
+        ba.write_report(fit, path, checks=checks, random_seed=seed)
+    typer.echo(path)

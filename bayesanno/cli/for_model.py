@@ -1,4 +1,4 @@
-"""From options to data, or a design to simulate, of the kind that a model takes.
+"""From options to a model with its class prior, and to data, or a design to simulate, of the kind that it takes.
 
 The invariant: an option that the model cannot use is refused, not ignored.
 """
@@ -9,22 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import bayesanno as ba
 from bayesanno.cli.options import DataOptions, parse_label_names, parse_labels_by_dimension, split_names
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
+from bayesanno.io.datasets import options_of
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
 from bayesanno.io.registry import EXPORTS
 from bayesanno.io.sources import open_source
-from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.class_prior import Term
+from bayesanno.modeling.registry import list_model_classes, model_class
+
+FIELD = "class_prior"
 
 
-def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple[Any, str]:
+def read_for(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[Any, str]:
     """Read the data that a model takes, and describe them in one line.
 
     A model of counts takes a table of counts (see `read_counts`), or annotations: one label is counted, and unsure
@@ -49,7 +49,7 @@ def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple
     return kind.read(model, source, options)
 
 
-def _read_annotations(model: AnnotationModel, source: str, options: DataOptions) -> tuple[AnnotationData, str]:
+def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[ba.AnnotationData, str]:
     if not model.two_labels:
         options.refuse(_EVERY_LABEL, model.name)
     data = annotations_from(*open_source(source, require_one_column(model, options)))
@@ -59,26 +59,28 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
     if options.add is not None:
         n_before = data.n_annotations
         as_read = {name: getattr(options, name) for name in ("missing", "strip", "ignore_case", "encoding")}
-        data = add_annotations(data, options.add, **as_read)
+        data = ba.add_annotations(data, options.add, **as_read)
         added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
     if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
     return data, data.describe() + added
 
 
-def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
+def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.CountData, str]:
     positive = given.positive
     table, options = open_source(source, require_one_column(model, given))
-    of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANNOTATIONS)
+    of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANSWERS, *_OF_TABLES)
     if of_counts or (not of_annotations and holds_counts(table)):
         if of_annotations:
-            raise DataError(
+            raise ba.DataError(
                 "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure, "
                 "--format, --columns, --transpose, --missing, --strip and --ignore-case are for annotations: give "
                 "those of one kind"
             )
         if positive is not None:
-            raise DataError(f"{table.name} has columns of successes and trials, counted already: leave out --positive")
+            raise ba.DataError(
+                f"{table.name} has columns of successes and trials, counted already: leave out --positive"
+            )
         data = counts_from(table, options)
         return data, data.describe()
     annotations = annotations_from(table, options)
@@ -86,13 +88,13 @@ def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tup
     if positive is None:
         positive = _last_of_two(annotations)
         what = f"{positive!r} (taken as positive; --positive takes another)"
-    data = CountData.from_annotations(annotations, positive=positive)
+    data = ba.CountData.from_annotations(annotations, positive=positive)
     n_unsure = int(annotations.unsure_by_annotator.sum())
     left_out = f"; {counted(n_unsure, 'unsure answer')} left out" if n_unsure else ""
     return data, data.describe(positive=what) + left_out
 
 
-def _read_dimensions(model: AnnotationModel, source: str, given: DataOptions) -> tuple[MultiAnnotationData, str]:
+def _read_dimensions(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.MultiAnnotationData, str]:
     if given.format not in EXPORTS:
         given.refuse({"--format": _LONG_ALONE}, model.name)
     options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
@@ -101,7 +103,7 @@ def _read_dimensions(model: AnnotationModel, source: str, given: DataOptions) ->
     return data, data.describe()
 
 
-def require_one_column(model: AnnotationModel, options: DataOptions) -> DataOptions:
+def require_one_column(model: ba.AnnotationModel, options: DataOptions) -> DataOptions:
     """Return the options of reading one label column.
 
     Raises
@@ -110,21 +112,21 @@ def require_one_column(model: AnnotationModel, options: DataOptions) -> DataOpti
         If there are several, or the labels are not declared as those of one.
     """
     if len(options.label) > 1:
-        raise DataError(
+        raise ba.DataError(
             f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
         )
     return options.of_one_column
 
 
-def _last_of_two(data: AnnotationData) -> str:
+def _last_of_two(data: ba.AnnotationData) -> str:
     if data.n_classes > 2:
-        raise DataError(
+        raise ba.DataError(
             f"there are {data.n_classes} labels, {listed(data.classes)}: say with --positive which of them to count"
         )
     return data.classes[-1]
 
 
-def design_for(model: AnnotationModel, *, unsure: Sequence[str], **asked: Any) -> Any:
+def design_for(model: ba.AnnotationModel, *, unsure: Sequence[str], **asked: Any) -> Any:
     """Return a design of the kind of data that a model takes, for it to simulate answers to.
 
     Parameters
@@ -142,34 +144,34 @@ def design_for(model: AnnotationModel, *, unsure: Sequence[str], **asked: Any) -
         As for `make_design`; if a dimension is named twice, or the model takes no answers that are no class.
     """
     if unsure and not model.takes_other_labels:
-        raise DataError(f"{model.name} cannot simulate answers that are no class: leave out --unsure")
+        raise ba.DataError(f"{model.name} cannot simulate answers that are no class: leave out --unsure")
     return _KINDS[model.data_class].design(unsure=unsure, **asked)
 
 
-def _design_annotations(*, labels: str, dimensions: str, **asked: Any) -> AnnotationData:  # noqa: ARG001 -- of one
+def _design_annotations(*, labels: str, dimensions: str, **asked: Any) -> ba.AnnotationData:  # noqa: ARG001 -- of one
     from bayesanno.simulation.designs import make_design
 
     return make_design(labels=parse_label_names(labels), **asked)
 
 
-def _design_counts(*, items: int, per_item: int | tuple[int, int], random_seed: int, **_: Any) -> CountData:
+def _design_counts(*, items: int, per_item: int | tuple[int, int], random_seed: int, **_: Any) -> ba.CountData:
     from bayesanno.simulation.designs import make_count_design
 
     return make_count_design(items=items, per_item=per_item, random_seed=random_seed)
 
 
-def _design_dimensions(*, dimensions: str, **asked: Any) -> MultiAnnotationData:
+def _design_dimensions(*, dimensions: str, **asked: Any) -> ba.MultiAnnotationData:
     shared, names = _design_annotations(dimensions=dimensions, **asked), split_names(dimensions)
     if len(set(names)) < len(names):
-        raise DataError(f"a dimension is named twice among {listed(names)}")
-    return MultiAnnotationData(by_dimension=dict.fromkeys(names, shared))
+        raise ba.DataError(f"a dimension is named twice among {listed(names)}")
+    return ba.MultiAnnotationData(by_dimension=dict.fromkeys(names, shared))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Kind:
     """How a kind of data is read and designed, and the messages for options that it does not take."""
 
-    read: Callable[[AnnotationModel, str, DataOptions], tuple[Any, str]]
+    read: Callable[[ba.AnnotationModel, str, DataOptions], tuple[Any, str]]
     design: Callable[..., Any]
     refused: dict[str, str]
 
@@ -182,18 +184,8 @@ _EVERY_LABEL = {
     "out"
 }
 _LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
-_OF_ANNOTATIONS = (
-    "annotator",
-    "label",
-    "labels",
-    "unsure",
-    "format",
-    "columns",
-    "transpose",
-    "missing",
-    "strip",
-    "ignore_case",
-)
+_OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case")
+_OF_TABLES = ("format", "columns", "transpose")
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = dict.fromkeys(
     ("--add", "--items", "--pairs", "--tie"),
@@ -201,13 +193,13 @@ _ADDED = dict.fromkeys(
 )
 
 _KINDS: Mapping[type, _Kind] = {
-    AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
-    CountData: _Kind(
+    ba.AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
+    ba.CountData: _Kind(
         read=_read_counts,
         design=_design_counts,
         refused={**dict.fromkeys(_KNOWN, "{model} has no true labels: leave out {option}"), **_ADDED},
     ),
-    MultiAnnotationData: _Kind(
+    ba.MultiAnnotationData: _Kind(
         read=_read_dimensions,
         design=_design_dimensions,
         refused={
@@ -221,3 +213,54 @@ _KINDS: Mapping[type, _Kind] = {
         },
     ),
 }
+
+
+def choose_model(
+    name: str,
+    fields: Mapping[str, Any],
+    source: str,
+    options: DataOptions,
+    formula: str | None = None,
+    classifier: str | None = None,
+) -> ba.AnnotationModel:
+    """Return a model with some fields, and the class prior that --class-prior, --classifier and --pairs ask for.
+
+    Comparisons are fitted with strengths of systems, if the model can, unless `fields` say class_prior=learnt; a named
+    data set may have comparisons.
+
+    Parameters
+    ----------
+    name : str
+    fields : mapping of field to text
+    source : str
+        The data.
+    options : DataOptions
+    formula, classifier : str, optional
+        The columns of items that the class depends on, and the name of a classifier's columns.
+
+    Raises
+    ------
+    ModelError
+        If the model or a field is unknown, a value is out of its range, a formula cannot be read, the class prior is
+        given twice, or the model has none.
+    """
+    given = {"--class-prior": formula, "--classifier": classifier, "--pairs": options.pairs or None}
+    asked = [option for option, value in given.items() if value is not None]
+    can = FIELD in model_class(name).default_fields()
+    if asked and not can:
+        able = [each for each, found in list_model_classes().items() if FIELD in found.default_fields()]
+        raise ba.ModelError(
+            f"{name} has no class prior, which {asked[0]} needs: models that have are {', '.join(able)}"
+        )
+    pairs = options.pairs or options_of(source).get("pairs", ())
+    if FIELD in fields:
+        if asked and (asked != ["--pairs"] or fields[FIELD] != "learnt"):
+            raise ba.ModelError(
+                f"the class prior of {name} is given twice, by {FIELD}={fields[FIELD]} and by {asked[0]}: leave "
+                "one of them out"
+            )
+        return ba.get_model(name, fields)
+    terms: list[Term] = [ba.Pairs(first=pairs[0], second=pairs[1])] if pairs and can else []
+    terms += [ba.Columns(formula)] if formula is not None else []
+    terms += [ba.Classifier(columns_of=classifier)] if classifier is not None else []
+    return ba.get_model(name, {**fields, **({FIELD: ba.ClassPrior(tuple(terms))} if terms else {})})

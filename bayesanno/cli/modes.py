@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -29,10 +28,10 @@ UNBOUNDED = {
 def modes(
     model: opt.ModelName,
     data: opt.DataSource,
-    out: Annotated[Path | None, opt.value("FILE.csv", "Where to write all modes and their parameters.")] = None,
+    out: Path | None = opt.option(None, "Where to write all modes and their parameters.", "FILE.csv"),
     settings: opt.Settings = None,
-    objective: Annotated[str, typer.Option(help="ml (the likelihood) or map (the posterior density).")] = "ml",
-    starts: Annotated[int, typer.Option(help="How many points to start from.")] = 200,
+    objective: str = opt.option("ml", "ml (the likelihood) or map (the posterior density)."),
+    starts: int = opt.option(200, "How many points to start from."),
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,

@@ -13,13 +13,10 @@ import bayesanno as ba
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import require_one_column
 from bayesanno.cli.options import DATA_OPTIONS, DataOptions
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import distribute_annotations
 from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.methods import check_method_on_dask
-from bayesanno.modeling.base import AnnotationModel
 
 OF_ITEMS = {
     "--coverage": "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column "
@@ -42,7 +39,7 @@ REFUSED = {
 
 
 def fit_on_dask(
-    model: AnnotationModel,
+    model: ba.AnnotationModel,
     source: str,
     options: DataOptions,
     address: str,
@@ -79,14 +76,14 @@ def fit_on_dask(
     check_method_on_dask(method)
     for option, value in of_items.items():
         if value not in (None, False):
-            raise FitError(OF_ITEMS[option])
+            raise ba.FitError(OF_ITEMS[option])
     options.refuse(REFUSED, model.name)
     require_updates(model, method)
     options = require_one_column(model, options)
     if source.startswith("@"):
-        raise DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
+        raise ba.DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
     with connect(address) as client:
-        data = distribute_annotations(source, client, **options.roles, labels=options.labels)
+        data = ba.distribute_annotations(source, client, **options.roles, labels=options.labels)
         typer.echo(f"{model.name}: {data.describe()}", err=True)
         fitted = ba.fit(model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
         written = ba.write_labels(fitted, data, folder / "labels")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 import typer
 
@@ -22,11 +22,24 @@ DATA_HELP = (
     "A CSV, TSV or Parquet file, an export of a tool (see --format), a named data set such as @crowd, or - for "
     "standard input."
 )
+CLASS_PRIOR_HELP = 'Columns of items that their class depends on, "system + (1 | language)"; see --items.'
+CLASSIFIER_HELP = "A classifier's probabilities of classes, in columns NAME[CLASS] of items."
+UNSURE_HELP = 'A label that is an answer but no class, such as "unsure"; may be repeated.'
 
 
 def value(metavar: str, what: str, *names: str) -> Any:
     """Return an option with a value: how the help calls the value, and what it is."""
     return typer.Option(*names, metavar=metavar, help=what)
+
+
+def option[Given](default: Given, what: str, metavar: str | None = None, *names: str) -> Given:
+    """Return an option as the default of a parameter: its value where it is not given, and what it is."""
+    return cast("Given", typer.Option(default, *names, metavar=metavar, help=what))
+
+
+def flag(names: str, what: str, *, default: bool = False) -> bool:
+    """Return an option without a value as the default of a parameter: its name, or two for yes and no."""
+    return cast("bool", typer.Option(default, names, help=what))
 
 
 def _check_seed(seed: int | None) -> int | None:
@@ -39,18 +52,8 @@ DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Settings = Annotated[
     list[str] | None, value("FIELD=VALUE", "Set a field of the model; tuples are written 0.5:0.5.", "--set")
 ]
-ClassPriorFormula = Annotated[
-    str | None,
-    value(
-        "FORMULA",
-        'Columns of items that their class depends on, "system + (1 | language)"; see --items.',
-        "--class-prior",
-    ),
-]
-ClassifierColumns = Annotated[
-    str | None,
-    value("NAME", "A classifier's probabilities of classes, in columns NAME[CLASS] of items.", "--classifier"),
-]
+ClassPriorFormula = Annotated[str | None, value("FORMULA", CLASS_PRIOR_HELP, "--class-prior")]
+ClassifierColumns = Annotated[str | None, value("NAME", CLASSIFIER_HELP, "--classifier")]
 FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")]
 OutFolder = Annotated[Path, value("DIR", "The folder to write; it must not exist yet.")]
 OutTable = Annotated[Path | None, value("FILE.csv", "Where to write the table.")]
@@ -62,10 +65,7 @@ Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
 Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]
 Chains = Annotated[int, typer.Option(help="Number of chains.")]
-UnsureLabels = Annotated[
-    list[str] | None,
-    value("LABEL", 'A label that is an answer but no class, such as "unsure"; may be repeated.', "--unsure"),
-]
+UnsureLabels = Annotated[list[str] | None, value("LABEL", UNSURE_HELP, "--unsure")]
 
 
 def name_one_of(names: Sequence[str]) -> str:
@@ -73,8 +73,12 @@ def name_one_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+def _text(metavar: str, what: str, *names: str) -> Any:
+    return Annotated[str | None, value(metavar, what, *names)]
+
+
 def _column(what: str, *names: str) -> Any:
-    return Annotated[str | None, value("COL", what, *names)]
+    return _text("COL", what, *names)
 
 
 def _flag(name: str, what: str) -> Any:
@@ -111,47 +115,24 @@ DATA_OPTIONS: dict[str, Any] = {
     ),
     "multi_label": _flag("multi-label", "For answers with several labels: make each label a yes-or-no question."),
     "drop_rejected": _flag("drop-rejected", "For exports: leave out answers that were rejected."),
-    "split": Annotated[
-        str | None, value("TEXT", 'The separator between several labels, or annotators, in one cell, such as "|".')
-    ],
-    "missing": Annotated[str | None, value("A,B,...", "Codes for missing answers, such as NA,-1.")],
+    "split": _text("TEXT", 'The separator between several labels, or annotators, in one cell, such as "|".'),
+    "missing": _text("A,B,...", "Codes for missing answers, such as NA,-1."),
     "strip": _flag("strip", "Join labels that differ only in the spaces between words."),
     "ignore_case": _flag("ignore-case", "Join labels that differ only in capitals."),
-    "columns": Annotated[str | None, value("A,B,...", "The annotators' columns of a wide table; others are left out.")],
+    "columns": _text("A,B,...", "The annotators' columns of a wide table; others are left out."),
     "items": _file("A table of items (item and further columns), for --class-prior."),
-    "pairs": Annotated[
-        str | None, value("A,B", "The columns that name the two systems compared; their strengths are fitted.")
-    ],
-    "tie": Annotated[
-        str | None, value("A,B,...", 'Labels that are ties; by default those that begin with "tie" (see --pairs).')
-    ],
+    "pairs": _text("A,B", "The columns that name the two systems compared; their strengths are fitted."),
+    "tie": _text("A,B,...", 'Labels that are ties; by default those that begin with "tie" (see --pairs).'),
     "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
     "transpose": _flag("transpose", "Rows are annotators, and columns are items."),
-    "encoding": Annotated[str | None, value("NAME", "The encoding of a text file, such as latin-1; by default UTF-8.")],
-    "positive": Annotated[
-        str | None, value("LABEL", "The positive label; all others are negative (models of two labels).")
-    ],
+    "encoding": _text("NAME", "The encoding of a text file, such as latin-1; by default UTF-8."),
+    "positive": _text("LABEL", "The positive label; all others are negative (models of two labels)."),
     "successes": _column("The column of positive answers (counts)."),
     "trials": _column("The column of all answers (counts)."),
 }
-OF_MODELS = (
-    "controls",
-    "add",
-    "items",
-    "positive",
-    "successes",
-    "trials",
-)  # commands that need no model do not have them
-FLAGS = (
-    "drop_unsure",
-    "predictions",
-    "multi_label",
-    "drop_rejected",
-    "strip",
-    "ignore_case",
-    "no_header",
-    "transpose",
-)
+# commands that need no model do not have them
+OF_MODELS = ("controls", "add", "items", "positive", "successes", "trials")
+FLAGS = ("drop_unsure", "predictions", "multi_label", "drop_rejected", "strip", "ignore_case", "no_header", "transpose")
 DEFAULTS = {"format": "auto", **dict.fromkeys(FLAGS, False)}
 
 

@@ -307,9 +307,11 @@ def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) ->
         If the dimension is unknown, or there are several and none is named; or as from `parts_of`.
     """
     parts = {part.dimension or None: part for part in parts_of(view, need_items=need_items)}
+    if dimension not in parts and None in parts:
+        raise FitError(f"this fit has no dimensions: leave out dimension={dimension!r}")
     if dimension not in parts:
-        there_are = "has no dimensions" if None in parts else f"has dimensions {', '.join(map(str, parts))}"
-        raise FitError(f"this fit {there_are}, and dimension is {dimension!r}")
+        wrong = "" if dimension is None else f", and none {dimension!r}"
+        raise FitError(f"this fit has dimensions {', '.join(map(str, parts))}{wrong}: name one (dimension=...)")
     return parts[dimension]
 
 

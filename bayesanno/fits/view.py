@@ -34,6 +34,9 @@ RECALIBRATION = "recalibration"  # the group, and the attribute, of a fit whose 
 Yields = Literal["mcmc", "approximation", "point", "combination"]
 
 
+type Fit = xr.DataTree | FitView  # what functions of fits take
+
+
 @dataclass(frozen=True, eq=False)
 class FitView:
     """A fit as the subpackages above read it.

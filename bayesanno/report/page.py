@@ -6,27 +6,20 @@ from pathlib import Path
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.storage import require_fit
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import Fit, FitView
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.files import write_whole
-from bayesanno.ground.lazy import xr
 from bayesanno.report.blocks import Section
-from bayesanno.report.sections.annotators import show_annotators
-from bayesanno.report.sections.checks import check_model
-from bayesanno.report.sections.convergence import judge_chains
-from bayesanno.report.sections.dependence import show_dependence
+from bayesanno.report.sections.annotators import show_annotators, show_dependence
+from bayesanno.report.sections.checks import check_model, show_recalibration
 from bayesanno.report.sections.findings import find_all
-from bayesanno.report.sections.labels import ask_of_items, show_items
-from bayesanno.report.sections.origin import describe_origin
-from bayesanno.report.sections.progress import show_progress
+from bayesanno.report.sections.fitting import describe_origin, judge_chains
+from bayesanno.report.sections.labels import ask_of_items, show_items, show_progress
 from bayesanno.report.sections.ranking import show_ranking
-from bayesanno.report.sections.recalibration import show_recalibration
 from bayesanno.report.sections.summary import summarise
 
 
-def write_report(
-    fit: xr.DataTree | FitView, path: str | Path, *, checks: bool = True, random_seed: int | None = None
-) -> Path:
+def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed: int | None = None) -> Path:
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
     It opens with one verdict on the fit, the labels, the model beside the majority vote, the best and the worst

@@ -118,7 +118,7 @@ def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path,
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
 def test_which_of_several_dimensions_is_said(multi_fit, tmp_path, refuses):
-    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
+    with refuses(FitError, "this fit has dimensions focus, polarity: name one"):
         ba.export_labels(multi_fit, tmp_path / "labels.csv", to="soft-labels")
 
 

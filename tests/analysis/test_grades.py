@@ -259,9 +259,9 @@ def test_several_dimensions_have_grades_each(multi_fit, several, refuses):
     np.testing.assert_allclose(turned["grade_mean"], 3 - own["grade_mean"])
     with refuses(FitError, "order applies to one dimension, and this fit has focus, polarity: name one"):
         ba.grade_table(multi_fit, order=["-", "+"])
-    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'colour'"):
+    with refuses(FitError, "this fit has dimensions focus, polarity, and none 'colour'"):
         ba.grade_table(multi_fit, dimension="colour")
-    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
+    with refuses(FitError, "this fit has dimensions focus, polarity: name one"):
         ba.decide_labels(multi_fit, "absolute")
 
 

@@ -266,7 +266,7 @@ class TestWhatIsRefused:
 
     def test_of_several_dimensions_one_has_to_be_chosen(self, multi_fit, refuses):
         groups = {item: "ab"[number % 2] for number, item in enumerate(ba.data_of(multi_fit).items)}
-        with refuses(FitError, match="has dimensions focus, polarity, and dimension is None"):
+        with refuses(FitError, match="has dimensions focus, polarity: name one"):
             ba.group_table(multi_fit, groups)
         table = ba.group_table(multi_fit, groups, dimension="focus", use_gold=False, random_seed=1)
         assert set(table["label"]) - {""} == set(DIMENSIONS["focus"])

@@ -298,9 +298,9 @@ def test_drawn_types_of_counts_have_the_frequencies_of_their_probabilities(count
 def test_which_labels_are_to_be_drawn_has_to_be_said(refuses, multi_fit, count_fit):
     with refuses(FitError, "cannot be drawn together, .* does not factor: name one of 'focus', 'polarity'"):
         ba.sample_labels(multi_fit)
-    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'tone'"):
+    with refuses(FitError, "this fit has dimensions focus, polarity, and none 'tone'"):
         ba.sample_labels(multi_fit, dimension="tone")
-    with refuses(FitError, "this fit has no dimensions, and dimension is 'focus'"):
+    with refuses(FitError, "this fit has no dimensions: leave out dimension='focus'"):
         ba.sample_labels(count_fit, dimension="focus")
     with refuses(FitError, "random_seed is -1"):
         ba.sample_labels(count_fit, random_seed=-1)
@@ -322,7 +322,7 @@ def test_a_figure_is_of_one_dimension(refuses, multi_fit):
     np.testing.assert_array_equal(drawn, covered)  # nan where no gold is kept
     with refuses(FitError, "no gold label is known of dimension 'focus'"):
         ba.plot_coverage(hidden(multi_fit, "focus"), dimension="focus")
-    with refuses(FitError, "this fit has dimensions .*, and dimension is None"):
+    with refuses(FitError, "this fit has dimensions .*: name one"):
         ba.plot_labels(multi_fit)
 
 
@@ -347,5 +347,5 @@ def test_dependence_is_of_one_dimension(refuses, multi_fit, several):
         assert own.loc[0, ["n_items", "truth"]].tolist() == [shared.sum(), "posterior"]
         assert np.isfinite(own.loc[0, "correlation"])
     assert name in ba.plot_dependence(multi_fit, dimension=name, least_items=5).axes[0].get_title(loc="left")
-    with refuses(FitError, "this fit has dimensions .*, and dimension is None"):
+    with refuses(FitError, "this fit has dimensions .*: name one"):
         ba.dependence_table(multi_fit)

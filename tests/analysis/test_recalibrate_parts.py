@@ -10,7 +10,7 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, PredictionWarning
 from bayesanno.report.blocks import Heading
-from bayesanno.report.sections.recalibration import show_recalibration
+from bayesanno.report.sections.checks import show_recalibration
 from tests.inference.draws import make_fit
 from tests.models.contract import as_posterior
 from tests.samples import TINY_RECORDS

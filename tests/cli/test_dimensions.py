@@ -169,9 +169,9 @@ def test_what_is_read_off_is_of_one_dimension_at_a_time(loaded, data, refuses):
         lambda **dimension: ba.decide_labels(loaded, {}, **dimension),
         lambda **dimension: ba.compare_annotators(loaded, **dimension),
     ):
-        with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
+        with refuses(FitError, "this fit has dimensions focus, polarity: name one"):
             read_off()
-        with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'evidence'"):
+        with refuses(FitError, "this fit has dimensions focus, polarity, and none 'evidence'"):
             read_off(dimension="evidence")
     with refuses(
         FitError, "drawn together, since their joint posterior does not factor: name one of 'focus', 'polarity'"

@@ -4,13 +4,11 @@ from inspect import signature
 
 import pytest
 
-from bayesanno.cli.agreement import agreement
-from bayesanno.cli.compare import compare
+from bayesanno.cli.agreement import agreement, noise
+from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit
 from bayesanno.cli.modes import modes
-from bayesanno.cli.noise import noise
 from bayesanno.cli.options import DATA_OPTIONS, DEFAULTS, OF_MODELS, DataOptions, gather_options, reads_data
-from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.ground.errors import DataError
 
 LACKING = {

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli.sensitivity import name_priors
+from bayesanno.cli.compare import name_priors
 from bayesanno.ground.errors import ConvergenceWarning
 
 

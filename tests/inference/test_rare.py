@@ -12,8 +12,8 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.explain import MOST_DIFFER, explain
 from bayesanno.inference.diagnosis.measures import FEW_ITEMS, find_rare
 from bayesanno.models import ModelB
-from bayesanno.report.sections.convergence import judge_chains
 from bayesanno.report.sections.findings import find_all
+from bayesanno.report.sections.fitting import judge_chains
 from bayesanno.report.sections.summary import summarise
 
 SPLIT = "i0"  # the item of which half say "c" and half "d", which nobody says otherwise

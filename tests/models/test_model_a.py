@@ -135,7 +135,7 @@ def test_a_correctness_table_is_of_whichever_items_are_asked_for(fit, refuses):
     assert list(dict.fromkeys(table["item"])) == ["7", "3"]
     with refuses(FitError, "item '10001' is not in this fit, which has 10000, '1' first"):
         ba.correctness_table(fit, ["1", "10001"])
-    with refuses(FitError, "this fit has no dimensions, and dimension is 'focus'"):
+    with refuses(FitError, "this fit has no dimensions: leave out dimension='focus'"):
         ba.correctness_table(fit, ["1"], dimension="focus")
 
 

@@ -80,7 +80,7 @@ class TestPlotAnnotators:
             figure.canvas.draw()
 
     def test_what_cannot_be_drawn_is_refused(self, crowd_em, refuses):
-        with refuses(FitError, "has no dimensions, and dimension is 'focus'"):
+        with refuses(FitError, "has no dimensions: leave out dimension='focus'"):
             ba.plot_annotators(crowd_em, dimension="focus")
 
 

@@ -61,7 +61,7 @@ class TestPlotLabels:
             ba.plot_labels(crowd_em, items=["nowhere"])
         with refuses(FitError, "no item is asked for"):
             ba.plot_labels(crowd_em, items=[])
-        with refuses(FitError, "has no dimensions, and dimension is 'focus'"):
+        with refuses(FitError, "has no dimensions: leave out dimension='focus'"):
             ba.plot_labels(crowd_em, dimension="focus")
 
 

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from bayesanno.ground.errors import DataError
-from bayesanno.report.plots.ranks import _make_band, plot_ranks
+from bayesanno.report.plots.criticism import _make_band, plot_ranks
 from bayesanno.report.plots.style import write_png
 
 

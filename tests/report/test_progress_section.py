@@ -8,7 +8,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.report.blocks import Picture, SmallTable, Text
 from bayesanno.report.sections.findings import find_all
-from bayesanno.report.sections.progress import FUTURES, show_progress
+from bayesanno.report.sections.labels import FUTURES, show_progress
 from tests.samples import simulate_clique
 
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False, "check": False}

@@ -9,16 +9,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno.analysis.annotators import annotator_table, competence_name, low_competence_table
+from bayesanno.analysis.annotators import annotator_table, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.fits.parts import part_of
-from bayesanno.fits.view import FitView
-from bayesanno.ground.lazy import pd, xr
+from bayesanno.fits.view import Fit, FitView
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.report.plots import style
-from bayesanno.report.plots.elements import find_codes
 
 LOW = 0.5  # a competence below it is low; annotators whose competence is more probably low than not are marked
 MOST_MATRICES = 12
@@ -28,7 +27,7 @@ MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
 
 
 def plot_annotators(
-    fit: xr.DataTree | FitView,
+    fit: Fit,
     *,
     dimension: str | None = None,
     ci_prob: float = CI_PROB,
@@ -69,12 +68,12 @@ def plot_annotators(
     """
     view = view_for_table(fit)
     part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
-    return draw_annotators(view, tabulate_low(view), dimension, ci_prob=ci_prob, ci_kind=ci_kind, **options)
+    return draw_annotators(view, tabulate_low(view, ci_prob, ci_kind), dimension, **options)
 
 
-def tabulate_low(view: FitView) -> pd.DataFrame:
+def tabulate_low(view: FitView, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
     """Return the annotator table with a column `low`: whether competence is more probably low than not."""
-    table = annotator_table(view)
+    table = annotator_table(view, ci_prob=ci_prob, ci_kind=ci_kind)
     if view.model.has_severity:  # exact matches are no measure of a grader
         return table.assign(low=False)
     is_point = view.yields == "point"
@@ -83,33 +82,23 @@ def tabulate_low(view: FitView) -> pd.DataFrame:
 
 
 def draw_annotators(
-    view: FitView,
-    table: pd.DataFrame,
-    dimension: str | None,
-    *,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
-    **options: Unpack[style.OneAxes],
+    view: FitView, table: pd.DataFrame, dimension: str | None, **options: Unpack[style.OneAxes]
 ) -> Figure:
     """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
-    is_point, interval = view.yields == "point", style.name_interval(ci_prob, ci_kind)
-    draws = part_of(view, dimension, need_items=False).select(view.posterior[competence_name(view)])
-    *_, low, high = describe_draws(draws, ci_prob, ci_kind).values()
-    table = style.keep_dimension(table, dimension).assign(low_end=low, high_end=high)
-    table = table.sort_values("competence_mean", kind="stable")
+    is_point, (low, high, interval) = view.yields == "point", style.find_ends(table, "competence_")
+    table = style.keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
     axes = style.open_axes(7, max(2.4, style.height_for(len(table))), options)
     if not view.model.has_severity:
         axes.axvline(LOW, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
     if not is_point:
         width = max(0.5, min(2.0, 120 / len(table)))
-        axes.hlines(place, table["low_end"], table["high_end"], color=style.PALE, linewidth=width)
+        axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=width)
     _draw_sizes(axes, table, place)
     style.name_rows(axes, table["annotator"].tolist())
     name = view.model.competence
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4))
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4), ylabel="annotator")
     axes.set_xlabel(f"{name} (a share of answers, 0 to 1)")
-    axes.set_ylabel("annotator")
     what = "one point, without intervals" if is_point else f"posterior mean and {interval}"
     style.write_title(axes, f"{name} of {len(table):,} annotators: {what}", dimension)
     return style.finish(axes, **options)
@@ -135,7 +124,7 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
 
 
 def plot_confusion(
-    fit: xr.DataTree | FitView,
+    fit: Fit,
     annotators: Sequence[str] | None = None,
     *,
     dimension: str | None = None,
@@ -187,7 +176,7 @@ def plot_confusion(
     if annotators is None:
         codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
     else:
-        codes = find_codes("annotator", list(annotators), everybody, "with most answers")
+        codes = style.find_codes("annotator", list(annotators), everybody, "with most answers")
     chosen = [everybody[code] for code in codes]
     interval = style.name_interval(ci_prob, ci_kind)
     described = describe_draws(find_confusion(view, codes), ci_prob, ci_kind).values()

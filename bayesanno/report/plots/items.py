@@ -1,9 +1,9 @@
-"""Figures of items, from a fit: probabilities of labels, their entropy, and accuracy of the surest items."""
+"""Figures of labels: their probabilities, entropy and accuracy, and how good they will be after more answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,11 +13,13 @@ from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import coverage_table, measure_coverage, n_kept
 from bayesanno.fits.parts import measure_entropy, part_of
-from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.fits.view import Fit
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.validate import check_made, check_share
+from bayesanno.ground.wording import listed
+from bayesanno.planning.progress import Measure
 from bayesanno.report.plots import style
-from bayesanno.report.plots.elements import find_codes, name_fits
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
 MOST_GOLD = 14  # letters of a known label next to its bar
@@ -25,14 +27,11 @@ LETTER = 0.014  # of the width of a bar, with a little room
 MARKED = (0.75, 0.9)  # shares of items that are marked where they end
 BINS = 40
 MANY = 50  # items in one bin from which on their number is drawn on a logarithmic scale
+EXPECTED = {"accuracy": "expected accuracy (share that is right)", "share_sure": "expected share of sure labels"}
 
 
 def plot_labels(
-    fit: xr.DataTree | FitView,
-    *,
-    items: Sequence[str] | None = None,
-    dimension: str | None = None,
-    **options: Unpack[style.OneAxes],
+    fit: Fit, *, items: Sequence[str] | None = None, dimension: str | None = None, **options: Unpack[style.OneAxes]
 ) -> Figure:
     """Draw the probability of each label of the most uncertain items, the most uncertain on top.
 
@@ -73,7 +72,7 @@ def plot_labels(
     if items is None:
         chosen = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
     else:
-        chosen = find_codes("item", items, names, "that are least sure")
+        chosen = style.find_codes("item", items, names, "that are least sure")
     axes = style.open_axes(7.5, max(2.6, style.height_for(len(chosen))), options)
     style.draw_shares(axes, probability[chosen], states)
     _write_into_bars(axes)
@@ -121,9 +120,7 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     axes.text(1.01, 1.0, "gold", fontsize=8, transform=axes.transAxes, va="bottom")
 
 
-def plot_entropy(
-    fit: xr.DataTree | FitView, *, dimension: str | None = None, **options: Unpack[style.OneAxes]
-) -> Figure:
+def plot_entropy(fit: Fit, *, dimension: str | None = None, **options: Unpack[style.OneAxes]) -> Figure:
     """Draw the distribution of the items' uncertainty, and where the surest 75% and 90% of them end.
 
     Parameters
@@ -179,7 +176,7 @@ def plot_entropy(
 
 
 def plot_coverage(
-    fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView],
+    fits: Fit | Mapping[str, Fit],
     *,
     coverages: Sequence[float] | None = None,
     dimension: str | None = None,
@@ -216,7 +213,7 @@ def plot_coverage(
     >>> ba.plot_coverage({"MACE": fit}).axes[0].get_xlabel()
     'share of the items that is kept, the surest first'
     """
-    named = name_fits(fits)
+    named = style.name_fits(fits)
     tables, votes = {}, {}
     for name, fit in named.items():
         view = view_for_table(fit)
@@ -239,4 +236,70 @@ def plot_coverage(
     axes.grid(axis="y", color=style.PALE, alpha=0.3)
     style.write_title(axes, "accuracy of the surest items", dimension)
     style.write_legend(axes, loc="best")
+    return style.finish(axes, **options)
+
+
+def plot_progress(
+    progress: pd.DataFrame | Mapping[str, pd.DataFrame],
+    *,
+    measure: Measure = "accuracy",
+    target: float | None = None,
+    **options: Unpack[style.OneAxes],
+) -> Figure:
+    """Draw the expected quality of labels after more answers, for one or several ways of asking.
+
+    Parameters
+    ----------
+    progress : DataFrame, or mapping of name to DataFrame
+        By `expected_progress`: one for each allocation, group of annotators or model.
+    measure : {"accuracy", "share_sure"}
+    target : float, optional
+        A line is drawn across the figure there.
+    figsize, title, ax
+        As in `plot_labels`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A curve for each table over the further answers, in the band of the table's interval.
+
+    Raises
+    ------
+    FitError
+        If a table is not one by `expected_progress`, or there is none.
+    DataError
+        If the measure is another, or the target no share.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+    >>> ways = ("evenly", "suggested")
+    >>> progress = {way: ba.expected_progress(fit, [0, 50, 100], allocation=way, random_seed=1) for way in ways}
+    >>> ba.plot_progress(progress).axes[0].get_xlabel()
+    'further answers'
+    """
+    if measure not in get_args(Measure):
+        raise DataError(f"measure is {measure!r}: it must be one of {listed(get_args(Measure))}")
+    if target is not None:
+        check_share("target", target)
+    tables = progress if isinstance(progress, Mapping) else {"": progress}
+    if not tables:
+        raise FitError("there is no progress to draw")
+    for table in tables.values():
+        check_made(table, "DataFrame", "expected_progress", ["answers", "per_item", measure])
+    axes = style.open_axes(6, 4, options)
+    if target is not None:
+        axes.axhline(target, color=style.INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
+    for (name, table), curve in zip(tables.items(), style.curve_styles(len(tables)), strict=True):
+        low, high, interval = style.find_ends(table, f"{measure}_")
+        axes.fill_between(table["answers"], table[low], table[high], color=curve["color"], alpha=0.15, lw=0)
+        axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **curve)
+    axes.set(xlabel="further answers", ylabel=EXPECTED[measure])
+    share = interval.partition(" ")[0]
+    style.write_title(axes, f"expected labels after further answers, and {share} of simulated futures")
+    axes.grid(axis="y", color=style.PALE, alpha=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        style.write_legend(axes, loc="best")
     return style.finish(axes, **options)

@@ -17,7 +17,6 @@ from bayesanno.ground.fields import as_typed
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots import style
-from bayesanno.report.plots.elements import WORDS
 
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of the name of a row
@@ -25,10 +24,7 @@ BINS = 41  # of draws from a prior; an odd number, so that a half, third, quarte
 MOST_INCHES = 30.0  # of the height of a figure
 MOST_NAMED = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
-CHANGES = {
-    "labels_changed": "items with another label",
-    "largest_rank_move": "largest move of an annotator's rank",
-}
+CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "largest move of an annotator's rank"}
 
 
 def plot_prior(
@@ -76,7 +72,7 @@ def plot_prior(
     figure, axes = style.new_grid(len(panels), columns, (3.0, height))
     for number, (one, (groups, part)) in enumerate(zip(axes, panels, strict=True)):
         *dimension, quantity = map(str, groups)
-        words = [*filter(None, dimension), WORDS.get(quantity, quantity)]
+        words = [*filter(None, dimension), style.WORDS.get(quantity, quantity)]
         one.set_title(": ".join(words), fontsize=9, loc="left", parse_math=False)
         _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
         if number % columns:

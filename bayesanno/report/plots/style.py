@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -15,6 +15,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
+from bayesanno.fits.parts import find_positions
+from bayesanno.fits.storage import is_tree
+from bayesanno.fits.view import Fit
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd
 
 INK, ACCENT, PALE = "#1a1a1a", "#0072b2", "#9a9a9a"  # the accent: Okabe and Ito's blue
@@ -33,6 +37,27 @@ COLOURS = (ACCENT, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e4
 TITLE = "title"  # marks what `finish` may remove
 
 type Size = tuple[float, float] | None
+WORDS = {  # of statistics and quantities
+    "accuracy": "accuracy of an annotator",
+    "competence": "competence of an annotator",
+    "diligence": "diligence",
+    "agreement": "how often two annotators agree",
+    "right": "share of answers that are right",
+    "vote_right": "share of items whose vote is right",
+    "unanimous": "share of items on which all agree",
+    "prevalence": "prevalence of a class",
+    "largest_prevalence": "prevalence of the commonest class",
+    "usage": "how often an annotator gives a label",
+    "weight": "share of items of a type",
+    "rate": "rate of positive answers, by type",
+    "positive_share": "share of positive answers",
+    "spread": "sd of the items' shares",
+    "votes_per_item": "items with so many votes for a label",
+    "label_counts": "answers of an annotator with a label",
+    "pair_agreement": "agreement of two annotators",
+    "rest_agreement": "agreement of an annotator with the others",
+    "histogram": "items with so many successes",
+}
 
 
 class Panels(TypedDict, total=False):
@@ -211,3 +236,24 @@ def find_ends(table: pd.DataFrame, of: str = "") -> tuple[str, str, str]:
 def write_png(figure: Figure, path: Path) -> None:
     """Write a figure as a PNG file."""
     figure.savefig(path, dpi=150)
+
+
+def name_fits(fits: Fit | Mapping[str, Fit]) -> dict[str, Fit]:
+    """Return fits by name, a single one under no name; raise a FitError if there is none."""
+    named = cast("Any", {"": fits} if is_tree(fits) or not isinstance(fits, Mapping) else dict(fits))
+    if not named:
+        raise FitError("there is no fit to draw")
+    return named
+
+
+def find_codes(what: str, asked: Sequence[str], names: Sequence[str], otherwise: str) -> list[int]:
+    """Return the codes of the named items or annotators.
+
+    Raises
+    ------
+    FitError
+        If one is not in the fit, or none is named; `otherwise` says which are drawn by default.
+    """
+    if not asked:
+        raise FitError(f"no {what} is asked for: name some, or leave {what}s out for those {otherwise}")
+    return find_positions(what, asked, names)

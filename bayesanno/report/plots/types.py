@@ -14,7 +14,7 @@ from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import Fit, FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.posterior import take_draws
@@ -27,7 +27,7 @@ TOGETHER = "all together"
 
 
 def plot_types(
-    fit: xr.DataTree | FitView,
+    fit: Fit,
     *,
     label: str | None = None,
     ci_prob: float = CI_PROB,

@@ -1,21 +1,25 @@
-"""How good is the model? What it fails to predict, how calibrated it is, and how much its prior mattered."""
+"""How good is the model? What it fails to predict, how calibrated it is, with true labels or without, and its prior."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayesanno.analysis.labels import score
+from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table
+from bayesanno.analysis.recalibrated import view_before
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
 from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment, describe_misfit
-from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
+from bayesanno.report.blocks import Heading, PageBlock, Problems, Text, draw, small_table
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
-from bayesanno.report.plots.prior import plot_prior_posterior
+from bayesanno.report.plots.parameters import plot_prior_posterior
 from bayesanno.report.plots.types import plot_types
 from bayesanno.report.sections.findings import SMALL, Findings, p_values
 
@@ -93,3 +97,37 @@ def _show_prior(view: FitView) -> Iterator[PageBlock]:
     yield Text(f"{moved} ({how}).")
     if len(moving):
         yield small_table(moving.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="The most sensitive parameters")
+
+
+def show_recalibration(view: FitView) -> Iterator[PageBlock]:
+    """Show what was learnt from true labels: in words, in a table, and how right labels are before and after."""
+    if not view.is_recalibrated:
+        return
+    table = recalibration_table(view)
+    for dimension, about in about_recalibration(view).items():
+        if dimension:
+            yield Heading(dimension)
+        own = table if not dimension else table[table["dimension"] == dimension].drop(columns="dimension")
+        yield from _show_one(about, own)
+    said = "Share of known items whose label is right (vertical), by its probability."
+    yield draw(plot_calibration({"before": view_before(view), "recalibrated": view}), said)
+
+
+def _show_one(about: dict[str, Any], table: pd.DataFrame) -> Iterator[PageBlock]:
+    temperature, n = about["temperature"], counted(about["n_known"], "item")
+    between = f"between {temperature['hdi94_lb']:.3g} and {temperature['hdi94_ub']:.3g} (94%)"
+    if temperature["hdi94_lb"] <= 1 <= temperature["hdi94_ub"]:
+        said = f"Labels may have been calibrated already: the temperature is {between}, and 1 changes nothing"
+    else:
+        how = "overconfident" if temperature["hdi94_lb"] > 1 else "underconfident"
+        said = f"Labels were {how}: their log odds were divided by a temperature {between}"
+    yield Text(f"{said}. It was estimated from the true labels of {n}, which the fit had not used.")
+    if about["remarks"]:
+        yield Problems([remark[0].upper() + remark[1:] + "." for remark in about["remarks"]])
+    scores = {
+        "before recalibration": about["log_score_before"],
+        "recalibrated, each item without its own true label": about["log_score"],
+        "by the frequencies of labels among the other known items": about["log_score_shares"],
+    }
+    yield small_table(pd.DataFrame(scores.items(), columns=["mean log score of the true labels", "nats"]))
+    yield small_table(table)

@@ -26,7 +26,7 @@ from bayesanno.inference.diagnosis.explain_misfit import (
     explain_misfit,
     names_followed,
 )
-from bayesanno.report.plots.dependence import RESAMPLES
+from bayesanno.report.plots.agreement import RESAMPLES
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
 COPIES = 0.3  # annotators err like copies if the interval of the correlation of their errors is above it

@@ -9,7 +9,7 @@ from bayesanno.analysis.ranking import has_pairs, ranking_table, win_table
 from bayesanno.ground.lazy import pd
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
-from bayesanno.report.plots.ranking import draw_ranking
+from bayesanno.report.plots.systems import draw_ranking
 from bayesanno.report.sections.findings import Findings
 
 SURE = 0.95  # of which of two systems is stronger

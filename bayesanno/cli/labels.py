@@ -1,0 +1,164 @@
+"""What `bayesanno groups` and `export` do: the labels of a fit by groups of items, and in the formats of tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import bayesanno as ba
+from bayesanno.analysis.export_labels import check_least
+from bayesanno.analysis.group_shares import code_items
+from bayesanno.analysis.parameters import CI_PROB, CiKind
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import check_out, show_status, show_table, write_if_asked
+from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.validate import check_share
+from bayesanno.ground.wording import counted, listed
+from bayesanno.io.registry import TOOLS
+from bayesanno.io.sources import open_table
+from bayesanno.io.text_table import TextTable
+from bayesanno.io.tools.tool import ToolOptions, find_tool
+
+GROUP = "group"
+FIGURES = (".png", ".pdf", ".svg")
+
+
+def groups(
+    folder: opt.FitFolder,
+    by: Annotated[
+        str,
+        opt.value(
+            "FILE|COL",
+            "The group of every item: a column of the items, or a file (item,group), such as the table of answers.",
+        ),
+    ],
+    item: str | None = opt.option(None, "The item column of FILE.", "COL"),
+    group: str | None = opt.option(None, "The column of groups in FILE; by default group, or the only other.", "COL"),
+    out: opt.OutTable = None,
+    at_large: bool = opt.flag("--at-large", "Shares in the population that the items of a group are a sample of."),
+    ignore_gold: bool = opt.flag("--ignore-gold", "Do not count items by their known true labels."),
+    ci_prob: float = opt.option(CI_PROB, "The probability of the intervals."),
+    ci_kind: CiKind = opt.option("hdi", "Intervals of the highest density, or with equal tails."),
+    order: str | None = opt.option(None, "The labels from the lowest to the highest, for mean grades.", "A,B,..."),
+    dimension: opt.Dimension = None,
+    seed: opt.Seed = None,
+    figure: Path | None = opt.option(None, "Draw the groups with their intervals (png, pdf or svg).", "FILE.png"),
+    overwrite: opt.Overwrite = False,
+) -> None:
+    """Compare groups of items, such as the outputs of systems.
+
+    The table has the share of each label in each group, the mean grade where labels are in order, and the differences
+    between groups, with intervals.
+    """
+    check_share("--ci-prob", ci_prob)
+    for path in (out, figure):
+        check_out(path, overwrite=overwrite)
+    if figure is not None and figure.suffix not in FIGURES:
+        raise ba.DataError(f"--figure {figure}: the name must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
+    fit = ba.load(folder)
+    data = FitView(fit).data
+    is_column = by in getattr(data, "item_columns", {}) and not Path(by).exists()
+    table = by if is_column else read_groups(by, item=item, group=group)
+    if not isinstance(table, str):
+        code_items(table, data.items, where=f"--by {by}")
+    with show_status("drawing labels"):
+        found = ba.group_table(
+            fit,
+            table,
+            at_large=at_large,
+            use_gold=not ignore_gold,
+            ci_prob=ci_prob,
+            ci_kind=ci_kind,
+            order=None if order is None else opt.split_names(order),
+            dimension=dimension,
+            random_seed=seed,
+        )
+    typer.echo(show_table(found))
+    write_if_asked(found, out)
+    if figure is not None:
+        ba.plot_groups(found).savefig(figure, dpi=150)
+        typer.echo(figure)
+
+
+def read_groups(path: str | Path, *, item: str | None = None, group: str | None = None) -> pd.DataFrame:
+    """Read the group of each item: columns item and group. A row without one is left out, and an item may have several.
+
+    Raises
+    ------
+    DataError
+        If the file has no such columns, or a group has no item.
+    """
+    table = open_table(path)
+    columns = table.need_item(item), _find_group(table, group, item)
+    items, names = (table.columns[column] for column in columns)
+    for row, name in enumerate(names):
+        if name and not items[row]:
+            raise ba.DataError(f"{table.where(row)}: group {name!r} has no item: fill it in, or leave it out")
+    kept = dict.fromkeys((one, name) for one, name in zip(items, names, strict=True) if name)
+    return pd.DataFrame(list(kept), columns=["item", GROUP], dtype="str")
+
+
+def _find_group(table: TextTable, option: str | None, item: str | None) -> int:
+    if option is not None:
+        return table.need(GROUP, option)
+    header = table.header
+    named = [column for column, name in enumerate(header) if name.casefold() == GROUP]
+    others = [column for column in range(len(header)) if column != table.need_item(item)]
+    for found in (named, others):
+        if len(found) == 1:
+            return found[0]
+    raise ba.DataError(f"{table.name}: no column 'group' among {listed(header)}: name the column with --group COL")
+
+
+def export(
+    folder: opt.FitFolder,
+    to: Annotated[str, opt.value("TOOL", f"{opt.name_one_of([*TOOLS])}.")],
+    out: Annotated[Path, opt.value("FILE", "The file to write; for cleanlab a folder.")],
+    tasks: Path | None = opt.option(
+        None,
+        "The contents of items to show: the tool's own export (JSON or JSON Lines), or a table (item,text).",
+        "FILE",
+    ),
+    item: str | None = opt.option(None, "The field of --tasks that names the item, such as data.ticket.", "COL"),
+    question: str | None = opt.option(
+        None,
+        "The question in Argilla, or the control in Label Studio; by default the only one in --tasks.",
+        "NAME",
+        "--question",
+        "--from-name",
+    ),
+    to_name: str | None = opt.option(None, "What the control labels in Label Studio, such as text.", "NAME"),
+    agent: str | None = opt.option(
+        None, 'Who gives the labels; by default "bayesanno MODEL".', "NAME", "--agent", "--model-version"
+    ),
+    min_probability: float = opt.option(0.0, "Leave out items whose label is less probable."),
+    ignore_gold: bool = opt.flag("--ignore-gold", "Do not label items by their known true labels."),
+    dimension: opt.Dimension = None,
+    overwrite: opt.Overwrite = False,
+) -> None:
+    """Write the labels of a fit in the format of a tool.
+
+    The probability of each label is its score in the tool.
+
+    \b
+    bayesanno export run --to label-studio --tasks export.json --out labels.json
+    bayesanno export run --to soft-labels --out labels.parquet
+    """  # noqa: D301  (the escape keeps the lines as they are)
+    check_out(out, overwrite=overwrite)
+    options: dict[str, Any] = {"question": question, "to_name": to_name, "tasks": tasks, "item": item, "agent": agent}
+    find_tool(to).check(ToolOptions(**options))
+    check_least(min_probability)
+    fit = ba.load(folder)
+    written = ba.export_labels(
+        fit, out, to=to, **options, min_probability=min_probability, dimension=dimension, use_gold=not ignore_gold
+    )
+    known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
+    typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")
+    if written.n_unsure:
+        typer.echo(f"left out: {counted(written.n_unsure, 'label')} less probable than {min_probability}")
+    if written.n_without_task:
+        typer.echo(f"left out: {counted(written.n_without_task, 'label')} of items that {tasks} does not have")
+    typer.echo(out)
