@@ -116,3 +116,34 @@ def test_there_are_such_functions():
     named = {"table", "check", "description", "study", "ranks"}
     assert set(MADE) == {one.__name__ for name in named for one in functions_of(name)}
     assert issubclass(DataError, BayesannoError)
+
+
+PUBLIC = {
+    name: getattr(room, name)
+    for room in (ba, ba.noise, ba.histograms, ba.experiments)
+    for name in room.__all__
+    if inspect.isfunction(getattr(room, name))
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_who_gives_an_interval_takes_its_probability_by_arviz_name(name):
+    parameters, doc = inspect.signature(PUBLIC[name]).parameters, inspect.getdoc(PUBLIC[name])
+    assert not {"prob", "confidence"} & set(parameters)
+    returned = doc.partition("Returns\n-------")[2].partition("Raises\n------")[0]
+    if "94_lb" in returned and name != "recalibrate":  # that of its temperature is kept in the fit
+        assert "ci_prob" in parameters
+    if "ci_kind" in parameters:
+        assert "ci_prob" in parameters
+
+
+def test_intervals_are_those_that_are_asked_for(tiny_fit):
+    draws = tiny_fit["posterior"]["accuracy"]
+    ends = draws.quantile([0.25, 0.75], ["chain", "draw"]).values.T
+    half = {"ci_prob": 0.5, "ci_kind": "eti"}
+    for table, of in (
+        (ba.summary(tiny_fit, ["accuracy"], **half), ""),
+        (ba.annotator_table(tiny_fit, **half), "competence_"),
+    ):
+        assert not [column for column in table if "94" in column]
+        assert table[[f"{of}eti50_lb", f"{of}eti50_ub"]].to_numpy() == pytest.approx(ends)

@@ -5,7 +5,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataError
-from bayesanno.report.plots import dependence
+from bayesanno.report.plots import agreement
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
 from tests.samples import simulate_clique
 
@@ -65,7 +65,7 @@ def test_groups_are_apart(clique_fit):
 
 
 def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkeypatch):
-    monkeypatch.setattr(dependence, "MOST_DRAWN", 3)
+    monkeypatch.setattr(agreement, "MOST_DRAWN", 3)
     figure = ba.plot_dependence(clique_fit, random_seed=1)
     assert sorted(shown(figure)[0]) == ["a0", "a1", "a2"]
     assert "the 3 of 10 that most surely do" in figure.axes[0].get_title(loc="left")
