@@ -39,7 +39,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
-NO_ORDER = "the labels have no order: if they are declared from the lowest to the highest, say ordered=True (--ordered)"
+NO_ORDER = "the labels have no order: if they are declared from lowest to highest, pass ordered=True (--ordered)"
 BIASED = (
     "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
 )

@@ -200,7 +200,7 @@ def table_from_text(text: str, name: str, *, no_header: bool = False) -> TextTab
     return table_from_rows(rows, name, "line", separator, no_header=no_header)
 
 
-def table_from_rows(rows: Rows, name: str, unit: str, separator: str = ",", *, no_header: bool = False) -> TextTable:
+def table_from_rows(rows: Rows, name: str, unit: str, separator: str = "", *, no_header: bool = False) -> TextTable:
     """Return the table whose header is the first row, or whose columns are named 1, 2, ... if there is no header.
 
     Raises
@@ -224,8 +224,9 @@ def table_from_rows(rows: Rows, name: str, unit: str, separator: str = ",", *, n
 
 
 def _width_error(record: list[str], width: int, separator: str, line: int) -> str:
+    of_separator = f", with {separator!r} as separator" if separator else ""
     found = "1 column" if len(record) == 1 else f"{len(record)} columns"
-    message = f"{found} where the header (line {line}) has {width}, with {separator!r} as separator"
+    message = f"{found} where the header (line {line}) has {width}{of_separator}"
     other = next((mark for mark in SEPARATORS if mark != separator and record[0].count(mark) > 0), None)
     if len(record) == 1 and other is not None:
         return f"{message}: this line seems to use {other!r}; use one separator throughout"

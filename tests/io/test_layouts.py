@@ -177,7 +177,7 @@ class TestWideTables:
             data = read(AGREED)
         assert [str(each.message).split(": ", 1)[1][:40] for each in warned] == [
             "column 'final' is left out because its n",
-            "left out 'topic', which share few values",
+            "left out 'topic': few values in common w",
         ]
         assert "'topic'" in str(warned[1].message)
         assert "'text'" not in str(warned[1].message)

@@ -194,7 +194,7 @@ def warn_of_others(table: TextTable, others: Sequence[int], what: str) -> None:
     odd = [table.header[column] for column in others if not is_of_text(table.columns[column])]
     if odd:
         warn_names(
-            f"{table.name}: left out {listed(odd)}, which share few values with {what}: name the columns of {what} "
+            f"{table.name}: left out {listed(odd)}: few values in common with {what}; name the columns of {what} "
             "with columns=... to be sure"
         )
 
