@@ -77,7 +77,7 @@ def test_a_log_likelihood_that_is_too_large_is_left_out_and_can_be_had(made, mon
     xr.testing.assert_equal(small["latent"].to_dataset(), made["latent"].to_dataset())
     ba.save(small, tmp_path / "posterior.nc")
     small = ba.load(tmp_path)
-    with refuses(FitError, r"fit of model_b has no log_likelihood, .* take compute_log_likelihood\(fit\)"):
+    with refuses(FitError, r"fit of model_b has no log_likelihood, .* use compute_log_likelihood\(fit\)"):
         leave_one_out(small)
     whole = ba.compute_log_likelihood(small)
     assert "log_likelihood" not in small.children

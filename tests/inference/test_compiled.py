@@ -258,7 +258,7 @@ class TestNeverNeeded:
 
         whole = caching.IndexDataCacheFile._data_path
         monkeypatch.setattr(caching.IndexDataCacheFile, "_data_path", truncated)
-        with pytest.warns(ba.CacheWarning, match="deleted where its files are broken"):
+        with pytest.warns(ba.CacheWarning, match="or delete it if its files are broken"):
             model = retry_without_cache(lambda: compile_graph(small_graph(), START))
         assert are_equal(draw(model), expected_draws)
 
