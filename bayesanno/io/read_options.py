@@ -12,6 +12,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.registry import FORMAT_NAMES
 
+OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"
 OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 
 

@@ -20,7 +20,7 @@ from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
-from bayesanno.io.formats.layout import find_layout
+from bayesanno.io.layout import find_layout
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable, header_only
 

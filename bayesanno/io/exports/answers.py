@@ -19,7 +19,6 @@ from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
 
-OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"
 YES, NO = "yes", "no"
 GOLD, CONTROL = "gold", "control"
 

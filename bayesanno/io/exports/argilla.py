@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import OF_SPANS, Answer, Export, check_predictions, mention_item
+from bayesanno.io.exports.answers import Answer, Export, check_predictions, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import OF_SPANS, ReadOptions
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 _OLD, _OLD_SUGGESTION = {"user_id", "value"}, "-suggestion"

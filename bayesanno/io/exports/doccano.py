@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import OF_SPANS, Answer, Export, mention_item
+from bayesanno.io.exports.answers import Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import OF_SPANS, ReadOptions
 from bayesanno.io.text_table import ALIASES
 
 _LABEL_FIELDS = ("label", "cats", "labels")  # "cats" in projects of intents and slots, "labels" in older exports

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import OF_SPANS, Answer, Export, mention_item
+from bayesanno.io.exports.answers import Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import OF_SPANS, ReadOptions
 
 ANSWERS = ("accept", "reject", "ignore")
 CHOICE = "choice"

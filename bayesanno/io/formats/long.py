@@ -14,8 +14,8 @@ from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import enumerated, listed
 from bayesanno.io.columns import Format, NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
-from bayesanno.io.formats.layout import ENOUGH, find_flags
 from bayesanno.io.guesses import ROLES, suggest_columns
+from bayesanno.io.layout import ENOUGH, find_flags
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable, strip_id

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
-from bayesanno.io.formats.layout import is_of_text, names_people, warn_of_others
+from bayesanno.io.layout import is_of_text, names_people, warn_of_others
 from bayesanno.io.names import find_missing_codes, fold
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable

@@ -17,9 +17,9 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import MOST_ROWS, Format, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.exports.records import FIELD
-from bayesanno.io.formats.layout import FEW_ROWS, find_layout, is_distinct
 from bayesanno.io.formats.long import read_rows
 from bayesanno.io.guesses import ROLES
+from bayesanno.io.layout import FEW_ROWS, find_layout, is_distinct
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 

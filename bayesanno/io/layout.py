@@ -17,10 +17,8 @@ import numpy as np
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.columns import filled
-from bayesanno.io.exports.answers import OF_SPANS
 from bayesanno.io.names import find_missing_codes, fold, warn_names
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import OF_SPANS, ReadOptions
 from bayesanno.io.text_table import ALIASES, WEAK_ALIASES, TextTable, strip_id
 
 ENOUGH = 20  # answers needed to judge whether values are repeated
@@ -334,6 +332,6 @@ def find_flags(table: TextTable, others: Collection[int]) -> list[str]:
     flags = [
         table.header[column]
         for column in range(len(table.header))
-        if column not in others and filled(table.columns[column]).all() and set(table.columns[column]) <= {"0", "1"}
+        if column not in others and all(table.columns[column]) and set(table.columns[column]) <= {"0", "1"}
     ]
     return flags if len(flags) > 1 else []
