@@ -147,3 +147,14 @@ def frequencies_agree(drawn: np.ndarray, probability: np.ndarray) -> bool:
     counts = np.stack([(drawn == state).sum(axis=0) for state in range(probability.shape[1])], axis=-1)
     tail = np.minimum(stats.binom.cdf(counts, n, probability), stats.binom.sf(counts - 1, n, probability))
     return bool(tail.min() > stats.norm.sf(5))
+
+
+def bounds_of(table: Any) -> Any:
+    """Return the bounds of a table's confidence interval, whatever its probability, as columns low and high."""
+    found = table.filter(regex=r"^ci[\d.]+_[lu]b$")
+    return found.set_axis(["low", "high"], axis=1)
+
+
+def is_covered(table: Any, name: str) -> Any:
+    """Return whether the confidence intervals of a table hold the values in a column."""
+    return bounds_of(table)["low"].le(table[name]) & bounds_of(table)["high"].ge(table[name])

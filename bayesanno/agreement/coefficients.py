@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from bayesanno.agreement.alpha import compare_places, divide, find_disagreement, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
@@ -94,8 +94,8 @@ def agreement_table(
     Returns
     -------
     pandas.DataFrame
-        `coefficient`, `value`, `low`, `high`, and `reason`: why the value or a bound is nan, or what was left out. The
-        rows:
+        `coefficient`, `value`, `ci95_lb` and `ci95_ub` (named by `ci_prob`), and `reason`: why the value or a bound is
+        nan, or what was left out. The rows:
 
         - percent_agreement: the probability that two random answers to an item agree, averaged over items with two or
           more answers.
@@ -116,7 +116,7 @@ def agreement_table(
     --------
     >>> import bayesanno as ba
     >>> table = ba.agreement_table(ba.read_annotations("@table9"), random_seed=1).set_index("coefficient")
-    >>> table.loc["krippendorff_alpha_nominal", ["value", "low", "high"]].astype(float).round(3).tolist()
+    >>> table.loc["krippendorff_alpha_nominal", ["value", "ci95_lb", "ci95_ub"]].astype(float).round(3).tolist()
     [0.041, 0.031, 0.05]
     """
     check_resampling(ci_prob, resamples, random_seed)
@@ -135,7 +135,8 @@ def agreement_table(
         if resamples and name in MEAN_OF_PAIRS and math.isnan(end) and not math.isnan(value):
             reasons[name] = "; ".join(filter(None, [reasons.get(name), BIASED]))
     reason = [reasons.get(name, "") for name in found]
-    return pd.DataFrame({"coefficient": list(found), "value": values, "low": low, "high": high, "reason": reason})
+    ends = dict(zip(name_bounds(ci_prob), (low, high), strict=True))
+    return pd.DataFrame({"coefficient": list(found), "value": values, **ends, "reason": reason})
 
 
 def measure_kappa(votes: ArrayLike) -> Kappa:

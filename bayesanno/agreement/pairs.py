@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesanno.agreement.alpha import divide, measure_alpha
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
+from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items, split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
@@ -245,7 +245,7 @@ def pair_table(
         kappa, pi and alpha if both gave one label throughout. With gold, `error_correlation` is the phi coefficient of
         the two annotators' errors on the items with a known label (nan if one of them always or never errs). Unlike the
         correlation in `dependence_table`, it is also affected by classes that both find hard. With resamples, each
-        coefficient has `_low` and `_high`.
+        coefficient has `_ci95_lb` and `_ci95_ub` (named by `ci_prob`).
 
     Raises
     ------
@@ -327,5 +327,5 @@ def _add_bounds(
         columns[name] = values
         if drawn:
             every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values, every, ci_prob)
+            columns |= zip(name_bounds(ci_prob, name), bound(values, every, ci_prob), strict=True)
     return columns

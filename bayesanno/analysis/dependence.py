@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_answers, find_residuals, find_sharing
@@ -44,10 +44,6 @@ from bayesanno.inference.diagnosis.measures import count_independent
 Truth = Literal["gold", "posterior"]
 type Groups = Mapping[str, Any] | pd.Series | pd.DataFrame
 
-COLUMNS = (
-    *("level", "first", "second", "n_items", "n_pairs", "correlation", "correlation_low", "correlation_high"),
-    *("n_answers", "worth", "worth_low", "worth_high", "truth"),
-)
 MOST_PAIRS = 10_000  # of annotators, or of groups, that have rows of their own
 
 
@@ -104,10 +100,10 @@ def dependence_table(
         The columns: `level`; `first` and `second`, the groups or annotators, empty for pooled rows; `n_items`, the
         items that at least two of them answered; `n_pairs`, the pairs that share an item; `correlation`, from -1 to 1
         (nan if no errors are possible; several pairs are averaged, weighted by their denominators), with
-        `correlation_low` and `correlation_high`; `n_answers`, how many of these annotators answered an item, on average
-        over the items that any of them answered, with or without gold; `worth`, the equivalent number of independent
-        answers, with `worth_low` and `worth_high` (nan between groups; at most `n_answers`, as negative correlations
-        count as 0); and `truth`, the source of true labels.
+        `correlation_ci95_lb` and `correlation_ci95_ub` (named by `ci_prob`); `n_answers`, how many of these annotators
+        answered an item, on average over the items that any of them answered, with or without gold; `worth`, the
+        equivalent number of independent answers, with `worth_ci95_lb` and `worth_ci95_ub` (nan between groups; at most
+        `n_answers`, as negative correlations count as 0); and `truth`, the source of true labels.
 
     Raises
     ------
@@ -160,14 +156,15 @@ def dependence_table(
     weights = resample_items(residuals.cells.shape[1], resamples, random_seed)
     drawn = [np.concatenate([one.correlation(each) for one in products()]) for each in weights]
     low, high = _bound(found, by_chance, drawn, ci_prob)
-    table = rows.assign(correlation=found, correlation_low=low, correlation_high=high)
-    for worth, correlation in (("worth", found), ("worth_low", high), ("worth_high", low)):
+    columns = ("correlation", *name_bounds(ci_prob, "correlation"))
+    table = rows.drop(columns="n_answers").assign(**dict(zip(columns, (found, low, high), strict=True)))
+    table["n_answers"] = rows["n_answers"]
+    for worth, correlation in zip(("worth", *name_bounds(ci_prob, "worth")), (found, high, low), strict=True):
         table[worth] = count_independent(table["n_answers"].to_numpy(), correlation)
     table = table[table["n_pairs"] > 0].assign(truth=pd.Series(by, index=table.index, dtype="str"))
     is_pair = table["level"] == "pair"
-    by_surest = "correlation_low" if resamples else "correlation"
-    pairs = table[is_pair].sort_values(by_surest, ascending=False, kind="stable")
-    return pd.concat([table[~is_pair], pairs], ignore_index=True)[[*COLUMNS]]
+    pairs = table[is_pair].sort_values(columns[1 if resamples else 0], ascending=False, kind="stable")
+    return pd.concat([table[~is_pair], pairs], ignore_index=True)
 
 
 def _bound(

@@ -158,7 +158,7 @@ def _describe_coefficients(table: pd.DataFrame) -> Iterator[str]:
     width = max(map(len, table["coefficient"]))
     for row in table.to_dict("records"):
         value = "     -" if np.isnan(row["value"]) else f"{row['value']:6.3f}"
-        interval = "" if np.isnan(row["low"]) else f"  [{row['low']:.3f}, {row['high']:.3f}]"
+        interval = "" if np.isnan(row["ci95_lb"]) else f"  [{row['ci95_lb']:.3f}, {row['ci95_ub']:.3f}]"
         reason = f"  {row['reason']}" if row["reason"] else ""
         yield f"{row['coefficient']:<{width}}  {value}{interval}{reason}"
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import grade_items
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
@@ -85,7 +85,8 @@ def calibration_table(
     -------
     pandas.DataFrame
         One row per nonempty bin: `from` (exclusive) and `to`; `n`, the number of items; `predicted`, the mean
-        probability of their most probable label; `right`, the share of these labels that are true; `low` and `high`.
+        probability of their most probable label; `right`, the share of these labels that are true; `ci95_lb` and
+        `ci95_ub` (named by `ci_prob`).
         For data with several dimensions, the bins of each dimension with gold; `dimension` is the first column.
         Controls are left out. With `cumulative`, `n` counts pairs of an item and a label, `right` is the share of pairs
         in which the true grade is at most the label's, and intervals treat items as clusters (Korn and Graubard 1998).
@@ -145,7 +146,7 @@ def calibration_scores(
     Returns
     -------
     pandas.DataFrame
-        Four rows with `score`, `value`, `low`, `high`, `n` (items):
+        Four rows with `score`, `value`, `ci95_lb` and `ci95_ub` (named by `ci_prob`), and `n` (items):
 
         * `accuracy`;
         * `log_score`: the mean log probability of the true label, -inf if one of them has probability 0;
@@ -210,7 +211,8 @@ def tabulate_scores(
     n = predicted.right.size
     units = n if units is None else units
     values = _measure(predicted, bins, np.ones((units, 1)))[:, 0]  # (score,)
-    table = pd.DataFrame({"score": list(SCORES), "value": values, "low": np.nan, "high": np.nan, "n": n})
+    names = name_bounds(ci_prob)
+    table = pd.DataFrame({"score": list(SCORES), "value": values} | dict.fromkeys(names, np.nan) | {"n": n})
     if resamples:
         parts = [_measure(predicted, bins, weights) for weights in resample_items(units, resamples, random_seed)]
         drawn = np.concatenate(parts, axis=1)  # (score, resample)
@@ -218,7 +220,7 @@ def tabulate_scores(
         mirrored = 2 * values[-1] - np.quantile(drawn[-1], tails)
         drawn[~np.isfinite(drawn)] = np.nan  # a log score of -inf has no interval
         low, high = bound(values[:-1], drawn[:-1], ci_prob)
-        table["low"], table["high"] = [*low, max(mirrored[0], 0.0)], [*high, max(mirrored[1], 0.0)]
+        table[names[0]], table[names[1]] = [*low, max(mirrored[0], 0.0)], [*high, max(mirrored[1], 0.0)]
     return table
 
 
@@ -268,11 +270,11 @@ def tabulate_reliability(
         row |= {"predicted": float(sure[own].mean()), "right": float(right[own].mean())}
         if units is None:
             interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(ci_prob, method="wilson")
-            low, high = float(interval.low), float(interval.high)
+            ends = float(interval.low), float(interval.high)
         else:
             counts, totals = (which.reshape(units, -1).sum(axis=1) for which in (own & right, own))
-            low, high = bound_share(counts, totals, ci_prob)
-        rows.append(row | {"low": low, "high": high})
+            ends = bound_share(counts, totals, ci_prob)
+        rows.append(row | dict(zip(name_bounds(ci_prob), ends, strict=True)))
     return pd.DataFrame(rows)
 
 

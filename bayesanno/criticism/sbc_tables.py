@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bayesanno.agreement.resampling import check_resampling
+from bayesanno.agreement.resampling import check_resampling, name_bounds
 from bayesanno.criticism.calibration import (
     BINS,
     Predicted,
@@ -95,8 +95,8 @@ def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float = 0.95) -> pd.DataFrame:
     pandas.DataFrame
         Two rows per variable, such as the accuracy of all annotators: `variable`; `level`, the probability of the
         posterior intervals (0.5 or 0.94); `n`, the number of true values; `covered`, the share of them that is covered;
-        `low` and `high`, the ends of an exact interval. It uses the effective number of independent values, since the
-        parameters of one simulation are correlated.
+        `ci95_lb` and `ci95_ub` (named by `ci_prob`), the ends of an exact interval. It uses the effective number of
+        independent values, since the parameters of one simulation are correlated.
 
     Raises
     ------
@@ -117,9 +117,9 @@ def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float = 0.95) -> pd.DataFrame:
     for name, _, values in ranks_by_variable(ranks):
         for level in LEVELS:
             held = _is_covered(values, level)  # (simulation, element)
-            low, high = bound_share(held.sum(axis=1), np.full(len(held), held.shape[1]), ci_prob)
+            ends = bound_share(held.sum(axis=1), np.full(len(held), held.shape[1]), ci_prob)
             row = {"variable": name, "level": level / 100, "n": held.size, "covered": held.mean()}
-            rows.append(row | {"low": low, "high": high})
+            rows.append(row | dict(zip(name_bounds(ci_prob), ends, strict=True)))
     return pd.DataFrame(rows)
 
 
@@ -185,7 +185,7 @@ def sbc_label_scores(
     Returns
     -------
     pandas.DataFrame
-        The columns of `calibration_scores`: `score`, `value`, `low`, `high`, `n`.
+        The columns of `calibration_scores`: `score`, `value`, `ci95_lb`, `ci95_ub` and `n`.
 
     Raises
     ------

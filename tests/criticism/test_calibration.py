@@ -12,7 +12,7 @@ from bayesanno.criticism.calibration import Predicted, _tabulate_grades, tabulat
 from bayesanno.fits.parts import FitPart
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from tests.samples import LABELS, tiny_data
+from tests.samples import LABELS, bounds_of, tiny_data
 
 QUIET = {"random_seed": 1, "progressbar": False}
 
@@ -27,14 +27,14 @@ def known(mace_fit):
 def test_scores_are_those_of_scikit_learn(mace_fit, known):
     truth, probability = known
     scores = ba.calibration_scores(mace_fit, random_seed=1).set_index("score")
-    assert list(scores) == ["value", "low", "high", "n"]
+    assert list(scores) == ["value", "ci95_lb", "ci95_ub", "n"]
     assert (scores["n"] == 400).all()
     value = scores["value"]
     assert value["accuracy"] == pytest.approx(accuracy_score(truth, probability.argmax(axis=1)))
     assert value["log_score"] == pytest.approx(-log_loss(truth, probability))
     assert value["brier"] == pytest.approx(brier_score_loss(truth, probability, scale_by_half=False))
-    assert (scores["low"] <= value).all()
-    assert (value <= scores["high"]).all()
+    assert (scores["ci95_lb"] <= value).all()
+    assert (value <= scores["ci95_ub"]).all()
 
 
 def test_the_table_is_what_one_counts(mace_fit, known):
@@ -47,21 +47,22 @@ def test_the_table_is_what_one_counts(mace_fit, known):
         assert row["n"] == own.sum() > 0
         assert row["predicted"] == pytest.approx(sure[own].mean())
         assert row["right"] == pytest.approx(right[own].mean())
-        assert row["low"] <= row["right"] <= row["high"]
+        assert row["ci95_lb"] <= row["right"] <= row["ci95_ub"]
     error = (table["n"] * (table["right"] - table["predicted"]).abs()).sum() / truth.size
     scores = ba.calibration_scores(mace_fit, bins=20, resamples=0).set_index("score")
     assert scores.loc["calibration_error", "value"] == pytest.approx(error)
-    assert scores["low"].isna().all()
+    assert scores["ci95_lb"].isna().all()
 
 
 def test_a_wider_confidence_has_wider_intervals(mace_fit):
-    narrow, wide = (ba.calibration_table(mace_fit, ci_prob=level) for level in (0.5, 0.99))
+    tables = [ba.calibration_table(mace_fit, ci_prob=level) for level in (0.5, 0.99)]
+    narrow, wide = map(bounds_of, tables)
     assert (narrow["low"] >= wide["low"]).all()
     assert (narrow["high"] - narrow["low"] < wide["high"] - wide["low"]).all()
-    for table, alpha in ((narrow, 0.5), (wide, 0.01)):
+    for table, alpha in zip(tables, (0.5, 0.01), strict=True):
         right = (table["right"] * table["n"]).round()
         ends = proportion_confint(right, table["n"], alpha=alpha, method="wilson")
-        np.testing.assert_allclose(table[["low", "high"]], np.column_stack(ends), atol=1e-12)
+        np.testing.assert_allclose(bounds_of(table), np.column_stack(ends), atol=1e-12)
 
 
 def test_cumulative_probabilities_are_counted_over_all_grades(mace_fit, known):
@@ -76,7 +77,7 @@ def test_cumulative_probabilities_are_counted_over_all_grades(mace_fit, known):
         assert row["n"] == own.sum() > 0
         assert row["predicted"] == pytest.approx(at_most[own].mean())
         assert row["right"] == pytest.approx(right[own].mean())
-        assert row["low"] <= row["right"] <= row["high"]
+        assert row["ci95_lb"] <= row["right"] <= row["ci95_ub"]
     declared = ba.calibration_table(mace_fit, cumulative=True)  # turned, P(at most) is 1 - P(at most the one before)
     assert declared["n"].sum() == table["n"].sum()
     assert (declared["n"] * declared["right"]).sum() + (table["n"] * table["right"]).sum() == pytest.approx(2 * 400)
@@ -93,7 +94,7 @@ def test_intervals_of_cumulative_calibration_hold_at_their_rate(rng, mace_fit, o
         data = replace(view.data, gold={item: LABELS[code] for item, code in zip(view.data.items, grade, strict=True)})
         latent = view.latent.assign(probability=view.latent["probability"].copy(data=probability))
         table = _tabulate_grades(view, FitPart(data, latent), 10, 0.95, None)
-        held += ((table["low"] <= table["predicted"]) & (table["predicted"] <= table["high"])).tolist()
+        held += ((table["ci95_lb"] <= table["predicted"]) & (table["predicted"] <= table["ci95_ub"])).tolist()
     assert np.mean(held) > least if least else np.mean(held) < 0.3
 
 
@@ -109,7 +110,7 @@ def test_intervals_of_the_calibration_error_hold_the_truth(rng, off):
     held = []
     for _ in range(100):
         table = tabulate_scores(make_predicted(rng, 400, off), 10, 0.95, 200, 1).set_index("score")
-        low, high = table.loc["calibration_error", ["low", "high"]]
+        low, high = table.loc["calibration_error", ["ci95_lb", "ci95_ub"]]
         held.append(low <= off <= high if off else low < 0.02)
     assert np.mean(held) > 0.85
 
@@ -127,7 +128,9 @@ def test_a_true_label_without_probability_is_scored_so(rng):
     impossible = replace(predicted, log_score=np.where(np.arange(50) == 3, -np.inf, predicted.log_score))
     table = tabulate_scores(impossible, 10, 0.95, 50, 1).set_index("score")
     assert table.loc["log_score", "value"] == -np.inf
-    assert np.isfinite(table.loc[["accuracy", "brier", "calibration_error"], ["value", "low", "high"]]).all(axis=None)
+    assert np.isfinite(table.loc[["accuracy", "brier", "calibration_error"], ["value", "ci95_lb", "ci95_ub"]]).all(
+        axis=None
+    )
 
 
 def test_what_cannot_be_scored_is_refused(mace_fit, refuses):

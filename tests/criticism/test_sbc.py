@@ -13,6 +13,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.models.label_usage import LabelUsage
 from bayesanno.simulation.simulate import Simulator
 from tests.models.contract import broken
+from tests.samples import bounds_of
 
 DESIGN = ba.make_design(items=12, annotators=2, labels=3, per_item=2, random_seed=1)
 MODEL = LabelUsage(centre="even")
@@ -200,10 +201,14 @@ def test_models_are_calibrated(model, design):
     assert ba.sbc_table(ranks)["p_adjusted"].min() > LEVEL
     n_intervals = 2 * len(ranks.attrs["ranked"])
     coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL / n_intervals)
-    assert ((coverage["low"] <= coverage["level"]) & (coverage["level"] <= coverage["high"])).all()
+    assert (
+        (bounds_of(coverage)["low"] <= coverage["level"]) & (coverage["level"] <= bounds_of(coverage)["high"])
+    ).all()
     if model != MODEL:  # of which items have no labels
         labels = ba.sbc_label_table(ranks, bins=10, ci_prob=1 - LEVEL / 10)
-        assert ((labels["low"] <= labels["predicted"]) & (labels["predicted"] <= labels["high"])).all()
+        assert (
+            (bounds_of(labels)["low"] <= labels["predicted"]) & (labels["predicted"] <= bounds_of(labels)["high"])
+        ).all()
 
 
 @pytest.mark.slow
@@ -215,7 +220,9 @@ def test_exchangeable_classes_are_calibrated_by_chains_that_stay():
     ranks = ba.sbc(model, design, simulations=60, random_seed=1, **settings)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > 0.01
     coverage = ba.sbc_coverage(ranks, ci_prob=0.999)
-    assert ((coverage["low"] <= coverage["level"]) & (coverage["level"] <= coverage["high"])).all()
+    assert (
+        (bounds_of(coverage)["low"] <= coverage["level"]) & (coverage["level"] <= bounds_of(coverage)["high"])
+    ).all()
 
 
 @pytest.mark.slow
@@ -233,16 +240,16 @@ def test_a_wrong_model_is_found_out(model, name, settings):
     assert ba.sbc_table(ranks)["p_adjusted"].min() < LEVEL / 100
     coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL)
     held = coverage[coverage["variable"] == name]
-    assert (held["high"] < held["level"]).all()
+    assert (bounds_of(held)["high"] < held["level"]).all()
 
 
 @pytest.mark.slow
 def test_an_approximation_is_found_out():
     ranks = ba.sbc("model_b", DESIGN, simulations=200, random_seed=1, method="vb", progressbar=False)
     prevalence = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL).query("variable == 'prevalence'")
-    assert (prevalence["high"] < prevalence["level"]).all()  # variational Bayes is too sure of itself
+    assert (bounds_of(prevalence)["high"] < prevalence["level"]).all()  # variational Bayes is too sure of itself
     labels = ba.sbc_label_table(ranks, ci_prob=1 - LEVEL)
-    assert labels.iloc[-1]["high"] < labels.iloc[-1]["predicted"]  # and of the labels
+    assert bounds_of(labels).iloc[-1]["high"] < labels.iloc[-1]["predicted"]  # and of the labels
 
 
 @pytest.mark.slow

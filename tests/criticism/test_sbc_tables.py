@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 import bayesanno as ba
 from bayesanno.criticism.calibration import bound_share
 from bayesanno.ground.errors import DataError, FitError
+from tests.samples import bounds_of, is_covered
 
 
 def study(ranks, probability=None, state=None):
@@ -66,9 +67,9 @@ def test_what_hangs_together_counts_once(rng, refuses):
     held = int(((ranks[:, 0] >= 25) & (ranks[:, 0] <= 74)).sum())
     exact = binomtest(held, 200).proportion_ci(0.95, method="exact")
     assert one["covered"] == held / 200
-    assert [one["low"], one["high"]] == pytest.approx([exact.low, exact.high], abs=0.001)
+    assert [one["ci95_lb"], one["ci95_ub"]] == pytest.approx([exact.low, exact.high], abs=0.001)
     two = ba.sbc_coverage(study(ranks)).iloc[0]
-    assert two["high"] - two["low"] < 0.8 * (one["high"] - one["low"])
+    assert two["ci95_ub"] - two["ci95_lb"] < 0.8 * (one["ci95_ub"] - one["ci95_lb"])
     with refuses(DataError, "ci_prob is 2"):
         ba.sbc_coverage(study(ranks), ci_prob=2)
 
@@ -103,17 +104,17 @@ def test_labels_of_all_simulations_are_as_often_right_as_they_say(rng):
     right = study(ranks, probability, state)
     table = ba.sbc_label_table(right, ci_prob=0.99)
     assert table["n"].sum() == 3000
-    assert ((table["low"] <= table["predicted"]) & (table["predicted"] <= table["high"])).all()
+    assert is_covered(table, "predicted").all()
     sharper = probability**2 / (probability**2).sum(axis=2, keepdims=True)
     wrong = ba.sbc_label_table(study(ranks, sharper, state))
-    assert (wrong["high"] < wrong["predicted"]).sum() >= 3  # labels are said to be surer than they are
+    assert (bounds_of(wrong)["high"] < wrong["predicted"]).sum() >= 3  # labels are said to be surer than they are
     scores = ba.sbc_label_scores(right, random_seed=1).set_index("score")
     away = (table["right"] - table["predicted"]).abs()
     assert scores.loc["calibration_error", "value"] == pytest.approx((table["n"] * away).sum() / 3000)
     assert scores.loc["accuracy", "value"] == np.mean(probability.argmax(axis=2) == state)
     assert scores["n"].tolist() == [3000] * 4
     worse = ba.sbc_label_scores(study(ranks, sharper, state), random_seed=1).set_index("score")
-    assert worse.loc["calibration_error", "low"] > scores.loc["calibration_error", "high"]
+    assert worse.loc["calibration_error", "ci95_lb"] > scores.loc["calibration_error", "ci95_ub"]
 
 
 def test_simulations_are_drawn_again_as_wholes(rng):
@@ -121,7 +122,7 @@ def test_simulations_are_drawn_again_as_wholes(rng):
     ranks = rng.integers(100, size=(300, 2))
     one = ba.sbc_label_scores(study(ranks, probability, state), random_seed=1)
     same = ba.sbc_label_scores(study(ranks, probability.repeat(10, axis=1), state.repeat(10, axis=1)), random_seed=1)
-    np.testing.assert_allclose(same[["value", "low", "high"]], one[["value", "low", "high"]])
+    np.testing.assert_allclose(same[["value", "ci95_lb", "ci95_ub"]], one[["value", "ci95_lb", "ci95_ub"]])
 
 
 def test_dimensions_are_pooled(rng):

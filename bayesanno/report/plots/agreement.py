@@ -344,7 +344,8 @@ def describe_worth(whole: pd.Series) -> str:
     worth = f"{whole['n_answers']:.3g} answers an item are worth {whole['worth']:.1f} independent ones"
     if np.isnan(whole["worth"]):
         return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, none with a visible error"
-    return worth if np.isnan(whole["worth_low"]) else f"{worth} ({whole['worth_low']:.1f} to {whole['worth_high']:.1f})"
+    low, high = (whole[name] for name in style.find_ends(whole.to_frame().T, "worth_")[:2])
+    return worth if np.isnan(low) else f"{worth} ({low:.1f} to {high:.1f})"
 
 
 def list_names(rows: pd.DataFrame) -> list[str]:

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayesanno.agreement.resampling import check_resampling
+from bayesanno.agreement.resampling import check_resampling, name_bounds
 from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.criticism.predictive import PredictiveCheck
@@ -169,13 +169,14 @@ def plot_calibration(
         table = calibration_table(fit, bins=bins, ci_prob=ci_prob, cumulative=cumulative, order=order)
         for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
             curves[", ".join(filter(None, (name, str(dimension))))] = rows
+    low, high = name_bounds(ci_prob)
     for (label, rows), curve in zip(curves.items(), style.curve_styles(len(curves)), strict=True):
         x, colour = rows["predicted"], curve["color"]
-        axes.vlines(x, rows["low"], rows["high"], color=[colour], linewidth=1)
+        axes.vlines(x, rows[low], rows[high], color=[colour], linewidth=1)
         axes.plot(x, rows["right"], color=colour, linewidth=1)
         look = {"color": [colour], "marker": curve["marker"], "zorder": 3}
         axes.scatter(x, rows["right"], s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()), label=label, **look)
-    least, lowest = pd.concat(curves.values())[["predicted", "low"]].min()
+    least, lowest = pd.concat(curves.values())[["predicted", low]].min()
     axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
     if cumulative:
         axes.set(xlabel="probability that the true grade is at most k, for all k", ylabel="share of items where it is")

@@ -228,7 +228,7 @@ def name_interval(ci_prob: float, ci_kind: str = "hdi") -> str:
 
 def find_ends(table: pd.DataFrame, of: str = "") -> tuple[str, str, str]:
     """Return the columns of an interval in a table, and a name for it; without one, columns that are not there."""
-    found = next((one for name in table if (one := re.fullmatch(rf"{of}(hdi|eti)([\d.]+)_lb", str(name)))), None)
+    found = next((one for name in table if (one := re.fullmatch(rf"{of}(hdi|eti|ci)([\d.]+)_lb", str(name)))), None)
     kind, percent = found.groups() if found else ("eti", "94")
     return f"{of}{kind}{percent}_lb", f"{of}{kind}{percent}_ub", name_interval(float(percent) / 100, kind)
 

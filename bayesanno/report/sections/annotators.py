@@ -112,14 +112,14 @@ def show_dependence(found: Findings) -> Iterator[PageBlock]:
 
 def _show_pairs(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[PageBlock]:
     whole, pairs = table.iloc[0], table[table["level"] == "pair"]
-    values = [f"{round(whole[f'correlation{end}'], 2) + 0:.2f}" for end in ("", "_low", "_high")]
+    values = [f"{round(whole[f'correlation{end}'], 2) + 0:.2f}" for end in ("", "_ci95_lb", "_ci95_ub")]
     by, on = whole["truth"], counted(int(whole["n_items"]), "item")
     how = f"the known labels of {on}" if by == "gold" else f"the fit's own labels of {on}"
     sentences = [
         f"By {how}, errors of two annotators correlate by {values[0]} ({values[1]} to {values[2]}) beyond what "
         f"{view.model.name} predicts, which assumes independence: {describe_worth(whole)}."
     ]
-    if whole["correlation_low"] > (0 if by == "gold" else LITTLE):
+    if whole["correlation_ci95_lb"] > (0 if by == "gold" else LITTLE):
         adjusted = "were adjusted for what the fit saw of that"
         sentences.append(f"The labels {adjusted if view.is_adjusted else 'are therefore overconfident'}.")
     if by == "posterior":
@@ -131,11 +131,13 @@ def _show_pairs(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[
         return
     said = f"Correlation of errors beyond the model, for each pair of annotators who share {LEAST_ITEMS} or more items."
     yield draw(draw_dependence(table, {}, dimension or None), said)
-    sure = pairs[pairs["correlation_low"] > 0]
+    sure = pairs[pairs["correlation_ci95_lb"] > 0]
     if sure.empty:
         yield Text(f"No interval among {len(pairs):,} pairs is above 0.")
         return
     most = f" of the {MOST_PAIRS:,} that share most items" if len(pairs) == MOST_PAIRS else f" among {len(pairs):,}"
     caption = f"{counted(len(sure), 'pair')}{most} with an interval above 0"
-    shown = sure.head(MOST_LISTED).rename(columns=SHOWN)[[*SHOWN.values(), "correlation_low", "correlation_high"]]
+    shown = sure.head(MOST_LISTED).rename(columns=SHOWN)[
+        [*SHOWN.values(), "correlation_ci95_lb", "correlation_ci95_ub"]
+    ]
     yield small_table(shown, caption=f"{caption}, the surest first")

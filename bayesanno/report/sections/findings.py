@@ -139,14 +139,14 @@ def _tabulate_dependence(view: FitView, part: FitPart, random_seed: int) -> pd.D
     except (DataError, FitError):  # its states are no labels, or no two annotators share an item
         return None
     whole = table.iloc[0]
-    return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_low"]) else None
+    return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_ci95_lb"]) else None
 
 
 def _find_copies(view: FitView, dependence: Mapping[str, pd.DataFrame]) -> list[tuple[str, ...]]:
     """Return groups of annotators who err like copies: by known labels, or else also by the fit's own check."""
     pairs, by_gold = [], False
     for table in dependence.values():
-        close = table[(table["level"] == "pair") & (table["correlation_low"] > COPIES)]
+        close = table[(table["level"] == "pair") & (table["correlation_ci95_lb"] > COPIES)]
         pairs += list(zip(close["first"], close["second"], strict=True))
         by_gold |= table["truth"].iloc[0] == "gold"
     for one in () if by_gold else view.diagnostics.get("misfit", []):

@@ -77,12 +77,12 @@ def _explain_copies(found: Findings) -> Iterator[str]:
     for dimension, table in found.dependence.items():
         for group in found.copies:
             pairs = table[(table["level"] == "pair") & table["first"].isin(group) & table["second"].isin(group)]
-            if len(pairs) and (first := pairs.iloc[0])["correlation_low"] > COPIES:
+            if len(pairs) and (first := pairs.iloc[0])["correlation_ci95_lb"] > COPIES:
                 yield (
                     f"{f'in {dimension!r}, ' if dimension else ''}{enumerated(group)} err together like copies: the "
                     f"errors of {first['first']} and {first['second']} on {counted(int(first['n_items']), 'item')} "
-                    f"correlate by {first['correlation']:.2f} ({first['correlation_low']:.2f} to "
-                    f"{first['correlation_high']:.2f}), where the model takes them to be independent"
+                    f"correlate by {first['correlation']:.2f} ({first['correlation_ci95_lb']:.2f} to "
+                    f"{first['correlation_ci95_ub']:.2f}), where the model takes them to be independent"
                 )
 
 
