@@ -29,7 +29,5 @@ def test_more_pairs_of_answers_than_memory_holds_are_refused(refuses, monkeypatc
     monkeypatch.setattr("bayesanno.data.patterns.MOST_MATCHES", 7)
     assert len(ba.pair_table(data)) == 6
     monkeypatch.setattr("bayesanno.data.patterns.MOST_MATCHES", 6)
-    with refuses(
-        DataError, "up to 4 answers to an item make 7 pairs of answers, more than the 6 that are compared: leave"
-    ):
+    with refuses(DataError, "with up to 4 answers to an item there are 7 pairs of answers, and the limit is 6: leave"):
         ba.agreement_table(data)

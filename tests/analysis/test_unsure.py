@@ -71,7 +71,7 @@ def test_figures_have_a_column_for_unsure_answers(fit):
 
 def test_the_report_is_written(fits, tmp_path):
     path = ba.write_report(fits["mace"], tmp_path / "report.html", checks=False)
-    assert "no class: unsure (" in path.read_text(encoding="utf-8")
+    assert "unsure: unsure (" in path.read_text(encoding="utf-8")
 
 
 def test_a_file_keeps_what_is_unsure(fit, data, tmp_path):

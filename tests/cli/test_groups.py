@@ -82,7 +82,10 @@ def test_options_are_those_of_the_library(at):
             ("--by", "unnamed.csv"),
             "unnamed.csv: no column 'group' among 'item', 'system', 'other': name the column with",
         ),
-        (("--by", "by.csv", "--group", "sistem"), "by.csv: there is no column 'sistem' to use as group"),
+        (
+            ("--by", "by.csv", "--group", "sistem"),
+            "by.csv has no column 'sistem' to use as group; its columns are 'item', 'system'; did you mean 'system'?",
+        ),
         (
             ("--by", "short.csv"),
             "--by short.csv: item 'ticket001' is in no group: give the group of every item of the fit",

@@ -17,7 +17,7 @@ from arviz_stats.base import array_stats
 import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, ModelError, SamplerError
-from bayesanno.inference.sampling import nuts as samplers
+from bayesanno.inference import methods
 from bayesanno.models.model_b import ModelB
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, SHORT, tiny_data
@@ -219,8 +219,8 @@ def test_an_unknown_model_is_refused(refuses):
 
 @pytest.mark.parametrize("sampler", EXTRAS)
 def test_a_sampler_that_is_not_installed_is_refused_with_what_to_install(refuses, monkeypatch, sampler):
-    find_spec = samplers.find_spec
-    monkeypatch.setattr(samplers, "find_spec", lambda name: None if name == sampler else find_spec(name))
+    find_spec = methods.find_spec
+    monkeypatch.setattr(methods, "find_spec", lambda name: None if name == sampler else find_spec(name))
     with refuses(SamplerError, rf"'{sampler}' is not installed: pip install 'bayesanno\[{sampler}\]', or use nutpie"):
         ba.fit("model_b", tiny_data(), nuts_sampler=sampler)
 
