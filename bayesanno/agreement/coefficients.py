@@ -30,13 +30,13 @@ from numpy.typing import ArrayLike
 
 from bayesanno.agreement.alpha import compare_places, divide, find_disagreement, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
-from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, name_bounds
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 NO_ORDER = "the labels have no order: if they are declared from lowest to highest, pass ordered=True (--ordered)"
@@ -135,7 +135,7 @@ def agreement_table(
         if resamples and name in MEAN_OF_PAIRS and math.isnan(end) and not math.isnan(value):
             reasons[name] = "; ".join(filter(None, [reasons.get(name), BIASED]))
     reason = [reasons.get(name, "") for name in found]
-    ends = dict(zip(name_bounds(ci_prob), (low, high), strict=True))
+    ends = dict(zip(name_bounds("ci", ci_prob), (low, high), strict=True))
     return pd.DataFrame({"coefficient": list(found), "value": values, **ends, "reason": reason})
 
 

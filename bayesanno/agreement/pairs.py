@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesanno.agreement.alpha import divide, measure_alpha
-from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items, split_rows
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
 from bayesanno.ground.lazy import pd
+from bayesanno.ground.wording import name_bounds
 
 ARRAYS = 10  # arrays over the labels of pairs in memory at a time
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful for ordered labels
@@ -327,5 +328,5 @@ def _add_bounds(
         columns[name] = values
         if drawn:
             every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns |= zip(name_bounds(ci_prob, name), bound(values, every, ci_prob), strict=True)
+            columns |= zip(name_bounds("ci", ci_prob, name), bound(values, every, ci_prob), strict=True)
     return columns

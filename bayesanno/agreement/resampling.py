@@ -27,19 +27,6 @@ def check_resampling(ci_prob: float, resamples: int, random_seed: int | None) ->
         raise DataError(f"resamples is {resamples}: it must be 0 or more")
 
 
-def name_bounds(ci_prob: float, of: str = "") -> tuple[str, str]:
-    """Return the names of the columns of a confidence interval: `ci95_lb`, `ci95_ub`, after the name of a quantity.
-
-    Examples
-    --------
-    >>> from bayesanno.agreement.resampling import name_bounds
-    >>> name_bounds(0.95, "worth")
-    ('worth_ci95_lb', 'worth_ci95_ub')
-    """
-    name = f"{of}_ci{100 * ci_prob:.6g}" if of else f"ci{100 * ci_prob:.6g}"
-    return f"{name}_lb", f"{name}_ub"
-
-
 def resample_items(
     n_items: int, resamples: int, random_seed: int | None, cells: int | None = None
 ) -> Iterator[np.ndarray]:

@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
-from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_answers, find_residuals, find_sharing
@@ -38,7 +38,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, name_bounds
 from bayesanno.inference.diagnosis.measures import count_independent
 
 Truth = Literal["gold", "posterior"]
@@ -156,10 +156,10 @@ def dependence_table(
     weights = resample_items(residuals.cells.shape[1], resamples, random_seed)
     drawn = [np.concatenate([one.correlation(each) for one in products()]) for each in weights]
     low, high = _bound(found, by_chance, drawn, ci_prob)
-    columns = ("correlation", *name_bounds(ci_prob, "correlation"))
+    columns = ("correlation", *name_bounds("ci", ci_prob, "correlation"))
     table = rows.drop(columns="n_answers").assign(**dict(zip(columns, (found, low, high), strict=True)))
     table["n_answers"] = rows["n_answers"]
-    for worth, correlation in zip(("worth", *name_bounds(ci_prob, "worth")), (found, high, low), strict=True):
+    for worth, correlation in zip(("worth", *name_bounds("ci", ci_prob, "worth")), (found, high, low), strict=True):
         table[worth] = count_independent(table["n_answers"].to_numpy(), correlation)
     table = table[table["n_pairs"] > 0].assign(truth=pd.Series(by, index=table.index, dtype="str"))
     is_pair = table["level"] == "pair"

@@ -12,7 +12,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.validate import check_choice, check_share
-from bayesanno.ground.wording import listed, name_elements
+from bayesanno.ground.wording import listed, name_bounds, name_elements
 
 CI_PROB = 0.94
 CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
@@ -99,7 +99,7 @@ def name_ends(ci_prob: float, ci_kind: CiKind) -> tuple[str, str]:
     """
     check_share("ci_prob", ci_prob)
     check_choice(f"ci_kind is {ci_kind!r}", ci_kind, get_args(CiKind), DataError)
-    return f"{ci_kind}{100 * ci_prob:.6g}_lb", f"{ci_kind}{100 * ci_prob:.6g}_ub"
+    return name_bounds(ci_kind, ci_prob)
 
 
 def describe_draws(draws: xr.DataArray, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> dict[str, np.ndarray]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno.agreement.resampling import bound, check_resampling, name_bounds, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import grade_items
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
@@ -27,7 +27,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
-from bayesanno.ground.wording import listed
+from bayesanno.ground.wording import listed, name_bounds
 from bayesanno.simulation.quantities import refuse_types
 
 BINS = 10
@@ -211,7 +211,7 @@ def tabulate_scores(
     n = predicted.right.size
     units = n if units is None else units
     values = _measure(predicted, bins, np.ones((units, 1)))[:, 0]  # (score,)
-    names = name_bounds(ci_prob)
+    names = name_bounds("ci", ci_prob)
     table = pd.DataFrame({"score": list(SCORES), "value": values} | dict.fromkeys(names, np.nan) | {"n": n})
     if resamples:
         parts = [_measure(predicted, bins, weights) for weights in resample_items(units, resamples, random_seed)]
@@ -274,7 +274,7 @@ def tabulate_reliability(
         else:
             counts, totals = (which.reshape(units, -1).sum(axis=1) for which in (own & right, own))
             ends = bound_share(counts, totals, ci_prob)
-        rows.append(row | dict(zip(name_bounds(ci_prob), ends, strict=True)))
+        rows.append(row | dict(zip(name_bounds("ci", ci_prob), ends, strict=True)))
     return pd.DataFrame(rows)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bayesanno.agreement.resampling import check_resampling, name_bounds
+from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.calibration import (
     BINS,
     Predicted,
@@ -23,7 +23,7 @@ from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_made
-from bayesanno.ground.wording import name_elements
+from bayesanno.ground.wording import name_bounds, name_elements
 
 RANK_BINS = 10  # bins of the test of uniformity
 LEVELS = (50, 94)  # percent of central intervals, such that their ends fall between ranks
@@ -119,7 +119,7 @@ def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float = 0.95) -> pd.DataFrame:
             held = _is_covered(values, level)  # (simulation, element)
             ends = bound_share(held.sum(axis=1), np.full(len(held), held.shape[1]), ci_prob)
             row = {"variable": name, "level": level / 100, "n": held.size, "covered": held.mean()}
-            rows.append(row | dict(zip(name_bounds(ci_prob), ends, strict=True)))
+            rows.append(row | dict(zip(name_bounds("ci", ci_prob), ends, strict=True)))
     return pd.DataFrame(rows)
 
 

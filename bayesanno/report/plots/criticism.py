@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayesanno.agreement.resampling import check_resampling, name_bounds
+from bayesanno.agreement.resampling import check_resampling
 from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.criticism.predictive import PredictiveCheck
@@ -26,6 +26,7 @@ from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.fits.view import Fit
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
+from bayesanno.ground.wording import name_bounds
 from bayesanno.report.plots import style
 
 PAGE = (7.6, 10.0)  # inches: no figure is larger
@@ -169,7 +170,7 @@ def plot_calibration(
         table = calibration_table(fit, bins=bins, ci_prob=ci_prob, cumulative=cumulative, order=order)
         for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
             curves[", ".join(filter(None, (name, str(dimension))))] = rows
-    low, high = name_bounds(ci_prob)
+    low, high = name_bounds("ci", ci_prob)
     for (label, rows), curve in zip(curves.items(), style.curve_styles(len(curves)), strict=True):
         x, colour = rows["predicted"], curve["color"]
         axes.vlines(x, rows[low], rows[high], color=[colour], linewidth=1)
