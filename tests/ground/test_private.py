@@ -57,16 +57,29 @@ def test_pytensors_compile_numba_function_src():
     assert of_pytensor.cache.CACHED_SRC_FUNCTIONS[made] == "key"
 
 
-def test_pytensors_jit_fn_and_jitable_func_and_cached_src_functions():
-    """What Numba made of a function is there, and has a name that is the same for the same graph."""
-    x = pt.vector("x")
-    one, same, other = (pytensor.function([x], [factor * x], mode="NUMBA") for factor in (2.0, 2.0, 3.0))
-    inner = of_pytensor.inner_function(one)
-    assert type(inner) is type(numba.njit(lambda x: x))
-    assert inner is not one.vm.jit_fn
-    name = of_pytensor.name_function(one)
+def test_pytensors_numba_funcify_ensure_cache():
+    """The function of an operation has a name that is the same for the same operation."""
+    first, second, third = (pt.cumsum(pt.matrix("x"), axis=axis).owner for axis in (0, 0, 1))
+    function, name = of_pytensor.function_of(first.op, first)
+    assert type(function) is type(numba.njit(lambda x: x))
     assert isinstance(name, str)
-    assert name == of_pytensor.name_function(same) != of_pytensor.name_function(other)
+    assert name == of_pytensor.function_of(second.op, second)[1] != of_pytensor.function_of(third.op, third)[1]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int8", "uint8", "bool"])
+def test_numbas_elements_of_vectors(dtype):
+    """A number is converted to the type of the vector, in a loop that writes it and in none."""
+    at, put = of_numba.at, of_numba.put
+
+    @numba.njit
+    def copy(given, found):
+        put(found, 0, 1.0, 0)
+        for i in range(1, found.size):
+            put(found, i, at(given, i, 1), 1)
+
+    given, found = np.array([0, 1, 0, 1], dtype=dtype), np.zeros(4, dtype=dtype)
+    copy(given, found)
+    assert found.tolist() == [1, 1, 0, 1]
 
 
 def test_pytensors_numba_cache_path():

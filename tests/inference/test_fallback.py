@@ -86,8 +86,8 @@ class TestNutpie:
     ("library", "gone"),
     [
         (of_pytensor, "compile_source"),
-        (of_pytensor, "inner_function"),
-        (of_pytensor, "name_function"),
+        (of_pytensor, "function_of"),
+        (of_numba, "at"),
         (of_numba, "pointer_to"),
     ],
 )

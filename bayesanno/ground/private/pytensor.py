@@ -11,7 +11,11 @@ from pytensor.graph.fg import FrozenFunctionGraph
 from pytensor.graph.replace import _vectorize_node as vectorize_node
 from pytensor.graph.traversal import io_toposort, toposort
 from pytensor.link.numba import cache
-from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
+from pytensor.link.numba.dispatch.basic import (
+    numba_funcify_ensure_cache,
+    numba_njit,
+    register_funcify_default_op_cache_key,
+)
 from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
@@ -29,9 +33,8 @@ __all__ = [
     "SpecifyShape",
     "compile_source",
     "find_cache_folder",
-    "inner_function",
+    "function_of",
     "io_toposort",
-    "name_function",
     "register_with_jax",
     "toposort",
     "vectorize_node",
@@ -100,15 +103,7 @@ def find_cache_folder() -> Path:
     return cache.NUMBA_CACHE_PATH
 
 
-def inner_function(function: Any) -> Any:
-    """Return Numba's function in a compiled function, without the layer for Python.
-
-    LLVM would optimise that layer and compile it once more.
-    """
-    called = function.vm.jit_fn
-    return called.py_func.__globals__.get("jitable_func", called)
-
-
-def name_function(function: Any) -> str | None:
-    """Return PyTensor's own name for the graph of a compiled function, if it has one."""
-    return cache.CACHED_SRC_FUNCTIONS.get(function.vm.jit_fn.py_func)
+def function_of(op: Op, node: Any) -> tuple[Any, str | None]:
+    """Return Numba's function of an operation, and its name in the cache of compiled code, if it has one."""
+    function, name = numba_funcify_ensure_cache(op, node=node)
+    return function, name

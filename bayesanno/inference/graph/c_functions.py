@@ -12,17 +12,17 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
-from itertools import batched
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.inference.graph.source import Source, View, plus, row_major, times
 from bayesanno.modeling import ops
 from bayesanno.modeling.any_size import remove_sizes
 from bayesanno.modeling.functions import name_graph, precompute_data, read_data
@@ -30,37 +30,36 @@ from bayesanno.modeling.functions import name_graph, precompute_data, read_data
 WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # packages that generate code
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 
-# within `try`, Numba checks each call for errors, which takes long to compile for many calls
+# a function that fails returns 0, as one that succeeds, but its numbers are not finite then
 LOGP = """
-def wrapped(n, x_, gradient, logp, data_):
-    x = carray(x_, (n,))
-    data = carray(data_, ({n_numbers},), int64)
-    arguments = {arguments}
-    try:
-        value, slope = inner(*arguments)
-    except Exception:
-        return 1
-    logp[0] = value[()]
+def {name}(n, x_, gradient_, logp, data_):
+    logp[0] = nan
+    x, gradient = carray(x_, (n,)), carray(gradient_, (n,))
+{lines}
     for i in range(n):
-        gradient[i] = slope[i]
-        if not isfinite(slope[i]):
+        if not isfinite(gradient[i]):
             return 3
     if not isfinite(logp[0]):
         return 4
     return 0
 """
 KEPT = """
-def wrapped(n, n_kept, x_, kept, data_):
-    x = carray(x_, (n,))
-    data = carray(data_, ({n_numbers},), int64)
-    arguments = {arguments}
+def {name}(n, n_kept, x_, kept_, data_):
+    x, kept = carray(x_, (n,)), carray(kept_, (n_kept,))
+    for i in range(n):
+        kept[i] = x[i]
+    for i in range(n, n_kept):
+        kept[i] = nan
+{lines}
+    return 0
+"""
+# Numba takes minutes for a long function in `try`
+GUARD = """
+def wrapped({arguments}):
     try:
-        (values,) = inner(*arguments)
+        return inner({arguments})
     except Exception:
         return 1
-    for i in range(n_kept):
-        kept[i] = values[i]
-    return 0
 """
 
 
@@ -92,7 +91,7 @@ class CFunctions:
         failed = self.logp.ctypes(
             point.size, *(one.ctypes.data_as(DOUBLES) for one in (point, gradient, value)), self.user_data.ctypes.data
         )
-        return None if failed else (float(value[0]), gradient)
+        return None if failed or np.isnan(value[0]) else (float(value[0]), gradient)
 
     def call_kept(self, point: np.ndarray, n_kept: int) -> np.ndarray | None:
         """Return the kept values at a point; None if they cannot be computed."""
@@ -105,46 +104,93 @@ class CFunctions:
 
 def make_functions(flat: FlatGraph) -> tuple[Any, Any]:
     """Return the functions `logp` and `kept` of a graph; code that Numba compiled earlier is loaded from disk."""
-    inputs, logp, kept = differentiate(flat)
-    return _compile_callback(inputs, logp, LOGP), _compile_callback(inputs, kept, KEPT)
+    (logp, *gradient), kept = differentiate(flat)
+
+    def finish_logp(writer: Any, begins: Sequence[str]) -> None:
+        writer.source.put(f"logp[0] = {writer.number(logp)}")
+        for slope, begin in zip(gradient, begins, strict=True):
+            writer.copy_out(slope, "gradient", begin)
+
+    def finish_kept(writer: Any, _: Sequence[str]) -> None:
+        begin = "n"
+        for value in kept:
+            writer.copy_out(value, "kept", begin)
+            begin = writer.source.let(plus(begin, times(*writer.lengths(value))))
+
+    of_logp, of_kept = write_source(flat, [logp, *gradient], finish_logp), write_source(flat, kept, finish_kept)
+    return _compile(of_logp, LOGP, 1), _compile(of_kept, KEPT, 2)
 
 
-def _compile_callback(inputs: Sequence[Any], outputs: Sequence[Any], template: str) -> Any:
-    """Compile a function of pointers around a PyTensor function; it is kept in PyTensor's cache on disk."""
-    import numba
-    import pytensor
+def write_source(flat: FlatGraph, outputs: Sequence[Any], finish: Callable[[Any, Sequence[str]], None]) -> Source:
+    """Return the source that computes outputs from `x`, a point, and `data`, the pointers and shapes of arrays."""
     from pytensor.graph import graph_inputs
 
-    from bayesanno.ground.private.numba import pointer_to
-    from bayesanno.ground.private.pytensor import compile_source, inner_function, name_function
+    from bayesanno.inference.graph.loops import Writer
 
-    point, *arrays = inputs
-    begins = np.cumsum([0, *(1 + array.ndim for array in arrays)]).tolist()
-    read = set(graph_inputs(outputs))
-    used = {which: array for which, array in enumerate(arrays) if array in read}  # a view takes a while to compile
-    function = pytensor.function([point, *used.values()], outputs, mode="NUMBA", on_unused_input="ignore")
-    views = [_view(begins[which], array.ndim, f"type{which}") for which, array in used.items()]
-    # Numba cannot compile the bytecode of a tuple with more than thirty elements
-    tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20)]
-    source = template.format(n_numbers=begins[-1], arguments=" + ".join(tuples))
-    number_types = {f"type{which}": np.dtype(array.dtype).type for which, array in used.items()}
-    names = {"carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite, "pointer": pointer_to}
-    names |= {"__name__": __name__, "inner": inner_function(function)} | number_types
-    key, graph_name = None, name_function(function)
-    if graph_name is not None:  # PyTensor can name the graph
-        described = (__name__, graph_name, source, [str(of) for of in number_types.values()], _writers())
-        key = hashlib.sha256(repr(described).encode()).hexdigest()
-    n_sizes = 1 if template is LOGP else 2
+    source = Source()
+    ends = np.cumsum([2, *(1 + array.ndim for array in flat.data)]).tolist()
+    source.put(f"data = carray(data_, ({ends[-1]},), int64)")
+    layout = _view(source, 0, (None,), "int64")
+
+    def read(place: int) -> str:
+        return f"at({layout.vector}, {place}, 0)"
+
+    given, begins, place = {}, [], 0
+    for value in flat.values:
+        begins.append(source.let(read(place)))
+        shape = enumerate(value.type.shape, place + 2)
+        lengths = ["1" if length == 1 else source.let(read(at)) for at, length in shape]
+        place += 2 + value.ndim
+        given[value] = View("x", begins[-1], tuple(lengths), row_major(lengths))
+    used = set(graph_inputs(outputs))
+    for array, begin in zip(flat.data, ends, strict=False):
+        if array in used:
+            given[array] = _view(source, begin, array.type.shape, array.dtype)
+    for one, view in given.items():
+        if not view.lengths:
+            given[one] = View("", source.let(f"at({view.vector}, {view.begin}, 0)", "s"))
+    finish(Writer(source, given, outputs), begins)
+    return source
+
+
+def _view(source: Source, begin: int, shape: Sequence[int | None], dtype: str) -> View:
+    """Write a view of the array whose pointer and shape start at `begin` in `data`."""
+    lengths = tuple("1" if of == 1 else source.let(f"data[{begin + 1 + axis}]") for axis, of in enumerate(shape))
+    source.names[dtype] = np.dtype(dtype).type
+    vector = source.name("v")
+    source.put(f"{vector} = carray(pointer(data[{begin}]), ({times(*lengths)},), {dtype})")
+    return View(vector, "0", lengths, row_major(lengths))
+
+
+def _compile(source: Source, template: str, n_sizes: int) -> Any:
+    """Compile a function of pointers; it is kept in PyTensor's cache on disk."""
+    import numba
+
+    from bayesanno.ground.private.numba import at, pointer_to, put
+    from bayesanno.ground.private.pytensor import compile_source
+
+    text = template.format(name="inner" if source.may_fail else "wrapped", lines="\n".join(source.lines))
+    names = {
+        "ascontiguousarray": np.ascontiguousarray,
+        "carray": numba.carray,
+        "empty": np.empty,
+        "int64": np.int64,
+        "isfinite": np.isfinite,
+        "math": math,
+    }
+    names |= {"__name__": __name__, "at": at, "inf": math.inf, "nan": math.nan, "pointer": pointer_to, "put": put}
+    key = None
+    if None not in source.keys:
+        key = hashlib.sha256(repr((__name__, text, source.keys, _writers())).encode()).hexdigest()
+    names |= source.names
+    if source.may_fail:
+        inner = numba.njit(error_model="numpy")(compile_source(text, "inner", names, key and f"{key}_inner"))
+        arguments = text[text.index("(") + 1 : text.index(")")]
+        text, names = GUARD.format(arguments=arguments), {"__name__": __name__, "inner": inner}
     doubles = [numba.types.CPointer(numba.types.double)] * (4 - n_sizes)
     signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
-    return numba.cfunc(signature, cache=key is not None)(compile_source(source, "wrapped", names, key))
-
-
-def _view(begin: int, n_dims: int, of: str) -> str:
-    """Return the source of an array whose pointer and shape start at `begin` in `data`."""
-    shape = "".join(f"data[{begin + 1 + axis}], " for axis in range(n_dims)) or "1,"
-    array = f"carray(pointer(data[{begin}]), ({shape.strip()}), {of})"
-    return array if n_dims else f"{array}.reshape(())"
+    function = compile_source(text, "wrapped", names, key)
+    return numba.cfunc(signature, cache=key is not None, error_model="numpy")(function)
 
 
 @cache
@@ -203,45 +249,15 @@ def flatten(graph: pm.Model) -> FlatGraph:
     return FlatGraph(values, logp, named, data, arrays, graph.check_bounds)
 
 
-def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return functions of one vector.
-
-    Returns
-    -------
-    inputs : list of TensorVariable
-        The point (dimension,), its layout (see `lay_out`), and the data.
-    logp : list of TensorVariable
-        The log density and its gradient (dimension,).
-    kept : list of TensorVariable
-        One vector: the point, followed by the kept values.
-    """
+def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any]]:
+    """Return the log density with its gradient by each value, and the kept values, simplified."""
     from pytensor.graph import rewrite_graph
-    from pytensor.graph.replace import clone_replace
 
     checks = "local_check_parameter_to_ninf_switch" if flat.check_bounds else "local_remove_check_parameter"
     logp = rewrite_graph(flat.logp, include=["canonicalize", "stabilize", *([] if flat.check_bounds else [checks])])
-    gradient = pt.concatenate([slope.ravel() for slope in pt.grad(logp, flat.values)])
-    point, layout, parts = _cut_point(flat.values)
-    of_parts = dict(zip(flat.values, parts, strict=True))
-    logp, gradient, *kept = clone_replace([logp, gradient, *flat.kept.values()], of_parts, rebuild_strict=False)
-    kept = pt.concatenate([part.ravel() for part in [*parts, *kept]])
-    *of_logp, kept = rewrite_graph([logp, gradient, kept], include=["canonicalize_db", checks])
-    return [point, layout, *flat.data], of_logp, [kept]
-
-
-def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
-    point, layout = pt.dvector("point"), pt.lvector("layout")
-    parts: list[Any] = []
-    at = 0
-    for value in values:
-        shape = [1 if length == 1 else layout[at + 2 + axis] for axis, length in enumerate(value.type.shape)]
-        if all(length == 1 for length in value.type.shape):
-            part = pt.expand_dims(point[layout[at]], range(value.ndim))
-        else:
-            part = point[layout[at] : layout[at + 1]].reshape(shape)
-        parts.append(part.astype(value.dtype))
-        at += 2 + value.ndim
-    return point, layout, parts
+    outputs = [logp, *pt.grad(logp, flat.values), *flat.kept.values()]
+    outputs = rewrite_graph(outputs, include=["merge", "canonicalize", "stabilize", "specialize", checks])
+    return outputs[: 1 + len(flat.values)], outputs[1 + len(flat.values) :]
 
 
 def lay_out(shapes: Iterable[tuple[int, ...]]) -> np.ndarray:

@@ -173,7 +173,7 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
             if _is_of_cache(error):
                 raise
             why = name_error(error)
-        density = Density(*_compile_plainly(flat, arrays), parts, names, point)
+        density = Density(*_compile_plainly(flat, list(sampled.values())), parts, names, point)
         density.values_at(point)  # an error of the model itself is raised here, before the warning about libraries
         density(point)
         warn(
@@ -184,16 +184,20 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         return density
 
 
-def _compile_plainly(flat: FlatGraph, arrays: Sequence[np.ndarray]) -> tuple[Any, Any]:
+def _compile_plainly(flat: FlatGraph, shapes: Sequence[tuple[int, ...]]) -> tuple[Any, Any]:
     """Return the log density with its gradient, and the kept values, as functions compiled by PyTensor."""
-    inputs, *outputs = differentiate(flat)
-    logp, kept = (compile_once(inputs, each) for each in outputs)
+    of_logp, of_kept = (compile_once([*flat.values, *flat.data], each) for each in differentiate(flat))
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+
+    def cut(point: np.ndarray) -> list[np.ndarray]:
+        return [part.reshape(shape) for part, shape in zip(np.split(point, ends), shapes, strict=True)] + flat.arrays
 
     def call_logp(point: np.ndarray) -> tuple[float, np.ndarray] | None:
-        value, gradient = logp(point, *arrays)
+        value, *slopes = of_logp(*cut(point))
+        gradient = np.concatenate([np.ravel(slope) for slope in slopes])
         return (float(value), gradient) if np.isfinite(value) and np.isfinite(gradient).all() else None
 
-    return call_logp, lambda point: kept(point, *arrays)[0]
+    return call_logp, lambda point: np.concatenate([point, *(np.ravel(each) for each in of_kept(*cut(point)))])
 
 
 def shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:

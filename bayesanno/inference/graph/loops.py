@@ -1,0 +1,279 @@
+"""A graph as the source text of one function of plain loops, which Numba compiles in a few seconds.
+
+PyTensor gives Numba a function for each operation, down to the length of an axis: some three hundred for a model. Each
+is typed, lowered and optimised alone and in all that call it, which takes half a minute. Here the operations between
+arrays become loops over numbers in one function. Numba sees numbers and vectors only: an array is a view of a vector,
+so that new axes, slices, transposed and reshaped arrays need no code. An operation that is not known here is called as
+PyTensor's own function.
+
+An elementwise operation with one reader, in a loop over the same axes, is computed in that loop and not stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pytensor.graph import Constant
+from pytensor.scalar import ScalarOp, get_scalar_type
+from pytensor.tensor import elemwise
+from pytensor.tensor.shape import Shape, Shape_i
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
+
+from bayesanno.ground.private.pytensor import LoopOp, io_toposort
+from bayesanno.inference.graph.operations import REDUCTIONS, is_by_column, start_columns, write
+from bayesanno.inference.graph.source import Later, Source, View, literal, plus, row_major
+
+OPERATORS = {"Add": " + ", "Mul": " * ", "Sub": " - ", "TrueDiv": " / ", "IntDiv": " // ", "AND": " & ", "OR": " | "}
+OPERATORS |= {"EQ": " == ", "NEQ": " != ", "LT": " < ", "GT": " > ", "LE": " <= ", "GE": " >= "}
+FORMULAS = {"Neg": "-{0}", "Sqr": "{0} * {0}", "Reciprocal": "1.0 / {0}", "Switch": "{1} if {0} else {2}"}
+FORMULAS |= {name: f"math.{name.lower()}({{0}})" for name in ("Exp", "Log", "Log1p", "Expm1", "Sqrt", "Erfc")}
+FORMULAS |= {"Identity": "{0}", "Second": "{1}", "IsNan": "{0} != {0}", "IsInf": "math.isinf({0})"}
+FORMULAS |= {"Maximum": "{0} if {0} > {1} or {0} != {0} else {1}", "Minimum": "{0} if {0} < {1} or {0} != {0} else {1}"}
+FORMULAS |= {"Abs": "abs({0})", "Clip": "{1} if {0} < {1} else {2} if {0} > {2} else {0}"}
+
+
+class Writer:
+    """The statements that compute a graph.
+
+    Parameters
+    ----------
+    source : Source
+    given : mapping of TensorVariable to View
+        The inputs.
+    outputs : sequence of TensorVariable
+    """
+
+    def __init__(self, source: Source, given: Mapping[Any, View], outputs: Sequence[Any]) -> None:
+        self.source, self.known = source, dict(given)
+        self.vectors: dict[Any, tuple[str, ...]] = {}  # short vectors of whole numbers, such as shapes
+        self.later: dict[Any, Later] = {}
+        self.functions: dict[Any, str] = {}  # of numbers
+        self.same: dict[str, str] = {}  # lengths that were found to be another
+        nodes = list(io_toposort(list(given), list(outputs)))
+        reads = [(one, node) for node in nodes if not isinstance(node.op, Shape | Shape_i) for one in set(node.inputs)]
+        self.n_reads = Counter([one for one, _ in reads] + list(outputs))
+        self.readers: dict[Any, list[Any]] = {}
+        for one, node in reads:
+            self.readers.setdefault(one, []).append(node)
+        for node in nodes:
+            try:
+                write(node.op, node, self)
+            except NotImplementedError:
+                self.call(node)
+
+    # ------------------------------------------------------------ values
+
+    def view(self, variable: Any) -> View:
+        """Return a variable as an array."""
+        if variable in self.known:
+            return self.known[variable]
+        if variable in self.later:
+            self.known[variable] = self.compute(self.later.pop(variable))
+        elif variable in self.vectors:
+            self.known[variable] = self.store([View("", each) for each in self.vectors[variable]], variable.dtype)
+        elif np.size(variable.data) == 1:
+            number = literal(np.asarray(variable.data).item())
+            self.known[variable] = View("", number, ("1",) * variable.ndim, ("0",) * variable.ndim)
+        else:
+            value = np.asarray(variable.data)
+            numbers = self.store([View("", literal(each)) for each in value.ravel().tolist()], variable.dtype)
+            lengths = tuple(map(str, value.shape))
+            self.known[variable] = View(numbers.vector, "0", lengths, row_major(lengths))
+        return self.known[variable]
+
+    def store(self, numbers: Sequence[View], dtype: str) -> View:
+        """Write numbers one after another."""
+        found = self.source.empty([str(len(numbers))], dtype)
+        for at, number in enumerate(numbers):
+            self.source.write(found.vector, at, self.read(number))
+        return found
+
+    def read(self, view: View, indices: Sequence[str] = ()) -> str:
+        """Return an element."""
+        return f"at({view.vector}, {view.at(indices)}, {self.source.in_loop})" if view.vector else view.begin
+
+    def number(self, variable: Any) -> str:
+        """Return the name of a scalar, or its literal."""
+        if isinstance(variable, Constant):
+            return literal(np.asarray(variable.data).item())
+        return self.view(variable).begin
+
+    def set_number(self, variable: Any, expression: str) -> None:
+        """Name the value of an expression, which is that of a scalar."""
+        self.known[variable] = View("", self.source.let(expression, "s"))
+
+    def set_view(self, variable: Any, view: View) -> None:
+        """Set the view of a variable; a single number is read."""
+        if view.vector and not view.lengths:
+            self.set_number(variable, self.read(view))
+        else:
+            self.known[variable] = view
+
+    def numbers(self, variable: Any) -> tuple[str, ...]:
+        """Return the elements of a short vector."""
+        if variable in self.vectors:
+            return self.vectors[variable]
+        if isinstance(variable, Constant):
+            return tuple(literal(each) for each in np.asarray(variable.data).tolist())
+        if (length := variable.type.shape[0]) is None:
+            raise NotImplementedError
+        view = self.view(variable)
+        self.vectors[variable] = tuple(self.source.let(self.read(view, [str(at)]), "n") for at in range(length))
+        return self.vectors[variable]
+
+    def lengths(self, variable: Any) -> tuple[str, ...]:
+        """Return the length of each axis."""
+        if variable in self.vectors:
+            return (str(len(self.vectors[variable])),)
+        if variable in self.later:
+            return self.later[variable].lengths
+        return self.view(variable).lengths
+
+    def lengths_of_loop(self, inputs: Sequence[Any]) -> tuple[str, ...]:
+        """Return the length of each axis of arrays that are broadcast."""
+        found = []
+        for axis in zip(*(self.lengths(one) for one in inputs), strict=True):
+            length, *others = dict.fromkeys(self.same.get(one, one) for one in axis if one != "1") or ("1",)
+            for other in others:
+                self.source.require(f"{other} == {length}")
+                self.same[other] = length
+            found.append(length)
+        return tuple(found)
+
+    def element(self, variable: Any, indices: Sequence[str], known: dict[Any, str]) -> str:
+        """Return an element in a loop; what was left for this loop is computed."""
+        if variable not in known:
+            if variable in self.later:
+                known[variable] = self.later[variable].element(indices, known)
+            else:
+                known[variable] = self.source.let(self.read(self.view(variable), indices), "e")
+        return known[variable]
+
+    def formula(self, node: Any, indices: Sequence[str], known: dict[Any, str]) -> str:
+        """Return an element of the output of an elementwise operation."""
+        each = [self.element(one, indices, known) for one in node.inputs]
+        return self.source.let(self.scalar(node.op.scalar_op, node.inputs, node.outputs, each), "e")
+
+    def scalar(self, op: ScalarOp, inputs: Sequence[Any], outputs: Sequence[Any], each: Sequence[str]) -> str:
+        """Return the expression of an operation between numbers."""
+        name, dtype = type(op).__name__, outputs[0].type.dtype
+        if name in OPERATORS:
+            return OPERATORS[name].join(each)
+        if name in FORMULAS and (name not in ("Neg", "Sqr") or dtype != "bool"):
+            return FORMULAS[name].format(*each)
+        if name == "Invert" and dtype == "bool":
+            return f"not {each[0]}"
+        if name == "Cast":
+            self.source.names[dtype] = np.dtype(dtype).type
+            return f"{each[0]} != 0" if dtype == "bool" else f"{dtype}({each[0]})"
+        if hasattr(op, "fgraph"):
+            inner = dict(zip(op.fgraph.inputs, each, strict=True))
+            for node in op.fgraph.toposort():
+                values = [inner[one] if one in inner else literal(one.data) for one in node.inputs]
+                inner[node.outputs[0]] = self.source.let(self.scalar(node.op, node.inputs, node.outputs, values), "e")
+            return inner[op.fgraph.outputs[0]]
+        key = (op, tuple(one.type.dtype for one in inputs))
+        if key not in self.functions:
+            self.functions[key] = self.source.call(op, op.make_node(*(get_scalar_type(dtype)() for dtype in key[1])))
+        return f"{self.functions[key]}({', '.join(each)})"
+
+    # ------------------------------------------------------------ loops
+
+    def leave(self, variable: Any, later: Later, *, is_quick: bool = False) -> None:
+        """Leave an array to the loop of its only reader, or of each if it is quicker to compute than to read."""
+        n_reads = self.n_reads[variable]
+        are_loops = all(_reads_in_loop(variable, reader) for reader in self.readers.get(variable, ()))
+        if n_reads == 0 or (are_loops and (n_reads == 1 or is_quick)):
+            self.later[variable] = later
+        else:
+            by_column = [one for one in self.readers.get(variable, ()) if _is_sum_by_column(one)]
+            add = [start_columns(one, later.lengths, self) for one in by_column]
+            self.known[variable] = self.compute(later, add)
+
+    def compute(self, later: Later, also: Sequence[Callable[[Sequence[str], str], None]] = ()) -> View:
+        """Write the loop that computes an array, and what else is written of each element."""
+        found = self.source.empty(later.lengths, later.dtype)
+        with self.source.loop(found.lengths) as indices:
+            value = self.source.let(later.element(indices, {}), "e")
+            self.source.write(found.vector, found.at(indices), value)
+            for add in also:
+                add(indices, value)
+        return found
+
+    def copy_out(self, variable: Any, vector: str, begin: str) -> None:
+        """Write the elements of a variable one after another into a vector."""
+        lengths = self.lengths(variable)
+        to = View(vector, begin, lengths, row_major(lengths))
+        with self.source.loop(lengths) as indices:
+            self.source.write(vector, to.at(indices), self.element(variable, indices, {}))
+
+    def copy(self, view: View, to: View, formula: str = "{1}") -> None:
+        """Write a loop that changes a view, given one that is broadcast to it."""
+        with self.source.loop(to.lengths) as indices:
+            place = to.at(indices)
+            value = formula.format(f"at({to.vector}, {place}, 0)", self.read(view.stretch(len(indices)), indices))
+            self.source.write(to.vector, place, value)
+
+    def duplicate(self, variable: Any) -> View:
+        """Write a copy of an array."""
+        view = self.view(variable)
+        found = self.source.empty(view.lengths, variable.dtype)
+        self.copy(view, found)
+        return found
+
+    def contiguous(self, view: View, dtype: str) -> View:
+        """Return a view with its elements one after another."""
+        if view.is_row_major:
+            return view
+        found = self.source.empty(view.lengths, dtype)
+        self.copy(view, found)
+        return found
+
+    def array(self, variable: Any) -> str:
+        """Return an array for a function that takes one."""
+        view = self.contiguous(self.view(variable), variable.dtype)
+        size = self.source.let(view.size)
+        begin = self.source.let(view.begin)
+        part = f"{view.vector}[{begin}:{plus(begin, size)}]"
+        return part if len(view.lengths) == 1 else f"{part}.reshape(({''.join(f'{each}, ' for each in view.lengths)}))"
+
+    def call(self, node: Any) -> None:
+        """Write a call of PyTensor's function."""
+        function = self.source.call(node.op, node)
+        is_part = isinstance(node.op, Subtensor | IncSubtensor)
+        are_numbers = [one.type.ndim == 0 and is_part if hasattr(one.type, "ndim") else True for one in node.inputs]
+        given = [self.number(one) if of else self.array(one) for one, of in zip(node.inputs, are_numbers, strict=True)]
+        results = [self.source.name("r") for _ in node.outputs]
+        self.source.put(f"{', '.join(results)} = {function}({', '.join(given)})")
+        for result, output in zip(results, node.outputs, strict=True):
+            if not hasattr(output.type, "ndim"):
+                self.known[output] = View("", result)
+                continue
+            if output.ndim == 0:
+                self.set_number(output, f"{result}[()]")
+                continue
+            known = output.type.shape
+            lengths = tuple(
+                "1" if known[axis] == 1 else self.source.let(f"{result}.shape[{axis}]") for axis in range(output.ndim)
+            )
+            vector = self.source.name("v")
+            whole = result if isinstance(node.op, LoopOp) else f"ascontiguousarray({result})"
+            self.source.put(f"{vector} = {whole}.reshape({result}.size)")
+            self.known[output] = View(vector, "0", lengths, row_major(lengths))
+
+
+def _is_sum_by_column(reader: Any) -> bool:
+    return isinstance(reader.op, elemwise.CAReduce) and is_by_column(reader)
+
+
+def _reads_in_loop(variable: Any, reader: Any) -> bool:
+    """Whether the reader of a variable reads each element once, in its loop."""
+    if isinstance(reader.op, elemwise.CAReduce):
+        return type(reader.op.scalar_op).__name__ in REDUCTIONS
+    if not isinstance(reader.op, elemwise.Elemwise):
+        return False
+    read = reader.outputs[0].type.shape
+    return all((own == 1) == (of == 1) for own, of in zip(variable.type.shape, read, strict=True))

@@ -1,0 +1,185 @@
+"""The source text of a function of numbers and vectors: statements, loops, and arrays as views of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class View(NamedTuple):
+    """An array in the source: elements of a vector; without a vector, the same number everywhere.
+
+    Attributes
+    ----------
+    vector : str
+        The name of the vector, or nothing.
+    begin : str
+        The index of the first element; without a vector, the number.
+    lengths, strides : tuple of str
+        The length of each axis, "1" if it is known to be 1, and the step between its elements.
+    """
+
+    vector: str
+    begin: str
+    lengths: tuple[str, ...] = ()
+    strides: tuple[str, ...] = ()
+
+    def at(self, indices: Sequence[str]) -> str:
+        """Return the place in the vector of an element."""
+        steps = zip(indices, self.strides, self.lengths, strict=True)
+        return plus(self.begin, *(times(index, stride) for index, stride, length in steps if length != "1"))
+
+    @property
+    def size(self) -> str:
+        """The number of elements."""
+        return times(*self.lengths)
+
+    def stretch(self, n_dims: int) -> View:
+        """Return the view with new axes in front."""
+        new = n_dims - len(self.lengths)
+        return View(self.vector, self.begin, ("1",) * new + self.lengths, ("0",) * new + self.strides)
+
+    @property
+    def is_row_major(self) -> bool:
+        """Whether elements follow each other."""
+        own = zip(self.lengths, self.strides, row_major(self.lengths), strict=True)
+        return bool(self.vector) and all(length == "1" or stride == of for length, stride, of in own)
+
+
+def times(*factors: str) -> str:
+    """Return a product of whole numbers."""
+    left = [factor for factor in factors if factor != "1"]
+    return "0" if "0" in left else " * ".join(left) or "1"
+
+
+def plus(*terms: str) -> str:
+    """Return a sum of whole numbers."""
+    return " + ".join(term for term in terms if term != "0") or "0"
+
+
+def row_major(lengths: Sequence[str]) -> tuple[str, ...]:
+    """Return the strides of an array with its elements one after another."""
+    return tuple(times(*lengths[axis + 1 :]) for axis in range(len(lengths)))
+
+
+class Later(NamedTuple):
+    """An array that the loops of its readers compute.
+
+    Attributes
+    ----------
+    lengths : tuple of str
+    element : callable
+        (indices, the elements known in the loop) -> the name of an element.
+    dtype : str
+    """
+
+    lengths: tuple[str, ...]
+    element: Callable[[Sequence[str], dict[Any, str]], str]
+    dtype: str
+
+
+@dataclass
+class Source:
+    """The source of a function, statement by statement.
+
+    Attributes
+    ----------
+    lines : list of str
+    names : dict of str to object
+        What the statements refer to.
+    keys : list of str
+        The names of the called functions in the cache of compiled code; None in it if one has no such name.
+    may_fail : bool
+        Whether a called function may raise an error.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=dict)
+    keys: list[str | None] = field(default_factory=list)
+    may_fail: bool = False
+    depth: int = 1
+    n_names: int = 0
+    n_loops: int = 0
+    in_loop: int = 0  # its number
+
+    def put(self, line: str) -> None:
+        """Add a statement."""
+        self.lines.append("    " * self.depth + line)
+
+    def name(self, prefix: str) -> str:
+        """Return a new name."""
+        self.n_names += 1
+        return f"{prefix}{self.n_names}"
+
+    def let(self, expression: str, prefix: str = "n") -> str:
+        """Return a name for the value of an expression; a name or a number is its own."""
+        if expression.isalnum():
+            return expression
+        name = self.name(prefix)
+        self.put(f"{name} = {expression}")
+        return name
+
+    def require(self, condition: str) -> None:
+        """Write that the function fails without a condition."""
+        self.put(f"if not ({condition}):")
+        self.put("    return 2")
+
+    @contextmanager
+    def loop(self, lengths: Sequence[str]) -> Iterator[list[str]]:
+        """Write a loop over each axis, and return the indices."""
+        depth, outer, indices = self.depth, self.in_loop, []
+        if not outer:
+            self.n_loops += 1
+            self.in_loop = self.n_loops
+        for length in lengths:
+            indices.append("0" if length == "1" else self.name("i"))
+            if length != "1":
+                self.put(f"for {indices[-1]} in range({length}):")
+                self.depth += 1
+        yield indices
+        self.depth, self.in_loop = depth, outer
+
+    def empty(self, lengths: Sequence[str], dtype: str) -> View:
+        """Write a new array."""
+        size = self.let(times(*lengths))
+        vector = self.name("v")
+        self.names[dtype] = np.dtype(dtype).type
+        self.put(f"{vector} = empty({size}, {dtype})")
+        return View(vector, "0", tuple(lengths), row_major(lengths))
+
+    def write(self, vector: str, place: Any, value: str) -> None:
+        """Write a number into a vector."""
+        self.put(f"put({vector}, {place}, {value}, {self.in_loop})")
+
+    def call(self, op: Any, node: Any) -> str:
+        """Return the name of PyTensor's function of an operation."""
+        from pytensor.scalar import ScalarOp
+
+        from bayesanno.ground.private.pytensor import LoopOp, function_of
+
+        function, key = function_of(op, node)
+        self.may_fail |= not isinstance(op, LoopOp | ScalarOp)
+        name = self.name(f"{type(op).__name__.lower()}_")
+        self.names[name] = function
+        self.keys.append(key)
+        return name
+
+
+def within(index: str, length: str) -> str:
+    """Return an index that may count from the end, as one from the beginning."""
+    return index if index.isdigit() else f"{index} + {length} if {index} < 0 else {index}"
+
+
+def bound(end: str, length: str) -> str:
+    """Return the end of a slice, which may count from the end of an axis, and lie outside it."""
+    return f"min(max({within(end, length)}, 0), {length})"
+
+
+def literal(number: Any) -> str:
+    """Return a number as source text."""
+    text = repr(np.asarray(number).item())
+    return f"({text})" if text.startswith("-") and text != "-1" else text

@@ -1,0 +1,233 @@
+"""Graphs as source text: every operation gives NumPy's numbers, by a loop, a view, or PyTensor's own function."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.raise_op import Assert
+
+from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, lay_out, make_functions
+from bayesanno.inference.graph.loops import Writer
+from bayesanno.inference.graph.source import Source, View, row_major
+from bayesanno.modeling.functions import exact_arithmetic
+
+X = np.linspace(-2.0, 2.5, 24).reshape(2, 3, 4)
+ROWS, COLUMNS = np.array([2, 0, 0, -1], dtype="int32"), np.array([1, 3, 3, 0])
+
+
+def compiled(values, outputs, data=None):
+    """Return C functions of values (variable to array), with some data, and the values as one point."""
+    flat = FlatGraph(
+        values=list(values),
+        logp=sum(pt.sqr(one).sum() for one in values),
+        kept={f"output {at}": one for at, one in enumerate(outputs)},
+        data=list(data or {}),
+        arrays=list((data or {}).values()),
+        check_bounds=True,
+    )
+    with exact_arithmetic():
+        functions = make_functions(flat)
+    arrays = (lay_out(np.shape(of) for of in values.values()), *flat.arrays)
+    return CFunctions(*functions, arrays), np.concatenate([np.ravel(of) for of in values.values()])
+
+
+def check(values, outputs, data=None):
+    """Compare the outputs with those of NumPy."""
+    functions, point = compiled(values, outputs, data)
+    given = {**values, **(data or {})}
+    expected = pytensor.function(list(given), outputs, mode="FAST_COMPILE")(*given.values())
+    numbers = np.concatenate([np.ravel(one) for one in expected]).astype(float)
+    found = functions.call_kept(point, point.size + numbers.size)
+    np.testing.assert_allclose(found[: point.size], point)
+    np.testing.assert_allclose(found[point.size :], numbers, rtol=1e-12, atol=1e-14)
+
+
+def cube():
+    return pt.tensor("x", shape=(None, None, None), dtype="float64")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, for logs of negative numbers
+def test_elementwise_operations():
+    x = cube()
+    y = pt.specify_broadcastable(x[:, :1], 1)
+    of_numbers = [
+        x + y,
+        x * y - x / 3,
+        -x,
+        pt.sqr(x),
+        pt.exp(x),
+        pt.log(x),
+        pt.log1p(x),
+        pt.expm1(x),
+        pt.sqrt(x),
+        abs(x),
+    ]
+    of_logic = [
+        x > y,
+        (x > 0) & (y < 1),
+        (x > 0) | pt.eq(x, y),
+        ~(x > 0),
+        pt.isnan(pt.log(x)),
+        pt.isinf(pt.exp(x * 500)),
+    ]
+    of_choice = [
+        pt.switch(x > 0, x, y),
+        pt.maximum(x, y),
+        pt.minimum(x, y),
+        pt.clip(x, -1, 1),
+        pt.maximum(pt.log(x), y),
+    ]
+    of_calls = [pt.erfc(x), pt.erfcx(x), pt.sigmoid(x), pt.softplus(x), pt.sign(x), pt.gammaln(x + 3), x**3, pt.ceil(x)]
+    of_integers = [
+        pt.floor(x).astype("int64") // 2,
+        x.astype("int32"),
+        (x > 0).astype("float64"),
+        (x > 0).astype("bool"),
+    ]
+    check({x: X}, [*of_numbers, *of_logic, *of_choice, *of_calls, *of_integers])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2), (1, 2)])
+def test_reductions(axis):
+    x = cube()
+    sums = [x.sum(axis=axis), x.prod(axis=axis), x.max(axis=axis), x.min(axis=axis), pt.exp(x).sum(axis=axis)]
+    counts = [(x > 0).any(axis=axis), (x > -9).all(axis=axis), (x > 0).sum(axis=axis), x.mean(axis=axis)]
+    check({x: X}, [*sums, *counts])
+
+
+def test_axes():
+    x = cube()
+    first, middle, last = pt.split(x, [1, 2, 1], n_splits=3, axis=2)
+    views = [x.transpose(2, 0, 1), x[:, None], x.reshape((6, -1)), x.transpose(1, 0, 2).reshape((-1,)), x.T.ravel()]
+    joined = [pt.concatenate([x, x[:1]], axis=0), pt.concatenate([last, first, middle], axis=2), pt.stack([x, -x])]
+    lengths = [x.shape[1] * x.sum(), pt.zeros(x.shape[:2]) + 1, pt.ones_like(x), pt.arange(x.shape[2]) + x[0, 0]]
+    sums = [pt.cumsum(x, axis=1), pt.cumprod(x, axis=2), pt.cumsum(x[0, 0])]
+    check({x: X}, [*views, *joined, *lengths, *sums])
+
+
+def test_parts():
+    x = cube()
+    slices = [
+        x[1],
+        x[-1, 0],
+        x[0, 1, -2],
+        x[:, 1:],
+        x[:, :-1],
+        x[..., -3:-1],
+        x[:, 5:],
+        x[..., ::-1],
+        x[..., ::2],
+        x[:, 2:1],
+    ]
+    changed = [
+        pt.set_subtensor(x[:, 0], 1.5),
+        pt.inc_subtensor(x[1:, :, -1], x[1:, :, 0]),
+        pt.inc_subtensor(x[0, 0, 0], x.sum()),
+    ]
+    check({x: X}, [*slices, *changed])
+
+
+def test_rows_by_index():
+    x, rows, columns = cube(), pt.ivector("rows"), pt.lvector("columns")
+    table = x[0]
+    read = [table[rows], x[:, rows], table[rows, columns], table[:, columns], table[rows[:, None]], table[rows].sum()]
+    added = [
+        pt.inc_subtensor(table[rows], x[1, 0]),
+        pt.inc_subtensor(table[rows, columns], 1.0),
+        pt.inc_subtensor(x[:, rows], 2.0),
+        pt.set_subtensor(table[:, columns], 0.5),
+    ]
+    by_other_ways = [table[:, np.array([True, False, True, True])], x[rows, :, columns % 2]]
+    check({x: X[:, :, :]}, [*read, *added, by_other_ways[0]], {rows: ROWS, columns: COLUMNS})
+    half = np.zeros(4, dtype="int32")
+    check({x: X}, by_other_ways[1:], {rows: half, columns: COLUMNS})
+
+
+def test_what_is_not_known_is_pytensors_own_function():
+    x = cube()
+    check({x: X}, [pt.dot(x[0], x[1].T), pt.sort(x, axis=1), pt.argmax(x, axis=0), x[:, 1:3:2]])
+
+
+def test_numbers_vectors_and_data():
+    a, v, m = pt.dscalar("a"), pt.dvector("v"), pt.matrix("m")
+    weights, flags = pt.tensor("w", shape=(1, None), dtype="float32"), pt.tensor("flags", shape=(None,), dtype="bool")
+    data = {weights: np.array([[0.5, 2.0]], dtype="float32"), flags: np.array([True, False])}
+    outputs = [
+        a * v,
+        pt.log(a) + v.sum(),
+        m @ v[:2],
+        m * weights,
+        pt.switch(flags, m, a),
+        v[v.shape[0] - 1],
+        pt.stack([a, a]),
+    ]
+    values = {a: np.array(2.0), v: np.array([1.0, -1.0, 0.5]), m: np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])}
+    check(values, outputs, data)
+
+
+def test_arrays_without_elements():
+    x = pt.matrix("x")
+    check({x: np.zeros((0, 3))}, [x.sum(), pt.exp(x).sum(axis=0), pt.concatenate([x, x]).shape[0] + x.sum()])
+
+
+def test_a_shape_that_data_give():
+    x, shape = pt.matrix("x"), pt.tensor("shape", shape=(2,), dtype="int64")
+    for of in ([2, 3], [-1, 2], [6, -1]):
+        check({x: X[0, :, :2]}, [x.reshape(shape)], {shape: np.array(of)})
+
+
+def test_the_gradient_is_in_the_order_of_the_point():
+    a, v = pt.dscalar("a"), pt.dvector("v")
+    functions, point = compiled({a: np.array(3.0), v: np.array([1.0, -2.0])}, [])
+    value, gradient = functions.call_logp(point)
+    assert value == 14
+    assert gradient.tolist() == [6, 2, -4]
+
+
+def statements(given, outputs):
+    source = Source()
+    views = {}
+    for at, one in enumerate(given):
+        lengths = tuple(f"n{at}{axis}" for axis in range(one.ndim))
+        views[one] = View(f"given{at}", "0", lengths, row_major(lengths))
+    writer = Writer(source, views, outputs)
+    for one in outputs:
+        writer.view(one)
+    return source.lines
+
+
+def test_an_operation_with_one_reader_is_in_its_loop():
+    x = pt.vector("x")
+    lines = statements([x], [pt.log(pt.exp(x) + 1.0).sum()])
+    assert sum("for " in line for line in lines) == 1
+    assert not any("empty" in line for line in lines)
+
+
+def test_an_operation_with_two_readers_is_stored_unless_it_is_a_comparison():
+    x = pt.vector("x")
+    stored, compared = pt.exp(x), x > 0
+    assert sum("empty" in line for line in statements([x], [stored.sum(), (stored + 1.0).sum()])) == 1
+    assert not any("empty" in line for line in statements([x], [pt.switch(compared, x, 0.0).sum(), compared.sum()]))
+
+
+def test_views_need_no_statement():
+    x = pt.matrix("x")
+    assert statements([x], [x.T, x[:, None], x.reshape((-1,))]) == ["    n1 = n00 * n01"]
+
+
+class TestErrors:
+    def test_lengths_that_differ(self):
+        x, y = pt.vector("x"), pt.vector("y")
+        functions, point = compiled({x: np.ones(2), y: np.ones(3)}, [x + y])
+        assert functions.call_kept(point, 8) is None
+
+    def test_an_assertion_that_does_not_hold(self):
+        x = pt.vector("x")
+        functions, _ = compiled({x: X[0, 0]}, [Assert("positive")(x, (x > 0).all())])
+        assert functions.call_kept(np.ones(4), 8).tolist() == [1.0] * 8
+        assert functions.call_kept(-np.ones(4), 8) is None
+
+    def test_an_error_in_a_called_function(self):
+        x = pt.vector("x")
+        functions, _ = compiled({x: X[0, 0]}, [pt.linalg.solve(pt.outer(x, x), x)])
+        assert functions.call_kept(np.zeros(4), 8) is None
