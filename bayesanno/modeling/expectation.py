@@ -21,7 +21,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import Coded, lay_out
 
 Shares = Mapping[str, np.ndarray]  # parameters, each as shares that add up to 1 along the last axis
-BLOCK = 65_536  # patterns: the results of a block stay small compared with the data
+BLOCK = 65_536  # patterns at least: the sums of a block stay small compared with its items
 
 
 @dataclass(frozen=True)
@@ -234,8 +234,8 @@ class Items(AddsUp):
         return reduce(add, (of_block(block, *arguments) for block in self.blocks))
 
 
-def make_blocks(data: Coded, size: int = BLOCK) -> Items:
-    """Lay out annotations for E-steps, in blocks of `size` patterns."""
+def make_blocks(data: Coded, size: int | None = None) -> Items:
+    """Lay out annotations for E-steps, in blocks of `size` patterns, by default about as many as there are sums."""
     from scipy.sparse import csr_array
 
     layout = lay_out(data)
@@ -246,6 +246,7 @@ def make_blocks(data: Coded, size: int = BLOCK) -> Items:
     weight = np.bincount(layout.pattern, minlength=layout.n_patterns).astype(float)
     control = data.control_codes[layout.first]
     blocks = []
+    size = size or max(BLOCK, n_cells)
     for start in range(0, max(1, layout.n_patterns), size):
         rows = slice(start, start + size)
         blocks.append(PatternBlock(said[rows], weight[rows], control[rows], data.n_labels))

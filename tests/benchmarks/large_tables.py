@@ -1,18 +1,21 @@
 """Up to where NUTS: seconds per thousand effective draws by the size of a table, and what VB and EM get wrong.
 
     uv run python tests/benchmarks/large_tables.py --annotations 10000 30000 100000
+    uv run python tests/benchmarks/large_tables.py --steps --annotations 1000000 10000000 --models one_coin model_b mace
 
 Simulated tables of three labels, five answers an item and a hundred answers an annotator. Printed for each size and
 model: seconds of sampling and of a whole fit by NUTS, the least effective sample size of the parameters, seconds per
 1,000 effective draws; and of VB and EM the seconds of the fit, the mean absolute difference of label probabilities from
 those by NUTS, the share of labels that differ, and the log odds of the best label over those by NUTS (median, of labels
-that both give between .6 and .99). The largest resident memory is that of the process so far.
+that both give between .6 and .99). The largest resident memory is that of the process so far. With --steps: one step
+of EM and of VB beside one weighted `numpy.bincount` of the same annotations.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import statistics
 import time
 import warnings
 from typing import Any
@@ -21,6 +24,11 @@ import numpy as np
 import pandas as pd
 
 import bayesanno as ba
+from bayesanno.ground.running import one_blas_thread
+from bayesanno.inference.climbing.em import EM
+from bayesanno.inference.climbing.vb import VB
+from bayesanno.inference.methods import EMSettings, VBSettings
+from bayesanno.modeling.expectation import make_blocks
 
 PER_ITEM, PER_ANNOTATOR, LABELS = 5, 100, 3
 
@@ -62,6 +70,29 @@ def compare_with(nuts: np.ndarray, other: np.ndarray) -> dict[str, float]:
     }
 
 
+@one_blas_thread()
+def time_steps(data: ba.AnnotationData, models: list[str], repeats: int = 7) -> pd.DataFrame:
+    """Return the CPU seconds of a step of EM and VB, and of a weighted `numpy.bincount` of the same annotations."""
+    items, rng = make_blocks(data), np.random.default_rng(1)
+    cell, weight = data.annotator * data.n_labels + data.label, rng.uniform(size=data.n_annotations)
+    calls = {"numpy.bincount": lambda: np.bincount(cell, weight, data.n_annotators * data.n_labels)}
+    for name in models:
+        model = ba.get_model(name)
+        for problem in (EM(model, data, items, EMSettings()), VB(model, data, items, VBSettings())):
+            point = problem.begin(problem.draw(rng)).point
+            calls[f"{name}, {problem.name}"] = lambda problem=problem, point=point: problem.step(point)
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(repeats):  # in turn, so that other work on the machine slows all alike
+        for name, call in calls.items():
+            begin = time.process_time()
+            call()
+            taken[name].append(time.process_time() - begin)
+    found = pd.DataFrame({"CPU s": {name: statistics.median(each) for name, each in taken.items()}})
+    found["ns an annotation"] = found["CPU s"] / data.n_annotations * 1e9
+    found["times bincount"] = found["CPU s"] / found["CPU s"].iloc[0]
+    return found
+
+
 def main() -> None:
     """Time each size, model and method."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -69,11 +100,15 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["model_b", "mace"])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--chains", type=int, default=2)
+    parser.add_argument("--steps", action="store_true", help="time single steps of EM and VB, and no fits")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     pd.set_option("display.width", 200)
     for n in options.annotations:
         data = make_table(n, np.random.default_rng(n))
+        if options.steps:
+            print(f"{n:,}\n{time_steps(data, options.models).to_string(float_format='{:.3g}'.format)}", flush=True)
+            continue
         for model in options.models:
             sampled, nuts, seconds = fit(model, data, draws=options.draws, tune=options.draws, chains=options.chains)
             found, sampling = ba.diagnostics_of(sampled), float(sampled.attrs["seconds_sample"])

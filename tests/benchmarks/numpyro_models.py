@@ -42,36 +42,18 @@ def run_bayesanno(name: str, source: str, draws: int, seed: int) -> dict[str, An
 def run_numpyro(name: str, source: str, draws: int, seed: int) -> dict[str, Any]:
     """Fit NumPyro's enumerated model; what JAX says it spent on tracing and compiling is counted apart."""
     begin = time.perf_counter()
-    import numpyro
+    import bayesanno as ba
 
-    numpyro.set_host_device_count(CHAINS)  # before JAX starts
+    data = ba.read_annotations(source)
+    mcmc, arguments, compiling = prepare_numpyro(name, data, draws, TARGET_ACCEPT)
     import jax
     import numpy as np
-    from numpyro.infer import MCMC, NUTS, init_to_value
 
-    import bayesanno as ba
     from bayesanno.ground.lazy import xr
 
-    jax.config.update("jax_enable_x64", True)
-    data = ba.read_annotations(source)
-    prior = ba.get_model(name, FIELDS.get(name))
-    order = np.argsort(data.item, kind="stable")
-    counts = np.bincount(data.item, minlength=data.n_items)
-    if not (counts == counts[0]).all():
-        raise SystemExit("NumPyro's enumerated model needs as many annotations of every item: choose another data set")
-    annotator = data.annotator[order].reshape(data.n_items, counts[0]).T  # (position, item)
-    said = data.label[order].reshape(data.n_items, counts[0]).T  # (position, item)
-
     imported = time.perf_counter()
-    start = {name: jax.numpy.asarray(value) for name, value in prior.start(data).items()}
-    kernel = NUTS(STORIES[name], target_accept_prob=TARGET_ACCEPT, init_strategy=init_to_value(values=start))
-    mcmc = MCMC(kernel, num_warmup=draws, num_samples=draws, num_chains=CHAINS, progress_bar=False)
-    compiling: list[float] = []
-    jax.monitoring.register_event_duration_secs_listener(
-        lambda event, seconds, **_: compiling.append(seconds) if event.startswith("/jax/core/compile/") else None
-    )
-    mcmc.run(jax.random.PRNGKey(seed), prior, annotator, said, data.n_annotators, data.n_labels)
-    both = {variable.name for variable in prior.build(data).free_RVs}
+    mcmc.run(jax.random.PRNGKey(seed), *arguments)
+    both = {variable.name for variable in arguments[0].build(data).free_RVs}
     samples = {name: value for name, value in mcmc.get_samples(group_by_chain=True).items() if name in both}
     jax.block_until_ready(samples)
     ran, compiled = time.perf_counter() - imported, sum(compiling)
@@ -82,6 +64,35 @@ def run_numpyro(name: str, source: str, draws: int, seed: int) -> dict[str, Any]
         }
     )
     return summary(posterior, imported - begin, compiled, ran - compiled)
+
+
+def prepare_numpyro(name: str, data: Any, draws: int, target_accept: float) -> tuple[Any, tuple[Any, ...], list[float]]:
+    """Return NumPyro's MCMC, the arguments of its story, and the seconds of compiling, to which JAX will add."""
+    import numpyro
+
+    numpyro.set_host_device_count(CHAINS)  # before JAX starts
+    import jax
+    import numpy as np
+    from numpyro.infer import MCMC, NUTS, init_to_value
+
+    import bayesanno as ba
+
+    jax.config.update("jax_enable_x64", True)
+    prior = ba.get_model(name, FIELDS.get(name))
+    order = np.argsort(data.item, kind="stable")
+    counts = np.bincount(data.item, minlength=data.n_items)
+    if not (counts == counts[0]).all():
+        raise SystemExit("NumPyro's enumerated model needs as many annotations of every item")
+    annotator = data.annotator[order].reshape(data.n_items, counts[0]).T  # (position, item)
+    said = data.label[order].reshape(data.n_items, counts[0]).T  # (position, item)
+    start = {name: jax.numpy.asarray(value) for name, value in prior.start(data).items()}
+    kernel = NUTS(STORIES[name], target_accept_prob=target_accept, init_strategy=init_to_value(values=start))
+    mcmc = MCMC(kernel, num_warmup=draws, num_samples=draws, num_chains=CHAINS, progress_bar=False)
+    compiling: list[float] = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **_: compiling.append(seconds) if event.startswith("/jax/core/compile/") else None
+    )
+    return mcmc, (prior, annotator, said, data.n_annotators, data.n_labels), compiling
 
 
 # -------------------------------------------------------------------------- the stories, as NumPyro's documentation has

@@ -29,7 +29,7 @@ def vb(model, data, *, initvals="auto", relabel=True, draws=1000, chains=4, **op
 
 
 def problem_of(model, data, size=None, **settings):
-    return VB(model, data, make_blocks(data) if size is None else make_blocks(data, size), VBSettings(**settings))
+    return VB(model, data, make_blocks(data, size), VBSettings(**settings))
 
 
 def search(problem, data, **more):
