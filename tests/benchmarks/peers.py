@@ -35,10 +35,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpyro_models
 import pandas as pd
 
-FLOOR, DRAWS, CHAINS, LATE = 1e-10, 500, numpyro_models.CHAINS, 10.0
+FLOOR, DRAWS, CHAINS, LATE = 1e-10, 500, 2, 10.0  # chains as in numpyro_models.py
 FORMS = {"import, CPU s": ".1f", "first, s": ".1f", "first, CPU s": ".1f", "s": ".2f", "CPU s": ".2f"}
 FORMS |= {"compiling, s": ".2f", "accuracy": ".3f", "log score": ".3f", "below": ".0f"}
 MODELS = ("mace", "model_b", "one_coin")
@@ -74,6 +73,8 @@ def ask_bayesanno(data: Any, method: str, *names: str) -> Rows:
 
 def ask_numpyro(data: Any, name: str) -> Rows:
     """Sample a model by hand."""
+    import numpyro_models
+
     mcmc, arguments, compiling = numpyro_models.prepare_numpyro(name, data, DRAWS, target_accept=0.8)
     import jax
     from numpyro.infer import Predictive
