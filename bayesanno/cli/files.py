@@ -102,7 +102,9 @@ def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool
     if "ranking.csv" in run["files"]:
         typer.echo(show_table(ba.ranking_table(view)[RANKING]))
     if report:
-        typer.echo(ba.write_report(view, out / "report.html", checks=False))
+        with show_status("writing the report"):
+            path = ba.write_report(view, out / "report.html", checks=False)
+        typer.echo(path)
 
 
 def write_fit(

@@ -1,4 +1,4 @@
-"""nutpie's internals: the compiled model that it samples without Python, through two C functions.
+"""nutpie's internals: its use of ArviZ, and the compiled model that it samples without Python, through two C functions.
 
 nutpie does not document this. The documented `nutpie.compiled_pyfunc.from_pyfunc` takes Python functions, runs at a
 half to a third of the speed, and is the fallback.
@@ -6,10 +6,24 @@ half to a third of the speed, and is the fallback.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+
+
+def import_nutpie() -> Any:
+    """Import nutpie without the plots of ArviZ, from which it takes only the conversion of draws."""
+    import arviz_base
+
+    sys.modules.setdefault("arviz", arviz_base)
+    try:
+        import nutpie
+    finally:
+        if sys.modules.get("arviz") is arviz_base:
+            del sys.modules["arviz"]
+    return nutpie
 
 
 def make_compiled_model(

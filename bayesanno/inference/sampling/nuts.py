@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, FitError, warn
 from bayesanno.ground.lazy import pm
-from bayesanno.ground.private.nutpie import make_compiled_model
+from bayesanno.ground.private.nutpie import import_nutpie, make_compiled_model
 from bayesanno.ground.running import hold_interrupts
 from bayesanno.ground.wording import name_error
 from bayesanno.inference.graph.density import Density, name_draws
@@ -72,6 +72,8 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
     try:
         with hold_interrupts():
             sampler = _make_sampler(density, start, save_warmup=False, blocking=False, **settings)
+        import arviz_stats  # noqa: F401  # while chains run: it takes a while, and the diagnostics need it
+
         return sampler.wait()
     except BaseException as problem:
         if sampler is not None:
@@ -87,8 +89,7 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
 
 def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settings: Any) -> Any:
     """Let nutpie sample a density with C functions, or else with Python functions (two to three times as slow)."""
-    import nutpie
-
+    nutpie = import_nutpie()
     if (functions := density.functions) is not None:
         try:
             return nutpie.sample(make_compiled_model(functions, density.parts, density.n_dim, start), **settings)

@@ -129,7 +129,8 @@ def choose_starts(
         from bayesanno.inference.climbing.em import start_at_point
 
         given = start_at_point(model, data, random_seed)
-    with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
+    said = f"preparing {model.name} (its first fit on a machine compiles it, in up to half a minute)"
+    with status(said, show=progressbar):
         shapes = {variable.name: shape_of(graph, variable.name) for variable in graph.free_RVs}
         density = compile_graph(graph, check_start({**start_of(model, data), **given}, shapes))
     near = start_near(density)
