@@ -46,7 +46,7 @@ def fit(
     *,
     method: str = "nuts",
     draws: int = 1000,
-    tune: int = 1000,
+    tune: int = 500,
     chains: int = 4,
     target_accept: float = 0.8,
     random_seed: int | None = None,

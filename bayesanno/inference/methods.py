@@ -59,7 +59,7 @@ class NUTSSettings(GraphSettings):
     """
 
     draws: Annotated[int, AtLeast(4)] = 1000  # fewer have no effective sample size
-    tune: Annotated[int, AtLeast(1)] = 1000
+    tune: Annotated[int, AtLeast(1)] = 500
     chains: Annotated[int, AtLeast(1)] = 4
     target_accept: Annotated[float, Range(0, 1)] = 0.8
     nuts_sampler: NUTSSampler = "nutpie"
