@@ -4,6 +4,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.graph import Apply, Op
+from pytensor.link.numba.dispatch.basic import numba_funcify, numba_njit
 from pytensor.raise_op import Assert
 
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, lay_out, make_functions
@@ -13,6 +15,29 @@ from bayesanno.modeling.functions import exact_arithmetic
 
 X = np.linspace(-2.0, 2.5, 24).reshape(2, 3, 4)
 ROWS, COLUMNS = np.array([2, 0, 0, -1], dtype="int32"), np.array([1, 3, 3, 0])
+
+
+class NotNegative(Op):
+    """Of a user's own."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, _, inputs, output_storage):
+        output_storage[0][0] = inputs[0]
+
+
+@numba_funcify.register(NotNegative)
+def not_negative(*_, **__):
+    @numba_njit
+    def refuse(x):
+        if x[0] < 0:
+            raise ValueError("negative")
+        return x
+
+    return refuse
 
 
 def compiled(values, outputs, data=None):
@@ -145,7 +170,12 @@ def test_rows_by_index():
 
 def test_what_is_not_known_is_pytensors_own_function():
     x = cube()
-    check({x: X}, [pt.dot(x[0], x[1].T), pt.sort(x, axis=1), pt.argmax(x, axis=0), x[:, 1:3:2]])
+    of_matrices = [
+        pt.linalg.solve(x[0].T @ x[0] + pt.eye(4), x[1, 0]),
+        pt.linalg.cholesky(x[0] @ x[0].T + 9 * pt.eye(3)),
+    ]
+    check({x: X}, [*of_matrices, pt.dot(x[0], x[1].T), pt.sort(x, axis=1), pt.argmax(x, axis=0), x[:, 1:3:2]])
+    check({x: X}, [pt.linalg.cholesky(x @ x.transpose(0, 2, 1) + 9 * pt.eye(3))])
 
 
 def test_numbers_vectors_and_data():
@@ -229,5 +259,6 @@ class TestErrors:
 
     def test_an_error_in_a_called_function(self):
         x = pt.vector("x")
-        functions, _ = compiled({x: X[0, 0]}, [pt.linalg.solve(pt.outer(x, x), x)])
-        assert functions.call_kept(np.zeros(4), 8) is None
+        functions, _ = compiled({x: X[0, 0]}, [NotNegative()(x) + x])
+        assert functions.call_kept(np.ones(4), 8).tolist() == [1.0] * 4 + [2.0] * 4
+        assert functions.call_kept(-np.ones(4), 8) is None

@@ -256,7 +256,8 @@ def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any]]:
     checks = "local_check_parameter_to_ninf_switch" if flat.check_bounds else "local_remove_check_parameter"
     logp = rewrite_graph(flat.logp, include=["canonicalize", "stabilize", *([] if flat.check_bounds else [checks])])
     outputs = [logp, *pt.grad(logp, flat.values), *flat.kept.values()]
-    outputs = rewrite_graph(outputs, include=["merge", "canonicalize", "stabilize", "specialize", checks])
+    core = ["blockwise", "introduce_explicit_core_shape_blockwise"]  # for Numba, of what is done to each matrix
+    outputs = rewrite_graph(outputs, include=["merge", "canonicalize", "stabilize", "specialize", checks, *core])
     return outputs[: 1 + len(flat.values)], outputs[1 + len(flat.values) :]
 
 
