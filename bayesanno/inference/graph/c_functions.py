@@ -257,7 +257,8 @@ def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any]]:
     logp = rewrite_graph(flat.logp, include=["canonicalize", "stabilize", *([] if flat.check_bounds else [checks])])
     outputs = [logp, *pt.grad(logp, flat.values), *flat.kept.values()]
     core = ["blockwise", "introduce_explicit_core_shape_blockwise"]  # for Numba, of what is done to each matrix
-    outputs = rewrite_graph(outputs, include=["merge", "canonicalize", "stabilize", "specialize", checks, *core])
+    include = ["merge", "canonicalize", "stabilize", "specialize", checks, *core]
+    outputs = rewrite_graph(outputs, include=include, exclude=["cxx_only"])  # which looks for a BLAS, and warns
     return outputs[: 1 + len(flat.values)], outputs[1 + len(flat.values) :]
 
 
