@@ -3,8 +3,8 @@
 One returns the log density with its gradient, the other the kept values. Both take a point as one vector; its division
 into free variables is part of the data. Numba can keep such functions on disk, as it does for PyTensor's own, if they
 are the same in every run. So they are compiled from source text, and data enter by pointer and shape. The name of a
-kept function consists of PyTensor's name for the rewritten graph, this text, the types of the data, and the versions of
-all packages that generate code; Numba adds the CPU.
+kept function consists of this text, the names of the functions that it calls, and the versions of all packages that
+generate code; Numba adds the CPU.
 """
 
 from __future__ import annotations
@@ -195,9 +195,12 @@ def _compile(source: Source, template: str, n_sizes: int) -> Any:
 
 @cache
 def _writers() -> tuple[str, ...]:
-    """Return the versions of all packages that generate code, and a hash of our own operations."""
+    """Return the versions of all packages that generate code, and a hash of our own operations and intrinsics."""
+    from bayesanno.ground.private import numba as intrinsics
+
     (folder,) = ops.__path__
-    own = b"".join(path.read_bytes() for path in sorted(Path(folder).glob("*.py")))
+    files = [*sorted(Path(folder).glob("*.py")), Path(intrinsics.__file__)]
+    own = b"".join(path.read_bytes() for path in files)
     return (*(f"{name} {version(name)}" for name in WRITERS), hashlib.sha256(own).hexdigest())
 
 
