@@ -165,6 +165,7 @@ def _view(source: Source, begin: int, shape: Sequence[int | None], dtype: str) -
 def _compile(source: Source, template: str, n_sizes: int) -> Any:
     """Compile a function of pointers; it is kept in PyTensor's cache on disk."""
     import numba
+    from pytensor import config
 
     from bayesanno.ground.private.numba import at, pointer_to, put
     from bayesanno.ground.private.pytensor import compile_source
@@ -180,7 +181,7 @@ def _compile(source: Source, template: str, n_sizes: int) -> Any:
     }
     names |= {"__name__": __name__, "at": at, "inf": math.inf, "nan": math.nan, "pointer": pointer_to, "put": put}
     key = None
-    if None not in source.keys:
+    if config.numba__cache and None not in source.keys:
         key = hashlib.sha256(repr((__name__, text, source.keys, _writers())).encode()).hexdigest()
     names |= source.names
     if source.may_fail:
