@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pytensor.graph import Constant
@@ -16,8 +16,7 @@ from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
 from bayesanno.inference.graph.source import Later, View, bound, plus, row_major, times, within
 
-if TYPE_CHECKING:
-    from bayesanno.inference.graph.loops import Writer
+type Writer = Any  # that of `loops`, which imports this module
 
 REDUCTIONS = {
     "Add": ("0", "{0} + {1}"),
