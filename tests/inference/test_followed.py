@@ -95,7 +95,9 @@ def test_nothing_is_found_where_nothing_can_be(rng):
     assert find_followed(data_of(answers), labels) is None
 
 
-@pytest.mark.filterwarnings("ignore:(chains disagree|few independent draws|the answers|the posterior)")  # so few draws
+@pytest.mark.filterwarnings(
+    "ignore:(chains disagree|the chains of this|few independent draws|the answers|the posterior)"
+)
 def test_a_fit_names_them_and_all_but_one_left_out_makes_labels_better(rng):
     answers, truth = grade(rng, n_items=150, copies=5, careless=7)
     settings = {"draws": 60, "tune": 120, "chains": 2, "random_seed": 1, "progressbar": False}
