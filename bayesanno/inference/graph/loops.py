@@ -23,8 +23,8 @@ from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from bayesanno.ground.private.pytensor import LoopOp, io_toposort
-from bayesanno.inference.graph.operations import REDUCTIONS, is_by_column, start_columns, write
-from bayesanno.inference.graph.source import Later, Source, View, literal, plus, row_major
+from bayesanno.inference.graph.operations import is_by_column, is_written, start_columns, write
+from bayesanno.inference.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major
 
 OPERATORS = {"Add": " + ", "Mul": " * ", "Sub": " - ", "TrueDiv": " / ", "IntDiv": " // ", "AND": " & ", "OR": " | "}
 OPERATORS |= {"EQ": " == ", "NEQ": " != ", "LT": " < ", "GT": " > ", "LE": " <= ", "GE": " >= "}
@@ -61,7 +61,7 @@ class Writer:
         for node in nodes:
             try:
                 write(node.op, node, self)
-            except NotImplementedError:
+            except NotWrittenError:
                 self.call(node)
 
     # ------------------------------------------------------------ values
@@ -119,7 +119,7 @@ class Writer:
         if isinstance(variable, Constant):
             return tuple(literal(each) for each in np.asarray(variable.data).tolist())
         if (length := variable.type.shape[0]) is None:
-            raise NotImplementedError
+            raise NotWrittenError
         view = self.view(variable)
         self.vectors[variable] = tuple(self.source.let(self.read(view, [str(at)]), "n") for at in range(length))
         return self.vectors[variable]
@@ -272,7 +272,7 @@ def _is_sum_by_column(reader: Any) -> bool:
 def _reads_in_loop(variable: Any, reader: Any) -> bool:
     """Whether the reader of a variable reads each element once, in its loop."""
     if isinstance(reader.op, elemwise.CAReduce):
-        return type(reader.op.scalar_op).__name__ in REDUCTIONS
+        return is_written(reader)
     if not isinstance(reader.op, elemwise.Elemwise):
         return False
     read = reader.outputs[0].type.shape

@@ -14,7 +14,7 @@ from pytensor.tensor import basic, elemwise, subtensor
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
-from bayesanno.inference.graph.source import Later, View, bound, plus, row_major, times, within
+from bayesanno.inference.graph.source import Later, NotWrittenError, View, bound, plus, row_major, times, within
 
 type Writer = Any  # that of `loops`, which imports this module
 
@@ -28,15 +28,15 @@ REDUCTIONS = {
 
 
 @singledispatch
-def write(op: Any, node: Any, to: Writer) -> None:
+def write(op: Any, node: Any, to: Writer) -> None:  # noqa: ARG001 -- those registered below use them
     """Write an operation.
 
     Raises
     ------
-    NotImplementedError
+    NotWrittenError
         If it is not known here, or not in this form.
     """
-    raise NotImplementedError
+    raise NotWrittenError
 
 
 @write.register(ScalarOp)
@@ -48,7 +48,7 @@ def _(op: Any, node: Any, to: Writer) -> None:
 @write.register(elemwise.Elemwise)
 def _(op: Any, node: Any, to: Writer) -> None:
     if len(node.outputs) > 1:
-        raise NotImplementedError
+        raise NotWrittenError
     (output,) = node.outputs
     if output.ndim == 0:
         write(op.scalar_op, node, to)
@@ -89,8 +89,7 @@ def _(_: Any, node: Any, to: Writer) -> None:
 
 def is_by_column(node: Any) -> bool:
     """Whether a reduction goes through several numbers of its result in turn, as the sum of rows does."""
-    _reduction(node)
-    return _kept_axes(node) != list(range(node.outputs[0].ndim))
+    return is_written(node) and _kept_axes(node) != list(range(node.outputs[0].ndim))
 
 
 def start_columns(node: Any, lengths: Sequence[str], to: Writer) -> Callable[[Sequence[str], str], None]:
@@ -108,13 +107,18 @@ def start_columns(node: Any, lengths: Sequence[str], to: Writer) -> Callable[[Se
     return add
 
 
+def is_written(node: Any) -> bool:
+    """Whether a reduction is written here: a maximum of whole numbers is not."""
+    name = type(node.op.scalar_op).__name__
+    return name in REDUCTIONS and (name != "Maximum" or node.outputs[0].dtype.startswith("float"))
+
+
 def _reduction(node: Any) -> tuple[str, str]:
     """Return the reduction of nothing, and the next one from the last and a number."""
-    name, is_float = type(node.op.scalar_op).__name__, node.outputs[0].dtype.startswith("float")
-    if name not in REDUCTIONS or (name == "Maximum" and not is_float):
-        raise NotImplementedError
-    first, formula = REDUCTIONS[name]
-    return f"{first}.0" if first.isdigit() and is_float else first, formula
+    if not is_written(node):
+        raise NotWrittenError
+    first, formula = REDUCTIONS[type(node.op.scalar_op).__name__]
+    return f"{first}.0" if first.isdigit() and node.outputs[0].dtype.startswith("float") else first, formula
 
 
 def _kept_axes(node: Any) -> list[int]:
@@ -126,7 +130,7 @@ def _kept_axes(node: Any) -> list[int]:
 @write.register(CumOp)
 def _(op: Any, node: Any, to: Writer) -> None:
     if op.axis is None:
-        raise NotImplementedError
+        raise NotWrittenError
     (given,), (output,) = node.inputs, node.outputs
     view = to.view(given)
     found = to.source.empty(view.lengths, output.dtype)
@@ -189,7 +193,7 @@ def _(_: Any, node: Any, to: Writer) -> None:
     begin, end, step = node.inputs
     (output,) = node.outputs
     if not _is_one(step) or not output.dtype.startswith("int"):
-        raise NotImplementedError
+        raise NotWrittenError
     first = to.number(begin)
     last = to.number(end)
     found = to.source.empty([last if first == "0" else to.source.let(f"max({last} - {first}, 0)")], output.dtype)
@@ -322,7 +326,7 @@ def _refuse_steps(indices: Sequence[Any]) -> None:
         if not isinstance(index, slice) or index.step is None or _is_one(index.step):
             continue
         if not isinstance(index.step, Constant) or index.start is not None or index.stop is not None:
-            raise NotImplementedError
+            raise NotWrittenError
 
 
 def _is_one(variable: Any) -> bool:
@@ -367,9 +371,9 @@ def _rows_of(to: Writer, view: View, of: Sequence[Any], op: Any) -> tuple[list[s
     axes = [axis for axis, index in enumerate(indices) if index != slice(None)]
     taken = [indices[axis] for axis in axes]
     if axes != list(range(axes[0], axes[-1] + 1)) or not all(hasattr(each, "ndim") for each in taken):
-        raise NotImplementedError
+        raise NotWrittenError
     if not all(each.dtype.startswith(("int", "uint")) and each.ndim == taken[0].ndim > 0 for each in taken):
-        raise NotImplementedError
+        raise NotWrittenError
     at = slice(axes[0], axes[-1] + 1)
     rows = [to.view(each) for each in taken]
     return [*view.lengths[: at.start], *to.lengths_of_loop(taken), *view.lengths[at.stop :]], at, rows

@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+class NotWrittenError(Exception):
+    """An operation is not written as loops or views: PyTensor's own function is called."""
+
+
 class View(NamedTuple):
     """An array in the source: elements of a vector; without a vector, the same number everywhere.
 
