@@ -142,14 +142,14 @@ def test_the_masses_that_are_printed_are_exact_within_their_error(table):
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
 def test_a_chain_that_ends_in_the_other_mode_moves_no_mass():
-    """Where no modes were looked for, modes are those of the draws, of the last one first, and chains have both."""
+    """Without a search before sampling, modes are found from draws of each chain, the last one first."""
     table = Table("opposed", 11)
     exact = weigh_table(table)
     fit, _, above = fitted(table, initvals="prior", draws=2000)
     accuracy = fit["posterior"]["accuracy"].transpose("chain", "draw", "annotator").values
     contrast = ((accuracy - 0.5) @ table.contrast)[np.abs(above - 0.5).argmin()]  # of the chain that crosses most
     assert contrast.min() < 0 < contrast.max()  # so that this tests something
-    last = contrast.argmin()
+    last = contrast.argmin()  # a draw of the lesser mode
     moved = fit.isel(draw=np.append(np.delete(np.arange(2000), last), last))
     best = max(ba.split_modes(moved, random_seed=1), key=lambda part: share_above(part, table).mean())
     assert best.attrs["mass"] == pytest.approx(exact.upper, abs=3 * best.attrs["mass_error"] + exact.border)
