@@ -29,7 +29,7 @@ from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.explain_misfit import count_errors, explain_gold, explain_misfit
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
-from bayesanno.inference.diagnosis.misfit import measure_followed, measure_misfit
+from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
 from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.chains import record_modes
@@ -142,7 +142,7 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
             adjust_labels(tree, parts, misfits)
         found["misfit"] = [one.found for one in misfits]
         if found["misfit"] and "latent" in groups:
-            found["misfit"][0] |= measure_followed(data, groups["latent"])
+            found["misfit"][0] |= measure_copying(data, groups["latent"])
         if not is_on_dask(tree):
             counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
             found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
