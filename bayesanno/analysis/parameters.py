@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import choose_interval, name_bounds
 from bayesanno.ground.lazy import azs, pd, xr
-from bayesanno.ground.validate import check_choice, check_share
-from bayesanno.ground.wording import listed, name_bounds, name_elements
+from bayesanno.ground.wording import listed, name_elements
 
-CI_PROB = 0.94
 CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
@@ -23,8 +22,8 @@ def summary(
     fit: xr.DataTree | FitView,
     var_names: Sequence[str] | None = None,
     *,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
     """Return ArviZ's summary of the parameters, unrounded.
 
@@ -34,13 +33,14 @@ def summary(
     var_names : sequence of str, optional
         The variables to report; all by default.
     ci_prob, ci_kind
-        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
-        They name the columns: `hdi94_lb`, `eti89_ub`.
+        The probability and the kind of the intervals: "eti", equal tails, or "hdi", the highest density. They name the
+        columns: `eti89_lb`, `hdi94_ub`. The default is ArviZ's, which `arviz.rcParams["stats.ci_prob"] = 0.94` and
+        `arviz.rcParams["stats.ci_kind"] = "hdi"` change for all functions.
 
     Returns
     -------
     pandas.DataFrame
-        One row per parameter: `parameter`, `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail`, `r_hat`. The
+        One row per parameter: `parameter`, `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail`, `r_hat`. The
         last three require Markov chains. A point estimate, such as EM's, has only its value, in `mean`.
 
     Raises
@@ -83,26 +83,9 @@ def require_draws(view: FitView, what: str) -> FitView:
     return view
 
 
-def name_ends(ci_prob: float, ci_kind: CiKind) -> tuple[str, str]:
-    """Return the names of the columns of an interval.
-
-    Raises
-    ------
-    DataError
-        If the probability is not between 0 and 1, or there is no such kind.
-
-    Examples
-    --------
-    >>> from bayesanno.analysis.parameters import name_ends
-    >>> name_ends(0.94, "hdi")
-    ('hdi94_lb', 'hdi94_ub')
-    """
-    check_share("ci_prob", ci_prob)
-    check_choice(f"ci_kind is {ci_kind!r}", ci_kind, get_args(CiKind), DataError)
-    return name_bounds(ci_kind, ci_prob)
-
-
-def describe_draws(draws: xr.DataArray, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> dict[str, np.ndarray]:
+def describe_draws(
+    draws: xr.DataArray, ci_prob: float | None = None, ci_kind: CiKind | None = None
+) -> dict[str, np.ndarray]:
     """Return the mean, standard deviation and interval, by column name and in this order.
 
     For a single draw (a point estimate) the last three are nan.
@@ -114,7 +97,8 @@ def describe_draws(draws: xr.DataArray, ci_prob: float = CI_PROB, ci_kind: CiKin
     ci_prob, ci_kind
         As in `summary`.
     """
-    lower, upper = name_ends(ci_prob, ci_kind)
+    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
+    lower, upper = name_bounds(ci_kind, ci_prob)
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
         return {"mean": point} | {name: np.full(point.shape, np.nan) for name in ("sd", lower, upper)}

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from bayesanno.agreement.vote import split_vote
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_seed
 from bayesanno.modeling.base import AnnotationModel, require_data
@@ -48,7 +49,7 @@ class PriorDescription:
     ----------
     table : pandas.DataFrame
         One row per model and number: `model`; `dimension`, with several dimensions; `quantity`; `of`, the class, type
-        or label; `mean` and `sd`; `eti94_lb` and `eti94_ub`, the middle 94%. The quantities, as far as a model has
+        or label; `mean` and `sd`; `eti89_lb` and `eti89_ub`, the middle 89%. The quantities, as far as a model has
         them:
 
         * the model's competence, under its own name, and `accuracy` of an annotator;
@@ -74,8 +75,8 @@ def describe_prior(
     design: Data,
     *,
     draws: int = 500,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
     random_seed: int | None = None,
 ) -> PriorDescription:
     """Describe what the priors of one or several models imply before any data.
@@ -117,7 +118,7 @@ def describe_prior(
     """
     check_seed(random_seed)
     check_at_least("draws", draws, LEAST_DRAWS)
-    name_ends(ci_prob, ci_kind)  # refuses what is no interval
+    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
     named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
     if not named:
         raise FitError("models is empty: give at least one model")

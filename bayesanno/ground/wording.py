@@ -104,16 +104,3 @@ def name_elements(name: str, coords: Sequence[Iterable[object]]) -> tuple[str, .
     """
     inner = (", ".join(map(str, each)) for each in product(*coords))
     return tuple(f"{name}[{each}]" for each in inner) if coords else (name,)
-
-
-def name_bounds(kind: str, ci_prob: float, of: str = "") -> tuple[str, str]:
-    """Return the names of the columns of an interval, as ArviZ has them, after the name of a quantity.
-
-    Examples
-    --------
-    >>> from bayesanno.ground.wording import name_bounds
-    >>> name_bounds("ci", 0.95, "worth")
-    ('worth_ci95_lb', 'worth_ci95_ub')
-    """
-    name = f"{of}_{kind}{100 * ci_prob:.6g}" if of else f"{kind}{100 * ci_prob:.6g}"
-    return f"{name}_lb", f"{name}_ub"

@@ -134,7 +134,12 @@ def _tabulate_dependence(view: FitView, part: FitPart, random_seed: int) -> pd.D
     dimension = part.dimension or None
     try:
         table = dependence_table(
-            view, dimension=dimension, least_items=LEAST_ITEMS, resamples=RESAMPLES, random_seed=random_seed
+            view,
+            dimension=dimension,
+            least_items=LEAST_ITEMS,
+            ci_prob=0.95,
+            resamples=RESAMPLES,
+            random_seed=random_seed,
         )
     except (DataError, FitError):  # its states are no labels, or no two annotators share an item
         return None
