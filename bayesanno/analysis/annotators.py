@@ -15,6 +15,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import as_names
 from bayesanno.modeling.capabilities import OF_GRADING
 
 
@@ -87,7 +88,7 @@ def _list_annotators(part: FitPart) -> pd.DataFrame:
 
 
 def compare_annotators(
-    fit: xr.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView, annotators: str | Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
     """Return the posterior probability that one annotator is better than another.
 
@@ -121,7 +122,7 @@ def compare_annotators(
     competence = view.posterior[competence_name(view)]
     competence = part_of(view, dimension, need_items=False).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
-    chosen = everybody if annotators is None else list(annotators)
+    chosen = everybody if annotators is None else as_names(annotators)
     codes = find_positions("annotator", chosen, everybody)
     draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values[codes]
     above = np.array([(row > draws).mean(axis=1) + 0.5 * (row == draws).mean(axis=1) for row in draws])

@@ -15,7 +15,7 @@ from bayesanno.modeling.capabilities import NONE_OF_THESE
 
 
 def correctness_table(
-    fit: xr.DataTree | FitView, items: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView, items: str | Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
     """Return the posterior of each item's correctness pattern: which annotators are right (C) and which are not (I).
 

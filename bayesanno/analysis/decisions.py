@@ -21,7 +21,7 @@ def decide_labels(
     fit: xr.DataTree | FitView,
     cost: pd.DataFrame | Mapping[str, Mapping[str, float]] | str,
     *,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     dimension: str | None = None,
 ) -> pd.DataFrame:
     """Return the label with the lowest expected cost for each item.

@@ -18,7 +18,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.intervals import CiKind, choose_interval, name_bounds
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import enumerated, listed, nearest
+from bayesanno.ground.wording import as_names, enumerated, listed, nearest
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import latents
 
@@ -50,7 +50,7 @@ class Graded(NamedTuple):
 def grade_table(
     fit: xr.DataTree | FitView,
     *,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     dimension: str | None = None,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
@@ -111,7 +111,7 @@ def grade_table(
 
 
 def _tabulate(
-    view: FitView, part: FitPart, order: Sequence[str] | None, ci_prob: float | None, ci_kind: CiKind | None
+    view: FitView, part: FitPart, order: str | Sequence[str] | None, ci_prob: float | None, ci_kind: CiKind | None
 ) -> pd.DataFrame:
     ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
     lower, upper = name_bounds(ci_kind, ci_prob, "grade")
@@ -166,7 +166,7 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
     """
     of = f" of dimension {dimension!r}" if dimension else ""
     if order is not None:
-        names = [order] if isinstance(order, str) else [str(name) for name in order]
+        names = as_names(order)
         odd = next((name for name in names if name not in data.classes), None)
         if odd is not None:
             raise DataError(
@@ -175,7 +175,7 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
         if sorted(names) != sorted(data.classes):
             wrong = next(name for name in data.classes if names.count(name) != 1)
             raise DataError(f"order must name each label once ({enumerated(data.classes)}): see {wrong!r}")
-        return tuple(names)
+        return names
     if not data.labels_are_ordered:
         raise DataError(
             f"the order of the labels{of} {listed(data.classes)} was not declared (they are sorted alphabetically): "

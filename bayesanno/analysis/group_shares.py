@@ -47,7 +47,7 @@ def group_table(
     use_gold: bool = True,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     dimension: str | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:

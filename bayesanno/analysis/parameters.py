@@ -12,7 +12,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.intervals import choose_interval, name_bounds
 from bayesanno.ground.lazy import azs, pd, xr
-from bayesanno.ground.wording import listed, name_elements
+from bayesanno.ground.wording import as_names, listed, name_elements
 
 CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
@@ -20,7 +20,7 @@ DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
 def summary(
     fit: xr.DataTree | FitView,
-    var_names: Sequence[str] | None = None,
+    var_names: str | Sequence[str] | None = None,
     *,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
@@ -58,7 +58,7 @@ def summary(
     """
     view = view_for_table(fit)
     known = [str(name) for name in view.posterior.data_vars]
-    chosen = known if var_names is None else list(var_names)
+    chosen = known if var_names is None else as_names(var_names)
     unknown = [name for name in chosen if name not in known]
     if unknown:
         raise FitError(f"variable {unknown[0]!r} is not in this fit, which has {listed(known)}")

@@ -63,7 +63,7 @@ def calibration_table(
     bins: int = BINS,
     ci_prob: float | None = None,
     cumulative: bool = False,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return how often labels are right, by their probability in the fit: a reliability table.
 

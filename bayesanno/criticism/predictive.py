@@ -32,7 +32,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_count, check_seed
-from bayesanno.ground.wording import nearest
+from bayesanno.ground.wording import as_names, nearest
 from bayesanno.inference.log_likelihood import compute_log_likelihood
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import take_draws
@@ -307,13 +307,13 @@ def choose_statistics(table: AnswerTable, asked: str | Sequence[str] | None) -> 
     DataError
         If the data lack a requested statistic.
     """
-    names = [asked] if isinstance(asked, str) else asked
-    if names is None:
+    if asked is None:
         found = {}
         for name, make in table.statistics.items():
             with suppress(DataError):  # the data lack it, and it was not requested
                 found[name] = make(table.data)
         return found
+    names = as_names(asked)
     for name in names:
         if name not in table.statistics:
             hint = nearest(name, list(table.statistics))

@@ -11,6 +11,18 @@ from html import escape
 from itertools import islice, product
 
 
+def as_names(given: str | Iterable[object]) -> tuple[str, ...]:
+    """Return the names that a user gave as text; a text alone is one name.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import as_names
+    >>> as_names("ana"), as_names(["ana", 7])
+    (('ana',), ('ana', '7'))
+    """
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
 def listed(names: Sequence[str], *, most: int = 10) -> str:
     """Return at most `most` names for a message, quoted so that it stays one line."""
     shown = ", ".join(repr(str(name)) for name in names[:most])

@@ -56,7 +56,7 @@ def plan_answers(
     items: int,
     annotators: int,
     per_item: Sequence[int] | None = None,
-    labels: int | Sequence[str] | None = None,
+    labels: int | str | Sequence[str] | None = None,
     like: xr.DataTree | FitView | None = None,
     target: float | None = None,
     measure: Measure = "accuracy",

@@ -32,7 +32,7 @@ def expected_progress(
     measure: Measure = "accuracy",
     sure: float = 0.95,
     allocation: Allocation = "evenly",
-    annotators: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
     futures: int = 50,
@@ -203,7 +203,7 @@ def stopping_table(
     *,
     risk: float = 0.05,
     more: int = 3,
-    annotators: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
     futures: int = 50,
     random_seed: int | None = None,
 ) -> pd.DataFrame:

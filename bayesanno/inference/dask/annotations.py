@@ -120,7 +120,7 @@ def distribute_annotations(
     annotator: str | None = None,
     label: str | None = None,
     gold: str | None = None,
-    labels: Sequence[str] | None = None,
+    labels: str | Sequence[str] | None = None,
 ) -> DaskAnnotations:
     """Read annotations on the workers of a cluster, and bring those of each item together on one worker.
 

@@ -126,7 +126,7 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
 
 def plot_confusion(
     fit: Fit,
-    annotators: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
     *,
     dimension: str | None = None,
     ci_prob: float | None = None,
@@ -177,7 +177,7 @@ def plot_confusion(
     if annotators is None:
         codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
     else:
-        codes = style.find_codes("annotator", list(annotators), everybody, "with most answers")
+        codes = style.find_codes("annotator", annotators, everybody, "with most answers")
     chosen = [everybody[code] for code in codes]
     described = describe_draws(find_confusion(view, codes), ci_prob, ci_kind)
     found = dict(

@@ -127,7 +127,7 @@ def plot_calibration(
     bins: int = BINS,
     ci_prob: float | None = None,
     cumulative: bool = False,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the share of labels that are right over their probability, of one fit or of several.

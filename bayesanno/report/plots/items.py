@@ -32,7 +32,11 @@ EXPECTED = {"accuracy": "expected accuracy (share that is right)", "share_sure":
 
 
 def plot_labels(
-    fit: Fit, *, items: Sequence[str] | None = None, dimension: str | None = None, **options: Unpack[style.OneAxes]
+    fit: Fit,
+    *,
+    items: str | Sequence[str] | None = None,
+    dimension: str | None = None,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the probability of each label of the most uncertain items, the most uncertain on top.
 
