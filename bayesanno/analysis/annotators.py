@@ -95,7 +95,7 @@ def compare_annotators(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         The annotators to compare; all by default.
     dimension : str, optional
         The dimension, for data with several dimensions.

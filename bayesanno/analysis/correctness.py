@@ -28,7 +28,7 @@ def correctness_table(
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model whose states are the given labels and "none of them", such as model A.
-    items : sequence of str, optional
+    items : str or sequence of str, optional
         The items to report; all by default.
     dimension : str, optional
         The dimension, for data with several dimensions.

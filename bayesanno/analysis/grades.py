@@ -65,7 +65,7 @@ def grade_table(
     ----------
     fit : xarray.DataTree or FitView
         A fit of any model that gives labels.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         The labels from the lowest to the highest. The default is the order declared when the data were read, or that
         of the numbers.
     dimension : str, optional

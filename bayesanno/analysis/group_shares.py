@@ -88,7 +88,7 @@ def group_table(
         Whether items with gold count with their gold label. Otherwise only controls count with their known label.
     ci_prob, ci_kind
         As in `summary`.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         The labels from the lowest to the highest, for expected grades; by default as declared, or as numbers.
     dimension : str, optional
         The dimension, for data with several dimensions.

@@ -30,7 +30,7 @@ def summary(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    var_names : sequence of str, optional
+    var_names : str or sequence of str, optional
         The variables to report; all by default.
     ci_prob, ci_kind
         The probability and the kind of the intervals: "eti", equal tails, or "hdi", the highest density. They name the
@@ -40,8 +40,9 @@ def summary(
     Returns
     -------
     pandas.DataFrame
-        One row per parameter: `parameter`, `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail`, `r_hat`. The
-        last three require Markov chains. A point estimate, such as EM's, has only its value, in `mean`.
+        One row per parameter: `parameter`, `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail`, `r_hat`,
+        `mcse_mean` and `mcse_sd`, the Monte Carlo standard errors of the mean and sd. The last five require Markov
+        chains. A point estimate, such as EM's, has only its value, in `mean`.
 
     Raises
     ------
@@ -67,10 +68,20 @@ def summary(
         draws = view.posterior[name].transpose("chain", "draw", ...)
         found = describe_draws(draws, ci_prob, ci_kind)
         found |= dict(zip(DIAGNOSTICS, convergence_of(view, name).values, strict=True))
+        found |= {f"mcse_{what}": _measure_mcse(draws, what, found["ess_bulk"]) for what in ("mean", "sd")}
         names = name_elements(name, [draws[dim].values.tolist() for dim in draws.dims[2:]])
         table = pd.DataFrame({"parameter": names}, dtype="str")
         tables.append(table.assign(**{what: np.ravel(values) for what, values in found.items()}))
     return pd.concat(tables, ignore_index=True)
+
+
+def _measure_mcse(draws: xr.DataArray, of: str, ess: np.ndarray) -> np.ndarray:
+    """Return the Monte Carlo standard errors of a mean or an sd, nan where the ESS is."""
+    if not np.isfinite(ess).any():
+        return np.full_like(ess, np.nan)
+    with np.errstate(invalid="ignore"):  # the sd of a constant has none
+        found = azs.mcse(draws.rename("of").to_dataset(), method=of)["of"].values
+    return np.where(np.isfinite(ess), found, np.nan)
 
 
 def require_draws(view: FitView, what: str) -> FitView:

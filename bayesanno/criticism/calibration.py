@@ -79,7 +79,7 @@ def calibration_table(
         For ordered labels: check the probabilities that the true grade is at most that of a label, for every label but
         the highest, instead of the probability of the most probable label. Only this shows whether uncertain items are
         wrongly placed in lower or higher grades.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         The labels from the lowest to the highest, as for `grade_table`; only with `cumulative`.
 
     Returns

@@ -63,10 +63,10 @@ def power_scaling_table(
     ----------
     fit : xarray.DataTree or FitView
         A fit with draws.
-    var_names : sequence of str, optional
+    var_names : str or sequence of str, optional
         Variables of the fit; all by default. Models of labels also have `accuracy`, how often each annotator is right
         (unless the model has a variable of that name), and `class_share`, the share of the items in each class.
-    prior_var_names : sequence of str, optional
+    prior_var_names : str or sequence of str, optional
         The parameters with priors to scale, all together. The default is those with a prior that depends on no other
         parameter: in a population model, the parameters of the population.
 
@@ -140,7 +140,7 @@ def label_power_scaling(
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model of labels, with draws.
-    prior_var_names : sequence of str, optional
+    prior_var_names : str or sequence of str, optional
         As in `power_scaling_table`.
 
     Returns

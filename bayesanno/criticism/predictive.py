@@ -32,7 +32,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_count, check_seed
-from bayesanno.ground.wording import as_names, nearest
+from bayesanno.ground.wording import as_names, counted, nearest, show_rows
 from bayesanno.inference.log_likelihood import compute_log_likelihood
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import take_draws
@@ -64,6 +64,11 @@ class PredictiveCheck:
 
     table: pd.DataFrame
     replicated: np.ndarray
+
+    def __repr__(self) -> str:
+        """Return the statistics as a whole, without their parts."""
+        whole = self.table[self.table["of"] == ""].drop(columns="of")
+        return show_rows(f"PredictiveCheck of {counted(len(self.replicated), 'replicate')}", whole)
 
 
 def predictive_check(

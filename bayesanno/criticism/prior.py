@@ -25,6 +25,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_seed
+from bayesanno.ground.wording import counted, show_rows
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import HasKnownParameters, latents
 from bayesanno.modeling.data_kinds import Data
@@ -68,6 +69,10 @@ class PriorDescription:
 
     table: pd.DataFrame
     drawn: tuple[np.ndarray, ...]
+
+    def __repr__(self) -> str:
+        """Return the first rows of the table."""
+        return show_rows(f"PriorDescription of {counted(self.table['model'].nunique(), 'model')}", self.table)
 
 
 def describe_prior(

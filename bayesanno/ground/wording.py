@@ -9,6 +9,10 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from html import escape
 from itertools import islice, product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def as_names(given: str | Iterable[object]) -> tuple[str, ...]:
@@ -76,6 +80,24 @@ def enumerated(names: Sequence[str], *, most: int = 10) -> str:
 
 def _cut(name: str, *, longest: int = 40) -> str:
     return name if len(name) <= longest else f"{name[: longest - 3]}..."
+
+
+def show_rows(title: str, table: pd.DataFrame, *, most: int = 7) -> str:
+    """Return a title and the first rows of a table as text, ten lines at most.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesanno.ground.wording import show_rows
+    >>> print(show_rows("two rows", pd.DataFrame({"prior": [0, 1], "accuracy": [0.91234, 0.9]}), most=1))
+    two rows
+     prior  accuracy
+         0     0.912
+    ... 1 more
+    """
+    shown = table.head(most).to_string(index=False, max_cols=8, max_colwidth=40, float_format="%.3g")
+    more = f"\n... {len(table) - most:,} more" if len(table) > most else ""
+    return f"{title}\n{shown}{more}"
 
 
 def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -35,7 +35,7 @@ def read_multi_annotations(
     ----------
     source : path, str or DataFrame
         As for `read_annotations`.
-    dimensions : sequence of str
+    dimensions : str or sequence of str
         The label columns, or the questions of an export, at least two; their names are the dimensions' names. An empty
         cell is no annotation of that dimension. A column gold_<dimension>, if there is one, has its known true labels,
         for evaluation.

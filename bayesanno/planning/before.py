@@ -82,7 +82,7 @@ def plan_answers(
         The numbers of items and annotators.
     per_item : sequence of int, optional
         Numbers of answers per item, increasing; by default 1, 2, 3, 5 and 8, as far as there are annotators.
-    labels : int or sequence of str, optional
+    labels : int, str or sequence of str, optional
         The number of labels or their names; by default 2, or with `like` those of that fit.
     like : xarray.DataTree or FitView, optional
         A fit of any model of labels, with annotators similar to the new ones. New annotators are drawn from the

@@ -58,7 +58,7 @@ def expected_progress(
         How answers are allocated. "evenly": each goes to an item with the fewest answers; "each": to an item with the
         fewest new answers; both by annotators in proportion to their numbers of answers. "suggested": to the most
         informative pairs, as in `suggest_annotations`, in batches of one item in twenty.
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         Annotators who can be asked; by default all in the fit. If the model has a population, new names are possible.
     per_annotator : int or mapping of str to int, optional
         The largest number of answers of each annotator.
@@ -220,7 +220,7 @@ def stopping_table(
         The largest probability that the label of a finished item is wrong.
     more : int, default 3
         The number of further answers that each item could get.
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         Annotators who can be asked, as in `suggest_annotations`.
     futures : int, default 50
     random_seed : int, optional

@@ -35,7 +35,7 @@ def make_design(
 
     Parameters
     ----------
-    items, annotators, labels : int or sequence of str
+    items, annotators, labels : int, str or sequence of str
         The number (names are then i1, i2, ...; a1, ...; and 0, 1, ...), or the names. Names of labels are in order.
     unsure : str or sequence of str, optional
         The names of further labels that are not classes.
@@ -86,7 +86,7 @@ def make_loop_design(
 
     Parameters
     ----------
-    items, annotators, labels : int or sequence of str
+    items, annotators, labels : int, str or sequence of str
         The numbers, or the names, as in `make_design`. Items are assigned to the groups in turn.
     together : int
         Annotations per item.
@@ -120,7 +120,7 @@ def make_count_design(
 
     Parameters
     ----------
-    items : int or sequence of str
+    items : int, str or sequence of str
         The number (names are then i1, i2, ...), or the names.
     per_item : int or tuple of two ints
         Answers per item: a number, or a range from which numbers are drawn uniformly.

@@ -135,7 +135,7 @@ def distribute_annotations(
         The client of the cluster that reads and holds the annotations.
     item, annotator, label, gold : str, optional
         The names of the columns, unless they are among the usual ones.
-    labels : sequence of str, optional
+    labels : str or sequence of str, optional
         All possible labels; their order then counts as declared. By default the labels found, sorted.
 
     Returns

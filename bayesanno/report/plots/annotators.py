@@ -139,7 +139,7 @@ def plot_confusion(
     ----------
     fit : xarray.DataTree or FitView
         Its model has confusion matrices or implies them: `model_b`, `mace`, `one_coin` and the like.
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         The annotators; by default the 12 with the most answers.
     dimension : str, optional
         Which dimension, where several were annotated together.

@@ -43,7 +43,7 @@ def plot_labels(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    items : sequence of str, optional
+    items : str or sequence of str, optional
         Which items, in this order from the top; by default the 30 whose labels are least sure (of most entropy).
     dimension : str, optional
         Which dimension, where several were annotated together.
