@@ -181,8 +181,6 @@ def test_a_text_is_one_name(tiny_fit):
     ):
         one, several = asked("ada"), asked(["ada"])
         assert one.equals(several) if isinstance(one, pd.DataFrame) else one == several
-    columns = TABLE.rename(columns={"label": "focus"})
-    assert list(ba.read_multi_annotations(columns, "focus").by_dimension) == ["focus"]
 
 
 def test_what_is_made_is_printed_in_ten_lines(tiny_fit):

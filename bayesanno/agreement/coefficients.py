@@ -35,7 +35,7 @@ from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.intervals import choose_prob, name_bounds
+from bayesanno.ground.intervals import name_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 
@@ -120,8 +120,7 @@ def agreement_table(
     >>> table.loc["krippendorff_alpha_nominal", ["value", "ci89_lb", "ci89_ub"]].astype(float).round(3).tolist()
     [0.041, 0.031, 0.05]
     """
-    check_resampling(resamples, random_seed)
-    ci_prob = choose_prob(ci_prob)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data, "agreement_table")
     (numbers, is_ordered), pairs, sums = find_label_scale(data, ordered), find_pairs(data), count_sums(data)
     reasons = _explain_undefined(data, numbers, is_ordered)

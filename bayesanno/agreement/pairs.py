@@ -27,7 +27,7 @@ from bayesanno.agreement.resampling import bound, check_resampling, resample_ite
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
-from bayesanno.ground.intervals import choose_prob, name_bounds
+from bayesanno.ground.intervals import name_bounds
 from bayesanno.ground.lazy import pd
 
 ARRAYS = 10  # arrays over the labels of pairs in memory at a time
@@ -260,8 +260,7 @@ def pair_table(
     >>> table[["annotator_1", "annotator_2", "n"]].to_numpy().tolist()
     [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
     """
-    check_resampling(resamples, random_seed)
-    ci_prob = choose_prob(ci_prob)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
@@ -303,8 +302,7 @@ def annotator_agreement(
     >>> table.loc[table["cohen_kappa"].idxmin(), "annotator"]
     'xavier'
     """
-    check_resampling(resamples, random_seed)
-    ci_prob = choose_prob(ci_prob)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data, "annotator_agreement")
     pairs, n = find_pairs(data), data.n_annotators
     table = pd.DataFrame({"annotator": list(data.annotators)}, dtype="str").assign(n=data.by_annotator)

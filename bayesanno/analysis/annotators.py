@@ -20,7 +20,7 @@ from bayesanno.modeling.capabilities import OF_GRADING
 
 
 def annotator_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the posterior of each annotator's competence, as the model defines it.
 

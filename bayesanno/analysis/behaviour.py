@@ -36,7 +36,7 @@ def behaviour_table(
     farthest_by: Measure = "jsd_mean",
     base: float = math.e,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
 ) -> pd.DataFrame:
     """Return the posterior of how much each annotator's use of the labels differs from the others'.
 
@@ -115,7 +115,7 @@ def differ_more_probability(fit: xr.DataTree | FitView, pair: tuple[str, str], t
 
 
 def confusion_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the posterior of how often annotators give one label in place of another.
 

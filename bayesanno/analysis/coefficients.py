@@ -17,7 +17,7 @@ from bayesanno.modeling.columns import SLOPE, Classifier, Columns
 
 
 def coefficient_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the effects of item columns on the log odds of each class.
 
@@ -68,7 +68,7 @@ def _list_effects(view: FitView) -> list[str]:
     return names + [SLOPE for term in terms if isinstance(term, Classifier)]
 
 
-def _describe(view: FitView, name: str, ci_prob: float | None, ci_kind: CiKind | None) -> pd.DataFrame:
+def _describe(view: FitView, name: str, ci_prob: float | None, ci_kind: CiKind) -> pd.DataFrame:
     draws = view.posterior[name].transpose("chain", "draw", ...)
     rows = list(product(*(draws[dim].values.tolist() for dim in draws.dims[2:])))  # levels, and the class at the end
     found = describe_draws(draws, ci_prob, ci_kind)

@@ -36,7 +36,7 @@ from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_ans
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
-from bayesanno.ground.intervals import choose_prob, name_bounds
+from bayesanno.ground.intervals import name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
 from bayesanno.ground.wording import counted
@@ -132,8 +132,7 @@ def dependence_table(
     >>> table.loc[0, ["correlation", "n_answers", "worth"]].astype(float).round(2).tolist()  # independent by design
     [-0.0, 5.13, 5.13]
     """
-    check_resampling(resamples, random_seed)
-    ci_prob = choose_prob(ci_prob)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     check_at_least("least_items", least_items, 1, DataError)
     view = view_for_table(fit)
     part = part_of(view, dimension)

@@ -8,23 +8,19 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import label_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind, choose_interval, name_bounds
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 
-QUANTILES = 200  # number of intervals compared to find the shortest
 
-
-def difficulty_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
-) -> pd.DataFrame:
+def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None) -> pd.DataFrame:
     """Return the difficulty of each item, the hardest first.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model with item difficulties: `item_difficulty`.
-    ci_prob, ci_kind
-        As in `summary`.
+    ci_prob : float, optional
+        The probability of the intervals, with equal tails; by default as in `summary`.
 
     Returns
     -------
@@ -50,12 +46,12 @@ def difficulty_table(
     view = view_for_table(fit)
     if not view.model.has_difficulty:
         raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
-    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
-    lower, upper = name_bounds(ci_kind, ci_prob, "difficulty")
+    ci_prob = choose_prob(ci_prob)
+    lower, upper = name_bounds("eti", ci_prob, "difficulty")
     latent, labels = view.latent, label_table(view)
     found = latent["difficulty_probability"]
     centres = found[found.dims[1]].values.astype(float)
-    low, high = bound_bins(found.values, centres, ci_prob, ci_kind)
+    low, high = bound_bins(found.values, centres, ci_prob)
     table = labels[["item"]].assign(
         difficulty_mean=latent["difficulty"].values,
         difficulty_sd=_measure_sd(found.values, centres),
@@ -67,40 +63,28 @@ def difficulty_table(
     return table.sort_values("difficulty_mean", ascending=False, kind="stable", ignore_index=True)
 
 
-def bound_bins(
-    probability: np.ndarray, centres: np.ndarray, ci_prob: float, ci_kind: CiKind
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return intervals for densities that are uniform within equal bins: the shortest ones, or those of equal tails.
+def bound_bins(probability: np.ndarray, centres: np.ndarray, ci_prob: float) -> list[np.ndarray]:
+    """Return the ends of intervals of equal tails, (item,) each, for densities that are uniform within equal bins.
 
     Parameters
     ----------
     probability : array, shape (item, bin)
     centres : array, shape (bin,)
-    ci_prob, ci_kind
-
-    Returns
-    -------
-    array, array, shape (item,)
-        The lower and the upper ends.
+    ci_prob : float
 
     Examples
     --------
     >>> import numpy as np
     >>> from bayesanno.analysis.difficulty import bound_bins
-    >>> low, high = bound_bins(np.array([[0.0, 0.94, 0.06]]), np.array([0.0, 1.0, 2.0]), 0.94, "hdi")
+    >>> low, high = bound_bins(np.array([[0.0, 0.5, 0.5]]), np.array([0.0, 1.0, 2.0]), 0.9)
     >>> low.round(2).tolist(), high.round(2).tolist()
-    ([0.5], [1.5])
+    ([0.6], [2.4])
     """
     half = (centres[1] - centres[0]) / 2
     edges = np.append(centres - half, centres[-1] + half)  # (edge,)
-    begin = np.linspace(0, 1 - ci_prob, QUANTILES) if ci_kind == "hdi" else np.array([(1 - ci_prob) / 2])
-    ends = np.empty((len(probability), 2))
-    for item, row in enumerate(probability):
-        below = np.append(0.0, row.cumsum())
-        low, high = (np.interp(at, below, edges) for at in (begin, begin + ci_prob))
-        best = np.argmin(high - low)
-        ends[item] = low[best], high[best]
-    return ends[:, 0], ends[:, 1]
+    below = np.pad(probability.cumsum(axis=1), ((0, 0), (1, 0)))  # (item, edge)
+    tails = ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
+    return [np.array([np.interp(tail, row, edges) for row in below]) for tail in tails]
 
 
 def _measure_sd(probability: np.ndarray, centres: np.ndarray) -> np.ndarray:

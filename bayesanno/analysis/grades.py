@@ -16,7 +16,7 @@ from bayesanno.data.names import read_numbers
 from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import CiKind, choose_interval, name_bounds
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import as_names, enumerated, listed, nearest
 from bayesanno.modeling.base import AnnotationModel
@@ -53,7 +53,6 @@ def grade_table(
     order: str | Sequence[str] | None = None,
     dimension: str | None = None,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
     """Return the posterior of each item's grade, for ordered labels.
 
@@ -70,15 +69,15 @@ def grade_table(
         of the numbers.
     dimension : str, optional
         The dimension, for data with several dimensions; all by default.
-    ci_prob, ci_kind
-        As in `summary`, for the least probability of the range of grades.
+    ci_prob : float, optional
+        The least probability of the range of grades; by default as in `summary`.
 
     Returns
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`; `median`, the median label; `grade_mean`, the expected grade;
-        `grade_sd`; `grade_eti89_lb` and `grade_eti89_ub`, the range of grades with that probability or more (of equal
-        tails: at most half of the rest is below it and above it; of the highest density: the shortest one);
+        `grade_sd`; `grade_eti89_lb` and `grade_eti89_ub`, the range of grades with that probability or
+        more: at most half of the rest is below it, and above it;
         `p_below` and `p_above`, the probability that the true grade is below or above the median label;
         `n_annotations`, `label` (the most probable one), `probability` (of that label), and `gold` if any is known. For
         data with several dimensions, one row per dimension and item; `dimension` is the first column.
@@ -106,28 +105,27 @@ def grade_table(
         names = enumerated([part.dimension for part in parts])
         raise FitError(f"order applies to one dimension, and this fit has {names}: name one (dimension=...)")
     if dimension is not None:
-        return _tabulate(view, parts[0], order, ci_prob, ci_kind)
-    return concat_parts(parts, lambda part: _tabulate(view, part, order, ci_prob, ci_kind))
+        return _tabulate(view, parts[0], order, ci_prob)
+    return concat_parts(parts, lambda part: _tabulate(view, part, order, ci_prob))
 
 
-def _tabulate(
-    view: FitView, part: FitPart, order: str | Sequence[str] | None, ci_prob: float | None, ci_kind: CiKind | None
-) -> pd.DataFrame:
-    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
-    lower, upper = name_bounds(ci_kind, ci_prob, "grade")
+def _tabulate(view: FitView, part: FitPart, order: str | Sequence[str] | None, ci_prob: float | None) -> pd.DataFrame:
     labels, grades, probability = graded = grade_items(view, part, order)
     median = (graded.at_most >= 0.5 - ROUNDED).argmax(axis=1)  # (item,)
     place = np.arange(grades.size) - median[:, None]  # (item, label), 0 at the median
     mean = probability @ grades
-    low, high = bound_grades(probability, grades, ci_prob, ci_kind)
+    ci_prob = choose_prob(ci_prob)
+    tails = ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
+    low, high = ((graded.at_most >= tail - ROUNDED).argmax(axis=1) for tail in tails)  # (item,)
+    lower, upper = name_bounds("eti", ci_prob, "grade")
     table = pd.DataFrame(
         {
             "item": pd.Series(list(part.data.items), dtype="str"),
             "median": pd.Series([labels[code] for code in median], dtype="str"),
             "grade_mean": mean,
             "grade_sd": np.sqrt((probability * (grades - mean[:, None]) ** 2).sum(axis=1)),
-            lower: low,
-            upper: high,
+            lower: grades[low],
+            upper: grades[high],
             "p_below": (probability * (place < 0)).sum(axis=1),
             "p_above": (probability * (place > 0)).sum(axis=1),
         }
@@ -217,50 +215,6 @@ def find_loss(view: FitView, part: FitPart, loss: str, order: Sequence[str] | No
     labels, grades, _ = grade_items(view, part, order)
     far = np.abs(grades[:, None] - grades) ** LOSSES[loss]
     return pd.DataFrame(far, index=list(labels), columns=list(labels))
-
-
-def bound_grades(
-    probability: np.ndarray, grades: np.ndarray, ci_prob: float, ci_kind: CiKind
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the range of grades with at least a given probability, as in `grade_table`.
-
-    Of shortest ranges, the most probable one is returned.
-
-    Parameters
-    ----------
-    probability : array, shape (item, label)
-    grades : array, shape (label,)
-        Increasing.
-    ci_prob, ci_kind
-
-    Returns
-    -------
-    array, array, shape (item,)
-        The lowest and the highest grade.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayesanno.analysis.grades import bound_grades
-    >>> probability = np.array([[0.02, 0.9, 0.08], [0.3, 0.3, 0.4]])
-    >>> low, high = bound_grades(probability, np.array([1.0, 2.0, 3.0]), 0.94, "hdi")
-    >>> low.tolist(), high.tolist()
-    ([2.0, 1.0], [3.0, 3.0])
-    """
-    if ci_kind == "eti":
-        tail, below = (1 - ci_prob) / 2, probability.cumsum(axis=1)
-        lowest, highest = ((below >= at - ROUNDED).argmax(axis=1) for at in (tail, 1 - tail))  # (item,)
-        return grades[lowest], grades[highest]
-    low, high = np.triu_indices(grades.size)  # (range,)
-    total = np.pad(probability.cumsum(axis=1), ((0, 0), (1, 0)))  # (item, label + 1)
-    shortest = np.full(len(probability), np.inf)
-    most, best = np.zeros(len(probability)), np.zeros(len(probability), dtype=int)
-    for number in np.argsort(grades[high] - grades[low], kind="stable"):
-        inside = total[:, high[number] + 1] - total[:, low[number]]  # (item,)
-        length = grades[high[number]] - grades[low[number]]
-        better = (inside >= ci_prob - ROUNDED) & ((length < shortest) | ((length == shortest) & (inside > most)))
-        shortest[better], most[better], best[better] = length, inside[better], number
-    return grades[low[best]], grades[high[best]]
 
 
 def check_grades(model: AnnotationModel, data: object) -> None:

@@ -46,7 +46,7 @@ def group_table(
     at_large: bool = False,
     use_gold: bool = True,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
     order: str | Sequence[str] | None = None,
     dimension: str | None = None,
     random_seed: int | None = None,
@@ -132,7 +132,7 @@ def group_table(
     ['billing', 'delivery', 'other', 'quality']
     """
     check_seed(random_seed)
-    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
+    choose_interval(ci_prob, ci_kind)  # refuses what is no interval
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data = part.data
@@ -180,7 +180,7 @@ def _tabulate(
     names: Sequence[str],
     labels: Sequence[str],
     sizes: np.ndarray,
-    ci_prob: float,
+    ci_prob: float | None,
     ci_kind: CiKind,
 ) -> pd.DataFrame:
     """Return the table of values (sample, group, quantity): shares and, for the label "", mean grades."""

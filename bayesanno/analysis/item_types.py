@@ -15,9 +15,7 @@ from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.posterior import compile_formula
 
 
-def type_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
-) -> pd.DataFrame:
+def type_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None) -> pd.DataFrame:
     """Return the posterior of each item type: its number of items and its rate of positive answers.
 
     Parameters

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import choose_interval, name_bounds
+from bayesanno.ground.intervals import CiKind, choose_interval, name_bounds
 from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.wording import as_names, listed, name_elements
 
-CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
 
@@ -23,7 +21,7 @@ def summary(
     var_names: str | Sequence[str] | None = None,
     *,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
 ) -> pd.DataFrame:
     """Return ArviZ's summary of the parameters, unrounded.
 
@@ -94,9 +92,7 @@ def require_draws(view: FitView, what: str) -> FitView:
     return view
 
 
-def describe_draws(
-    draws: xr.DataArray, ci_prob: float | None = None, ci_kind: CiKind | None = None
-) -> dict[str, np.ndarray]:
+def describe_draws(draws: xr.DataArray, ci_prob: float | None = None, ci_kind: CiKind = None) -> dict[str, np.ndarray]:
     """Return the mean, standard deviation and interval, by column name and in this order.
 
     For a single draw (a point estimate) the last three are nan.
@@ -108,14 +104,14 @@ def describe_draws(
     ci_prob, ci_kind
         As in `summary`.
     """
-    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
-    lower, upper = name_bounds(ci_kind, ci_prob)
+    prob, kind = choose_interval(ci_prob, ci_kind)
+    lower, upper = name_bounds(kind, prob)
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
         return {"mean": point} | {name: np.full(point.shape, np.nan) for name in ("sd", lower, upper)}
 
-    find = azs.hdi if ci_kind == "hdi" else azs.eti
-    interval = find(draws.rename("of").to_dataset(), prob=ci_prob)["of"]
+    find = azs.hdi if kind == "hdi" else azs.eti
+    interval = find(draws.rename("of").to_dataset(), prob=prob)["of"]
     return {
         "mean": draws.mean(("chain", "draw")).values,
         "sd": draws.std(("chain", "draw"), ddof=1).values,

@@ -10,7 +10,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind, choose_interval, name_bounds
+from bayesanno.ground.intervals import CiKind, choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasPopulation
 
@@ -19,7 +19,7 @@ NEW_ANNOTATORS_PER_DRAW = 4
 
 
 def population_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the posterior of the population of annotators, which describes both those in the fit and new ones.
 
@@ -66,7 +66,7 @@ def population_table(
     draws = {str(name): one.values.reshape(-1, *one.shape[2:]) for name, one in sampled.items()}
     rng = np.random.default_rng(SEED)
     drawn = view.model.draw_annotators(draws, NEW_ANNOTATORS_PER_DRAW, data.class_codes, rng)["confusion"]
-    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
+    ci_prob = choose_prob(ci_prob)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     low, high = np.quantile(drawn, tails, axis=(0, 1))  # (true_class, response)
     right = draws["population"][:, np.arange(data.n_classes), data.class_codes]  # (draw, true_class)

@@ -22,7 +22,7 @@ Ties = Literal["half", "out"]
 
 
 def ranking_table(
-    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float | None = None, ci_kind: CiKind | None = None
+    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the ranking of the compared systems, with its uncertainty.
 
@@ -87,7 +87,7 @@ def ranking_table(
 
 
 def win_table(
-    fit: xr.DataTree | FitView, *, ties: Ties = "half", ci_prob: float | None = None, ci_kind: CiKind | None = None
+    fit: xr.DataTree | FitView, *, ties: Ties = "half", ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return how often one system truly wins against another, for every pair of systems.
 

@@ -147,7 +147,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
 
 
 def recalibration_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the temperature and the shifts of a recalibrated fit.
 
@@ -316,7 +316,7 @@ def _recalibrate_one(
 
 
 def _describe(
-    learnt: Recalibration, labels: Sequence[str], ci_prob: float | None = None, ci_kind: CiKind | None = None
+    learnt: Recalibration, labels: Sequence[str], ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the table of the temperature and the shifts."""
     values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)

@@ -41,9 +41,7 @@ def groups(
     at_large: bool = opt.flag("--at-large", "Shares in the population that the items of a group are a sample of."),
     ignore_gold: bool = opt.flag("--ignore-gold", "Do not count items by their known true labels."),
     ci_prob: float | None = opt.option(None, "The probability of the intervals; ArviZ's by default (0.89).", "P"),
-    ci_kind: CiKind | None = opt.option(
-        None, "Equal tails (eti) or the highest density (hdi); ArviZ's by default (eti)."
-    ),
+    ci_kind: CiKind = opt.option(None, "Equal tails (eti) or the highest density (hdi); ArviZ's by default (eti)."),
     order: str | None = opt.option(None, "The labels from the lowest to the highest, for mean grades.", "A,B,..."),
     dimension: opt.Dimension = None,
     seed: opt.Seed = None,

@@ -174,8 +174,7 @@ def calibration_scores(
     >>> round(float(scores.loc["accuracy", "value"]), 2)
     0.95
     """
-    check_resampling(resamples, random_seed)
-    ci_prob = choose_prob(ci_prob)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     check_at_least("bins", bins, 1, DataError)
 
     def tabulate(part: FitPart) -> pd.DataFrame:

@@ -78,7 +78,7 @@ def predictive_check(
     replicates: int = 500,
     prior: bool = False,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
     random_seed: int | None = None,
 ) -> PredictiveCheck:
     """Compare statistics of the answers with those that a model predicts (Gelman, Meng and Stern 1996).
@@ -136,7 +136,7 @@ def predictive_check(
     """
     check_seed(random_seed)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
-    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
+    choose_interval(ci_prob, ci_kind)  # refuses what is no interval
     view = view_for_table(fit, from_draws=True)
     if not prior:
         require_draws(view, "a predictive check")
@@ -259,7 +259,7 @@ def check_draws(
     chosen: Sequence[Mapping[str, Statistic]],
     rng: np.random.Generator,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
 ) -> PredictiveCheck:
     """Compare data with one replicate for each draw of the parameters, dims (chain, draw, ...).
 

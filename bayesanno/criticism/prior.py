@@ -81,7 +81,7 @@ def describe_prior(
     *,
     draws: int = 500,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
     random_seed: int | None = None,
 ) -> PriorDescription:
     """Describe what the priors of one or several models imply before any data.
@@ -123,7 +123,7 @@ def describe_prior(
     """
     check_seed(random_seed)
     check_at_least("draws", draws, LEAST_DRAWS)
-    ci_prob, ci_kind = choose_interval(ci_prob, ci_kind)
+    choose_interval(ci_prob, ci_kind)  # refuses what is no interval
     named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
     if not named:
         raise FitError("models is empty: give at least one model")

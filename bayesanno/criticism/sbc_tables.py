@@ -202,8 +202,7 @@ def sbc_label_scores(
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_label_scores(ranks, random_seed=1)  # doctest: +SKIP
     """
-    check_resampling(resamples, random_seed)
-    ci_prob = choose_prob(ci_prob)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     check_at_least("bins", bins, 1, DataError)
     labels = _score_labels(ranks)
     return tabulate_scores(labels, bins, ci_prob, resamples, random_seed, units=ranks.sizes["simulation"])

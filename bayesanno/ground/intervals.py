@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import Literal
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_choice, check_share
 
-CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
+CiKind = Literal["hdi", "eti"] | None  # of the highest density, with equal tails, or ArviZ's
 
 
 def choose_prob(ci_prob: float | None) -> float:
@@ -38,7 +38,7 @@ def choose_prob(ci_prob: float | None) -> float:
     return ci_prob
 
 
-def choose_interval(ci_prob: float | None, ci_kind: CiKind | None) -> tuple[float, CiKind]:
+def choose_interval(ci_prob: float | None, ci_kind: CiKind) -> tuple[float, str]:
     """Return the probability and the kind of intervals, by default ArviZ's.
 
     Raises
@@ -46,12 +46,11 @@ def choose_interval(ci_prob: float | None, ci_kind: CiKind | None) -> tuple[floa
     DataError
         If the probability is not between 0 and 1, or there is no such kind.
     """
-    if ci_kind is None:
-        from arviz_base import rcParams
+    from arviz_base import rcParams
 
-        ci_kind = rcParams["stats.ci_kind"]
-    check_choice(f"ci_kind is {ci_kind!r}", ci_kind, get_args(CiKind), DataError)
-    return choose_prob(ci_prob), ci_kind
+    kind = rcParams["stats.ci_kind"] if ci_kind is None else ci_kind
+    check_choice(f"ci_kind is {kind!r}", kind, ("hdi", "eti"), DataError)
+    return choose_prob(ci_prob), kind
 
 
 def name_bounds(kind: str, ci_prob: float, of: str = "") -> tuple[str, str]:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.grades import bound_grades, check_grades, find_grades
+from bayesanno.analysis.grades import check_grades, find_grades
 from bayesanno.cli.files import write_fit
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.ground.lazy import pm, pt
@@ -97,25 +97,12 @@ def test_numbers_are_their_own_grades():
     assert find_grades(["1", "3", "2"]).tolist() == [1, 2, 3]  # declared so, against the numbers
 
 
-def test_ranges_are_the_shortest_by_enumeration(rng):
-    grades = np.array([0.0, 1.0, 2.5, 3.0, 7.0])
-    probability = rng.dirichlet(np.full(5, 0.5), size=200)
-    low, high = bound_grades(probability, grades, 0.9, "hdi")
-    for row, found in zip(probability, zip(low, high, strict=True), strict=True):
-        possible = [
-            (grades[b] - grades[a], -row[a : b + 1].sum(), grades[a], grades[b])
-            for a in range(5)
-            for b in range(a, 5)
-            if row[a : b + 1].sum() >= 0.9
-        ]
-        assert found == min(possible)[2:]
-
-
-def test_ranges_of_equal_tails_leave_no_more_on_either_side(rng):
-    grades = np.array([0.0, 1.0, 2.5, 3.0, 7.0])
-    probability = rng.dirichlet(np.full(5, 0.5), size=200)
-    low, high = bound_grades(probability, grades, 0.9, "eti")
-    for row, first, last in zip(probability, low, high, strict=True):
+def test_ranges_leave_no_more_than_a_tail_on_either_side(mace_fit):
+    probability = ba.label_table(mace_fit)[[f"p[{label}]" for label in ORDER]].to_numpy()
+    table = ba.grade_table(mace_fit, order=ORDER, ci_prob=0.9)
+    ends, grades = table[["grade_eti90_lb", "grade_eti90_ub"]].to_numpy(), np.array([1, 2, 3])
+    assert (ends[:, 0] < ends[:, 1]).any()
+    for row, (first, last) in zip(probability, ends, strict=True):
         assert row[grades < first].sum() <= 0.05 < row[grades <= first].sum()
         assert row[grades > last].sum() <= 0.05 < row[grades >= last].sum()
 

@@ -76,7 +76,7 @@ def plot_divergence(
     measure: str = "kld",
     base: float = math.e,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw how much each annotator's use of the labels differs from the others'; of a fit, with intervals.

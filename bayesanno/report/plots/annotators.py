@@ -32,7 +32,7 @@ def plot_annotators(
     *,
     dimension: str | None = None,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
@@ -72,7 +72,7 @@ def plot_annotators(
     return draw_annotators(view, tabulate_low(view, ci_prob, ci_kind), dimension, **options)
 
 
-def tabulate_low(view: FitView, ci_prob: float | None = None, ci_kind: CiKind | None = None) -> pd.DataFrame:
+def tabulate_low(view: FitView, ci_prob: float | None = None, ci_kind: CiKind = None) -> pd.DataFrame:
     """Return the annotator table with a column `low`: whether competence is more probably low than not."""
     table = annotator_table(view, ci_prob=ci_prob, ci_kind=ci_kind)
     if view.model.has_severity:  # exact matches are no measure of a grader
@@ -130,7 +130,7 @@ def plot_confusion(
     *,
     dimension: str | None = None,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.Panels],
 ) -> Figure:
     """Draw the confusion matrices of annotators: how often each gives each label to items of each class.

@@ -38,7 +38,7 @@ IN_TAIL = 100  # uniform samples that should be outside the band
 
 
 def plot_predictive_check(
-    check: PredictiveCheck, *, ci_prob: float | None = None, ci_kind: CiKind | None = None, figsize: style.Size = None
+    check: PredictiveCheck, *, ci_prob: float | None = None, ci_kind: CiKind = None, figsize: style.Size = None
 ) -> Figure:
     """Draw observed over predicted statistics, a panel for each statistic.
 

@@ -29,11 +29,7 @@ CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "l
 
 
 def plot_prior(
-    description: PriorDescription,
-    *,
-    ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
-    figsize: style.Size = None,
+    description: PriorDescription, *, ci_prob: float | None = None, ci_kind: CiKind = None, figsize: style.Size = None
 ) -> Figure:
     """Draw what priors imply before data: a panel for each quantity, with a row for each model.
 

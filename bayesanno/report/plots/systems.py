@@ -18,7 +18,7 @@ MOST_LABELS = 9  # with a panel each
 
 
 def plot_ranking(
-    fit: Fit, *, ci_prob: float | None = None, ci_kind: CiKind | None = None, **options: Unpack[style.Panels]
+    fit: Fit, *, ci_prob: float | None = None, ci_kind: CiKind = None, **options: Unpack[style.Panels]
 ) -> Figure:
     """Draw the strength and the rank of every system, the strongest on top.
 

@@ -32,7 +32,7 @@ def plot_types(
     *,
     label: str | None = None,
     ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the histogram of positive answers, and over it the predictions of each type of item.
