@@ -71,7 +71,7 @@ def test_options_are_those_of_the_library(at):
     assert (code, out != plain) == (0, True)
     _, out, _ = at("--by", "by.csv", "--order", "quality,other,delivery,billing", "--ci-prob", "0.8", "--seed", "1")
     assert "grade" in out
-    assert "hdi80_lb" in out
+    assert "eti80_lb" in out
 
 
 @pytest.mark.parametrize(
