@@ -24,7 +24,7 @@ References.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -36,6 +36,7 @@ from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import enumerated, listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
+from bayesanno.modeling.findings import Finding, find, threshold_of
 
 STRENGTH, TIE = "strength", "tie"
 SYSTEM = "system"  # the dimension of strengths
@@ -122,13 +123,10 @@ class Pairs(Term):
             )
 
     @override
-    def caveats(self, data: Any) -> list[str]:
-        if np.bincount(data.item, minlength=1).max() > 1:
-            return []
-        return [
-            "no comparison has more than one answer: how good annotators are is learnt only from how well they agree "
-            "with the strengths; let two or more judge some comparisons, or give true labels with controls=..."
-        ]
+    def findings(self, data: Any) -> Iterator[Finding]:
+        most = np.bincount(data.item, minlength=1).max()
+        if most < threshold_of("comparisons-one-answer"):
+            yield find("comparisons-one-answer", value=most)
 
     @override
     def columns(self, data: Any) -> dict[str, np.ndarray]:

@@ -5,9 +5,10 @@ The invariant: `is_off` decides whether what rests on the probabilities of label
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -18,19 +19,15 @@ from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
-from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.inference.diagnosis.explain_misfit import (
-    Errors,
-    count_errors,
-    explain_errors,
-    explain_misfit,
-    names_followed,
-)
+from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, name_followed, read_findings
+from bayesanno.inference.diagnosis.known_labels import Errors, count_errors
+from bayesanno.modeling.findings import Finding, Level, find, sort_findings, threshold_of
 from bayesanno.report.plots.agreement import RESAMPLES
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
-COPIES = 0.3  # annotators err like copies if the interval of the correlation of their errors is above it
-SMALL = 0.05  # p-values below it are reported; over the number of statistics, they count against the model
+SMALL = threshold_of("statistic-off")  # p-values below it are reported; over their number, they count against the model
+OF_ANSWERS = (*MISFIT, "statistic-off", "errors-like-copies", "most-err-together")
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below that
 
 
@@ -43,14 +40,8 @@ class Findings:
     view : FitView
     parts : list of FitPart
         Empty where the fit holds no items.
-    problems : list of str
-        Why chains, or another method, may not have found the posterior.
-    misfit : list of str
-        How the answers are not as the model predicts them.
-    failed : dict of str to float
-        The p-values of statistics that simulated answers do not reproduce.
-    wrong : list of str
-        How the labels contradict known ones, beyond chance.
+    listed : list of Finding
+        The findings of the fit, and those of this page.
     errors : dict of str to Errors
         Of each dimension, where true labels are known.
     dependence : dict of str to DataFrame
@@ -62,19 +53,30 @@ class Findings:
 
     view: FitView
     parts: Sequence[FitPart]
-    problems: Sequence[str]
-    misfit: Sequence[str]
-    failed: Mapping[str, float]
-    wrong: Sequence[str]
+    listed: Sequence[Finding]
     errors: Mapping[str, Errors]
     dependence: Mapping[str, pd.DataFrame]
     copies: Sequence[Sequence[str]]
     check: PredictiveCheck | None
 
     @property
+    def problems(self) -> list[Finding]:
+        """Why chains, or another method, may not have found the posterior."""
+        return [one for one in self.listed if one.warning == "ConvergenceWarning"]
+
+    def has(self, *codes: str) -> bool:
+        """Whether one of these was found."""
+        return any(one.code in codes for one in self.listed)
+
+    @property
     def is_misfit(self) -> bool:
         """Whether the answers are not as the model predicts them."""
-        return bool(self.misfit or self.failed or self.copies)
+        return self.has(*OF_ANSWERS)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether known labels contradict the fit's, beyond chance."""
+        return self.has(*WRONG)
 
     @property
     def is_off(self) -> bool:
@@ -82,8 +84,8 @@ class Findings:
 
         The adjustment of labels spreads errors over all annotators, and so does not do for a few who copy.
         """
-        if self.wrong or self.view.is_recalibrated:
-            return bool(self.wrong)
+        if self.is_wrong or self.view.is_recalibrated:
+            return self.is_wrong
         return bool(self.copies) or (self.is_misfit and not self.view.is_adjusted)
 
     @property
@@ -107,19 +109,44 @@ def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
     check = None
     if checks and parts and view.yields != "point":
         check = predictive_check(view, replicates=REPLICATES, random_seed=random_seed)
-    p = {} if check is None else p_values(check)
+    copies = _find_copies(view, dependence)
+    own = [*_find_failed(check), *_find_groups(view, dependence, copies)]
     return Findings(
         view=view,
         parts=parts,
-        problems=explain(view.diagnostics),
-        misfit=explain_misfit(view.diagnostics),
-        failed={name: one for name, one in p.items() if one < SMALL / len(p)},
-        wrong=[text for dimension, one in errors.items() for text in explain_errors(one, dimension)],
+        listed=sort_findings([*read_findings(view), *own]),
         errors=errors,
         dependence=dependence,
-        copies=_find_copies(view, dependence),
+        copies=copies,
         check=check,
     )
+
+
+def _find_failed(check: PredictiveCheck | None) -> Iterator[Finding]:
+    """Yield the statistics that simulated answers do not reproduce."""
+    p = {} if check is None else p_values(check)
+    for name, one in p.items():
+        if one < SMALL / len(p):
+            yield find("statistic-off", [name], one, threshold=SMALL / len(p), statistic=name)
+
+
+def _find_groups(
+    view: FitView, dependence: Mapping[str, pd.DataFrame], copies: Sequence[Sequence[str]]
+) -> Iterator[Finding]:
+    """Yield the groups of annotators who err like copies."""
+    n = len(getattr(view.named_data, "annotators", ()))
+    level: Level | None = "note" if view.is_recalibrated else None
+    for group in copies:
+        if len(group) > threshold_of("most-err-together") * n:
+            yield find("most-err-together", group, len(group) / n, level=level, annotators=counted(n, "annotator"))
+            continue
+        for table in dependence.values():
+            pairs = table[(table["level"] == "pair") & table["first"].isin(group) & table["second"].isin(group)]
+            close = pairs[pairs["correlation_ci95_lb"] > threshold_of("errors-like-copies")]
+            for most in close[:1].to_dict("records"):
+                who: dict[str, Any] = {"first": most["first"], "second": most["second"]}
+                who["items"] = counted(int(most["n_items"]), "item")
+                yield find("errors-like-copies", group, most["correlation"], level=level, **who)
 
 
 def p_values(check: PredictiveCheck) -> dict[str, float]:
@@ -146,13 +173,13 @@ def _find_copies(view: FitView, dependence: Mapping[str, pd.DataFrame]) -> list[
     """Return groups of annotators who err like copies: by known labels, or else also by the fit's own check."""
     pairs, by_gold = [], False
     for table in dependence.values():
-        close = table[(table["level"] == "pair") & (table["correlation_ci95_lb"] > COPIES)]
+        close = table[(table["level"] == "pair") & (table["correlation_ci95_lb"] > threshold_of("errors-like-copies"))]
         pairs += list(zip(close["first"], close["second"], strict=True))
         by_gold |= table["truth"].iloc[0] == "gold"
     for one in () if by_gold else view.diagnostics.get("misfit", []):
         agree = one.get("pairs") or {"close": 0, "named": []}
         pairs += [tuple(named["annotators"]) for named in agree["named"][: agree["close"]]]
-        followed = names_followed(one.get("followed"))
+        followed = name_followed(one.get("followed"))
         pairs += list(pairwise(followed))
     return _join(pairs)
 

@@ -11,6 +11,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.fields import as_typed
 from bayesanno.ground.wording import counted
 from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.findings import Finding
 from bayesanno.report.blocks import Card, Heading, PageBlock, SmallTable, Text, draw
 from bayesanno.report.plots.parameters import plot_traces
 from bayesanno.report.sections.findings import Findings
@@ -32,7 +33,7 @@ ABOVE = "The problems are at the top of the page."
 LOG_ODDS = "; on real tables, the log odds of its labels are 1.1 to 3.6 times those of NUTS"
 
 
-def _judge(view: FitView, problems: Sequence[str]) -> str:
+def _judge(view: FitView, problems: Sequence[Finding]) -> str:
     found = view.diagnostics
     if view.yields == "point":
         sure = "" if view.is_adjusted else LOG_ODDS

@@ -31,7 +31,7 @@ def show_ranking(found: Findings) -> Iterator[PageBlock]:
     yield Text(
         f"{best['system']} is the strongest of {len(table):,} systems with a probability of {best['p_best']:.3g}. Of "
         f"{len(wins):,} pairs of systems, {unsure:,} are undecided: less than {SURE:.0%} certain which is stronger."
-        + (DOUBT if found.is_misfit or found.wrong else "")
+        + (DOUBT if found.is_misfit or found.is_wrong else "")
     )
     said = "Strength, and rank with the probability of being the best, of each system, with 94% intervals."
     yield draw(draw_ranking(table), said)

@@ -7,17 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bayesanno.agreement.vote import majority_vote
-from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.inference.diagnosis.design import design_problems
-from bayesanno.inference.diagnosis.explain_misfit import Errors
+from bayesanno.inference.diagnosis.known_labels import Errors
 from bayesanno.io.names import explain_alike
-from bayesanno.modeling.capabilities import caveats
-from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Steps, Verdict
+from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Steps, Text, Verdict
 from bayesanno.report.plots.annotators import LOW, tabulate_low
-from bayesanno.report.sections.findings import COPIES, Findings
+from bayesanno.report.sections.findings import Findings
 
 LEAST_SURE = 0.9  # a label less probable than that may need another look
 MOST_NAMED = 3  # annotators, or labels, that are named at either end
@@ -26,25 +23,15 @@ A_FEW = "20 to 100 items drawn at random"
 
 def summarise(found: Findings) -> Iterator[PageBlock]:
     """Give the verdict that rules the page, what came out, and what to do next."""
-    view = found.view
-    answers = [*found.misfit, *_explain_copies(found), *_explain_failed(found)]
-    doubts = [*found.wrong, *found.problems] if view.is_recalibrated else [*answers, *found.wrong, *found.problems]
-    yield Verdict(_judge(found, len(doubts)), well=not doubts)
-    if doubts:
-        yield Problems(doubts)
-    if view.is_recalibrated and answers:
-        yield Heading("Before recalibration")
-        yield Problems(answers)
+    doubts = [one for one in found.listed if one.level != "note"]
+    yield Verdict(_judge(found), well=not doubts)
+    if found.listed:
+        yield Problems([f"{one.code} ({one.level}): {one.message}" for one in found.listed])
+        yield Text("The page Findings of the documentation explains each code.")
     if rows := [*_describe_labels(found), *_describe_annotators(found)]:
         yield SmallTable(rows=rows)
     yield Heading("What to do next")
     yield Steps(list(_list_steps(found)))
-    cannot = list(caveats(view.model, view.named_data))
-    if not isinstance(view.named_data, AnnotationTotals):
-        cannot = [*design_problems(view.data), *cannot]
-    if cannot:
-        yield Heading("What these data cannot identify")
-        yield Problems(cannot)
     if names := _find_alike(found):
         yield Heading("Names that may be the same")
         yield Problems(names)
@@ -53,17 +40,17 @@ def summarise(found: Findings) -> Iterator[PageBlock]:
 # ------------------------------------------------------------------------------------------------------- the verdict
 
 
-def _judge(found: Findings, n_doubts: int) -> str:
+def _judge(found: Findings) -> str:
+    """Return the verdict, by the levels of the findings."""
     view, seen = found.view, " ".join(map(_describe_errors, found.errors.values()))
-    if view.is_recalibrated:
-        said = "The labels are recalibrated by true labels"
-        return f"{said}, and their probabilities are still off." if found.wrong else f"{said}. {seen}".strip()
-    if found.wrong and not found.is_misfit:
-        return "The probabilities of labels are off: read the problems below before you use the labels."
-    if found.is_misfit or found.wrong:
-        return "The answers are not as the model predicts them: read the problems below before you use the labels."
-    if n_doubts:
-        return f"Use with care: {counted(n_doubts, 'problem')} below."
+    n_stop, n_care = (sum(one.level == level for one in found.listed) for level in ("stop", "care"))
+    known = "The labels are recalibrated by true labels. " if view.is_recalibrated else ""
+    if n_stop:
+        return f"{known}Do not use these results as they are: {counted(n_stop + n_care, 'finding')} below."
+    if n_care:
+        return f"{known}Use with care: {counted(n_care, 'finding')} below."
+    if known:
+        return f"{known}{seen}".strip()
     checked = "misfit" in view.diagnostics or found.check is not None
     fits = "the answers are as the model predicts them" if checked else "the fit was not compared with the answers"
     limits = {
@@ -71,24 +58,6 @@ def _judge(found: Findings, n_doubts: int) -> str:
         "approximation": "This fit is an approximation, whose intervals are too narrow",
     }
     return f"No problems found: {fits}. {seen} {limits.get(view.yields, '')}".rstrip(" .") + "."
-
-
-def _explain_copies(found: Findings) -> Iterator[str]:
-    for dimension, table in found.dependence.items():
-        for group in found.copies:
-            pairs = table[(table["level"] == "pair") & table["first"].isin(group) & table["second"].isin(group)]
-            if len(pairs) and (first := pairs.iloc[0])["correlation_ci95_lb"] > COPIES:
-                yield (
-                    f"{f'in {dimension!r}, ' if dimension else ''}{enumerated(group)} err together like copies: the "
-                    f"errors of {first['first']} and {first['second']} on {counted(int(first['n_items']), 'item')} "
-                    f"correlate by {first['correlation']:.2f} ({first['correlation_ci95_lb']:.2f} to "
-                    f"{first['correlation_ci95_ub']:.2f}), where the model takes them to be independent"
-                )
-
-
-def _explain_failed(found: Findings) -> Iterator[str]:
-    for name, p in found.failed.items():
-        yield f"simulated answers hardly ever have the observed {name} (p = {p:.3f})"
 
 
 def _describe_errors(errors: Errors) -> str:
@@ -171,31 +140,8 @@ def _name_ends(values: pd.Series, digits: str, ends: Sequence[str] = ("best", "w
 
 
 def _list_steps(found: Findings) -> Iterator[str]:
-    view = found.view
-    if found.problems:
-        yield "Follow the remedy that each problem above names, and fit again."
-    n = len(getattr(view.named_data, "annotators", ()))
-    for group in found.copies:
-        if 2 * len(group) <= n:
-            yield (
-                f"Keep only one of {enumerated(group)}: the model takes their shared errors for confirmation. Fit "
-                "again without the answers of the others, and compare the labels."
-            )
-        else:
-            yield (
-                f"{len(group)} of {counted(n, 'annotator')} err together, so that leaving out some does not help: "
-                "rely on true labels of a sample."
-            )
-    if any(errors.made > errors.vote for errors in found.errors.values()) and found.wrong:
-        yield "Until then use the majority vote (bayesanno.majority_vote), which makes fewer errors."
-    if found.is_off and not view.is_recalibrated:
-        by = "the known labels" if found.errors else f"the true labels of {A_FEW}"
-        yield (
-            f"Recalibrate by {by} (bayesanno recalibrate): the probabilities are corrected; the most probable labels "
-            "mostly stay as they are."
-        )
-    if found.is_misfit and not found.copies:
-        yield "Fit other models, and compare them (bayesanno compare)."
+    """List the remedies of the findings, the most serious first, and what to do with labels that can be relied on."""
+    yield from dict.fromkeys(one.remedy for one in found.listed if one.level != "note")
     if not found.is_off:
         yield from _list_uses(found)
 

@@ -1,0 +1,375 @@
+"""What was found of a fit, as one list: terminal, warnings, run.json and the report read it, and nothing else.
+
+The invariant: findings are stored in a fit, so that a loaded fit has the same ones. Those of a fit without them, from
+an earlier version, are found again from its data, model and diagnostics.
+
+To add one: a rule in `bayesanno/modeling/rules.toml`, and a function here that measures and yields `find(code, ...)`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import PROBABILITY, split_data
+from bayesanno.fits.storage import is_on_dask, require_fit
+from bayesanno.fits.view import RECALIBRATION, Fit, FitView, view_of
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnosis.design import find_in_design
+from bayesanno.inference.diagnosis.known_labels import Errors, count_all_errors
+from bayesanno.inference.diagnosis.measures import mixes
+from bayesanno.inference.diagnosis.modes import APART, find_in_modes
+from bayesanno.inference.diagnosis.thresholds import (
+    AGREES,
+    CLOSE_NATS,
+    FEWEST_VOTED,
+    LEAST_MASS,
+    MAX_DEPTH_SHARE,
+    MAX_PARETO_K,
+    MAX_RHAT,
+    MIN_BFMI,
+    MIN_ESS,
+)
+from bayesanno.modeling.class_prior import terms_of
+from bayesanno.modeling.findings import Finding, Level, find, sort_findings, threshold_of, warn_of
+
+FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
+COLUMNS = ("code", "level", "about", "value", "threshold", "message", "remedy")
+MISFIT = ("errors-correlate", "votes-off", "copies", "labels-follow")  # answers that are not as the model predicts
+WRONG = ("labels-contradict-gold", "vote-is-better")  # labels that known ones contradict
+MOST_CLASSES = 5  # that are named
+MOST_P, MOST_SHARE = 0.01, 0.03  # largest p-value of votes; share of replicates with more correlated errors
+DESIGN_EFFECT = 1.1  # number of answers that are worth one independent answer
+EXPLAINED = 0.85  # most of the covariance of annotators whom the labels follow that independent errors explain
+ENOUGH = 20  # known labels: of fewer, nothing is said
+
+
+def findings(fit: Fit) -> pd.DataFrame:
+    """List what was found of a fit: what to know before its results are used, and one thing to do about each.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each thing found, the most serious first. `code` names the rule, which the page "Findings" of the
+        documentation explains; `level` is "stop" (do not use the results as they are), "care" (read this first) or
+        "note"; `about` has the annotators, items, chains or parameters, separated by commas; `value` was measured and
+        compared with `threshold`, nan where there is no number; `message` says what and how much, and `remedy` one
+        thing to do. Empty where nothing was found.
+
+    Raises
+    ------
+    FitError
+        If this is not a fit by bayesanno.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "yes"), ("s2", "ada", "no")])
+    >>> fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
+    >>> ba.findings(fit).loc[0, ["code", "level"]].tolist()
+    ['design-few-annotators', 'care']
+    """
+    view = view_of(fit)
+    require_fit(view.tree)
+    rows = [one.to_record() | {"about": ", ".join(one.about)} for one in read_findings(view)]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype({name: float if name in ("value", "threshold") else "str" for name in COLUMNS})
+
+
+def read_findings(view: FitView) -> list[Finding]:
+    """Return the findings that are stored in a fit; those of a fit of an earlier version are found again."""
+    stored = view.tree.attrs.get(FINDINGS)
+    return find_in_fit(view) if stored is None else [Finding.from_record(record) for record in json.loads(stored)]
+
+
+def is_misfit(view: FitView) -> bool:
+    """Whether the answers are not as the model of a fit predicts them."""
+    return any(one.code in MISFIT for one in read_findings(view))
+
+
+def store_findings(tree: xr.DataTree, found: Sequence[Finding]) -> None:
+    """Store findings in a fit."""
+    tree.attrs[FINDINGS] = json.dumps([one.to_record() for one in found])
+
+
+def refresh_findings(tree: xr.DataTree, before: FitView) -> None:
+    """Find again what there is of a fit whose labels have changed, and warn of what was not found `before`."""
+    view = FitView(tree)
+    tree.attrs["diagnostics"] = json.dumps(view.diagnostics | {"gold": count_all_errors(view)})
+    found = find_in_fit(FitView(tree))
+    store_findings(tree, found)
+    known = read_findings(before)
+    warn_of(one for one in found if one not in known)
+
+
+def find_before(model: Any, data: Any) -> list[Finding]:
+    """Return what a model cannot learn from data, whatever the method: of the design, of terms, and of the model."""
+    of_terms = [one for term in terms_of(model) for one in term.findings(data)]
+    return sort_findings([*find_in_design(data), *of_terms, *model.findings(data)])
+
+
+def find_in_fit(view: FitView, before: Sequence[Finding] | None = None) -> list[Finding]:
+    """Return all that is found of a fit; `before` is the result of `find_before`, if it is there."""
+    holds_items = not is_on_dask(view.tree)
+    if before is None:
+        before = find_before(view.model, view.data) if holds_items else []
+    found = [*before, *view.model.findings_of_posterior(view.posterior), *find_in_diagnostics(view.diagnostics)]
+    if holds_items:
+        found += _find_in_items(view)
+    for dimension, about in json.loads(view.tree.attrs.get(RECALIBRATION, "{}")).items():
+        found += _find_in_recalibration(dimension, about)
+    if view.is_recalibrated:  # labels rest on known ones now, and no more on what the model fails to predict
+        found = [replace(one, level="note", warning="") if one.code in MISFIT else one for one in found]
+        found = [one for one in found if one.code != "labels-adjusted"]
+    return sort_findings(found)
+
+
+def find_in_diagnostics(diagnostics: Mapping[str, Any]) -> list[Finding]:
+    """Return what the diagnostics of a fit show.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.findings import find_in_diagnostics
+    >>> find_in_diagnostics({"divergences": 1})[0].code
+    'divergences'
+    """
+    modes, rare = diagnostics.get("modes", {}), diagnostics.get("rare")
+    of_modes = list(find_in_modes(diagnostics))
+    is_little = differs_in_little(rare) and not any(one.code == "mode-unsampled" for one in of_modes)
+    if is_little:
+        of_modes = []
+    others = [*_find_in_climb(diagnostics.get("climb")), *_find_in_combination(diagnostics.get("combination"))]
+    # Of chains in several modes, R-hat and ESS of all say the same again; but rough modes may be none, and chains slow.
+    is_apart = any(one.code in APART for one in [*of_modes]) or bool(others)
+    mixing = [] if is_apart and not modes.get("rough") else list(_find_in_mixing(diagnostics))
+    for group in [] if is_little else modes.get("within", []):
+        mixing += _find_within(group)
+    of_answers = [one for each in diagnostics.get("misfit", []) for one in _find_in_answers(each)]
+    of_gold = [one for where, each in diagnostics.get("gold", {}).items() for one in _find_in_gold(where, each)]
+    return sort_findings([*of_modes, *others, *mixing, *_find_in_sampling(diagnostics), *of_answers, *of_gold])
+
+
+# -------------------------------------------------------------------------------------------------------- chains, draws
+
+
+def _find_in_sampling(found: Mapping[str, Any]) -> Iterator[Finding]:
+    if found.get("n_chains") == 1:
+        yield find("one-chain", value=1)
+    if n := found.get("divergences"):
+        yield find("divergences", value=n, n=counted(n, "transition"))
+    cut_off, n_draws = found.get("maxdepth_reached"), found.get("n_draws")
+    if cut_off and n_draws and cut_off > MAX_DEPTH_SHARE * n_draws:
+        yield find("max-treedepth", value=cut_off / n_draws)
+    bfmi, k = found.get("min_bfmi"), found.get("pareto_k")
+    if bfmi is not None and bfmi < MIN_BFMI:
+        yield find("bfmi", value=bfmi)
+    if "pareto_k" in found and k is None:
+        yield find("pareto-k-unknown")
+    elif k is not None and not k <= MAX_PARETO_K:
+        yield find("pareto-k", value=k)
+    if found.get("converged") is False:
+        yield find("advi-steps", value=found["steps"])
+
+
+def _find_in_mixing(found: Mapping[str, Any], where: str = "") -> Iterator[Finding]:
+    """Yield what R-hat and ESS show; those of nearly empty classes are apart from all others."""
+    if rare := found.get("rare"):
+        yield from _find_in_mixing(rare["rest"], where)
+        is_little, rest_mixes = differs_in_little(rare), mixes(rare["rest"])
+        names = [one["name"] for one in rare["classes"]]
+        sizes = ", ".join(f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"][:MOST_CLASSES])
+        level: Level | None = "note" if is_little else None
+        n_items = rare["n_items"]
+        yield find("rare-label", names, rare["max_rhat"], level=level, classes=sizes, n_items=f"{n_items:,}")
+        if rest_mixes and not is_little:
+            differ = counted(rare["differ"], "item")
+            yield find("chains-label-differently", rare["named"], rare["differ"] / n_items, items=differ)
+        return
+    rhat, worst = found.get("max_rhat"), found.get("worst", {})
+    if rhat is not None and rhat > MAX_RHAT:
+        name = worst.get("max_rhat", "a parameter")
+        yield find("rhat", [name], rhat, parameter=name, where=where)
+    for kind in ("bulk", "tail"):
+        ess, name = found.get(f"min_ess_{kind}"), worst.get(f"min_ess_{kind}", "a parameter")
+        if ess is not None and ess < MIN_ESS:
+            yield find("ess", [name], ess, kind=kind, parameter=name, where=where)
+
+
+def _find_within(group: Mapping[str, Any]) -> Iterator[Finding]:
+    chains = group["chains"]
+    if len(chains) == 1:
+        yield find("chain-alone", [f"chain {chains[0]}"], 1, chain=chains[0])
+    yield from _find_in_mixing(group, f" in chain{'s'[: len(chains) > 1]} {', '.join(map(str, chains))}")
+
+
+def differs_in_little(rare: Mapping[str, Any] | None) -> bool:
+    """Whether only nearly empty classes mix badly, and chains agree on nearly all items."""
+    if rare is None or not mixes(rare["rest"]):
+        return False
+    return bool(rare["differ"] <= threshold_of("chains-label-differently") * rare["n_items"])
+
+
+def _find_in_climb(found: Mapping[str, Any] | None) -> Iterator[Finding]:
+    """Yield why the result of EM or variational Bayes may not be the best one, or not the only one."""
+    if found is None:
+        return
+    if not found["converged"]:
+        yield find("em-steps", value=found["change"], method=found["method"], steps=found["steps"])
+    if found["restarts"] > 1 and found["agreed"] == 1:
+        lower = found["others"][0]["nats_lower"]
+        yield find("em-one-best", value=1, restarts=found["restarts"], lower=lower)
+    near = [other for other in found["others"] if other["nats_lower"] < CLOSE_NATS and other["items_differ"]]
+    if "elbo" in found and near:
+        yield find("vb-other-mode", value=near[0]["nats_lower"], items=counted(near[0]["items_differ"], "item"))
+
+
+def _find_in_combination(found: Mapping[str, Any] | None) -> Iterator[Finding]:
+    """Yield the problems of the modes from which draws were taken."""
+    if found is None:
+        return
+    if found["unsampled"] >= LEAST_MASS:
+        yield find("combination-unsampled", value=found["unsampled"])
+    for mode in found["modes"]:
+        if mode["n_draws"] and mode["max_rhat"] is not None and mode["max_rhat"] > MAX_RHAT:
+            where, chains = ", ".join(map(str, mode["chains"])), [f"chain {chain}" for chain in mode["chains"]]
+            yield find("rhat", chains, mode["max_rhat"], parameter="a parameter", where=f" in chains {where}")
+    if found["n_effective"] is not None and found["n_effective"] < MIN_ESS:
+        yield find("combination-ess", value=found["n_effective"])
+    for mode in [mode for mode in found["modes"] if mode["by"] == "laplace"][:1]:
+        yield find("combination-rough", reason=mode["reason"])
+
+
+# ------------------------------------------------------------------------------------------------------ answers, labels
+
+
+def _in(dimension: str) -> str:
+    return f" in {dimension!r}" if dimension else ""
+
+
+def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield how the answers of one table are not as the fit predicts them."""
+    where = _in(found["dimension"])
+    if (errors := found.get("errors")) and errors_correlate(errors):
+        more, n = min(errors["correlation"] - errors["expected"], 1.0), errors["n_answers"]
+        yield find("errors-correlate", value=errors["z"], correlation=more, n=n, worth=errors["worth"], where=where)
+    if (votes := found.get("votes")) and votes["p"] < MOST_P:
+        shares = {name: votes[name] for name in ("observed", "predicted")}
+        off = abs(shares["observed"] - shares["predicted"])
+        if off >= threshold_of("votes-off"):
+            yield find("votes-off", value=off, what=_name_votes(votes["at_most"]), where=where, **shares)
+    if (pairs := found.get("pairs")) and pairs["close"]:
+        most = pairs["named"][0]
+        shares = {name: most[name] for name in ("observed", "predicted")}
+        lacking = 1 - (1 - most["observed"]) / (1 - most["predicted"])
+        how_many = {"n": f"{most['n']:,}", "close": pairs["close"], "pairs": pairs["n"]}
+        yield find("copies", most["annotators"], lacking, where=where, **shares, **how_many)
+    if names := name_followed(found.get("followed")):
+        shares = {"same": found["followed"]["same"], "explained": max(found["followed"]["explained"], 0.0)}
+        yield find("labels-follow", names, found["followed"]["z"], **shares)
+    if expected := found.get("adjustment", {}).get("expected_errors"):
+        before, after = expected
+        yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
+
+
+def errors_correlate(errors: Mapping[str, Any]) -> bool:
+    """Whether errors correlate beyond chance, and by so much that answers are worth fewer independent ones."""
+    beyond_chance = errors["z"] > threshold_of("errors-correlate") and errors["p"] < MOST_SHARE
+    return beyond_chance and bool(errors["n_answers"] >= DESIGN_EFFECT * errors["worth"])
+
+
+def _name_votes(at_most: str) -> str:
+    """Return a number of votes, or of successes, in words."""
+    number, _, label = at_most.partition(" x ")
+    what = f"vote{'s' if number not in ('0', '1') else ''} for {label!r}" if label else "successes"
+    return f"no {what}" if number == "0" else f"at most {number} {what}"
+
+
+def name_followed(followed: Mapping[str, Any] | None) -> list[str]:
+    """Return the annotators whom the labels follow, if they share more than independent errors explain."""
+    if followed is None or followed["z"] < threshold_of("labels-follow") or followed["explained"] > EXPLAINED:
+        return []
+    return list(followed["who"])
+
+
+def agreement_is_off(found: Mapping[str, Any]) -> bool:
+    """Whether a fit fails to predict the agreement of pairs, or the votes, of one table."""
+    return any(one.code in ("votes-off", "copies") for one in _find_in_answers(found))
+
+
+def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield how labels are wrong beyond chance, or worse than the vote, by enough known labels."""
+    errors, where = Errors(**found), _in(dimension)
+    if errors.n < ENOUGH:
+        return
+    if errors.p < threshold_of("labels-contradict-gold"):
+        n: dict[str, Any] = {"items": counted(errors.n, "item"), "expected": errors.expected, "made": errors.made}
+        yield find("labels-contradict-gold", value=errors.p, where=where, **n)
+    if errors.p_vote < threshold_of("vote-is-better"):
+        yield find("vote-is-better", value=errors.p_vote, vote=errors.vote, made=errors.made, where=where)
+
+
+def _find_in_recalibration(dimension: str, about: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield that true labels are few, or that labels say nothing beyond their frequencies."""
+    n, gained, where = about["n_known"], about["log_score"] - about["log_score_shares"], _in(dimension)
+    if n < threshold_of("few-true-labels"):
+        low, high = (
+            next(value for name, value in about["temperature"].items() if name.endswith(end)) for end in ("_lb", "_ub")
+        )
+        yield find("few-true-labels", value=n, n=counted(n, "true label"), low=low, high=high, where=where)
+    elif gained < threshold_of("labels-carry-nothing"):
+        scores = {"score": about["log_score"], "shares": about["log_score_shares"]}
+        yield find("labels-carry-nothing", value=gained, where=where, **scores)
+
+
+def _find_in_items(view: FitView) -> Iterator[Finding]:
+    """Yield what the labels of the items show beside the votes, and what was left out for its size."""
+    for part in split_data(view.data, view.latents):
+        yield from find_against_votes(part.data, part.latent)
+    told = any("expected_errors" in one.get("adjustment", {}) for one in view.diagnostics.get("misfit", []))
+    if view.is_adjusted and not view.is_recalibrated and not told:
+        for dimension, own in view.labels.items():
+            parts = view.latents[dimension], own
+            before, after = (float((1 - one[PROBABILITY].values.max(axis=1)).sum()) for one in parts)
+            where = _in(dimension)
+            yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
+    if "log_likelihood" not in view.tree.children:
+        sizes, n_items = view.posterior.sizes, next(iter(view.latents.values())).sizes["item"]
+        n_draws = sizes["chain"] * sizes["draw"]
+        memory = 8 * n_items * n_draws / 2**30
+        yield find("no-log-likelihood", value=memory, n_items=f"{n_items:,}", n_draws=f"{n_draws:,}")
+
+
+def find_against_votes(data: object, latent: xr.Dataset) -> Iterator[Finding]:
+    """Yield that the most probable labels of a table's items are not those of most annotators."""
+    if not isinstance(data, AnnotationData) or "true_class" not in latent[PROBABILITY].dims:
+        return
+    shares, probability = data.class_shares, latent[PROBABILITY].transpose("item", "true_class").values
+    first, second = np.sort(shares, axis=1)[:, :-3:-1].T
+    voted = (first > second) & (data.control_codes < 0)
+    n_items = int(voted.sum())
+    n_equal = int((shares.argmax(axis=1) == probability.argmax(axis=1))[voted].sum())
+    if n_items >= FEWEST_VOTED and n_equal < AGREES * n_items:
+        yield find("labels-against-vote", value=n_equal / n_items)
+
+
+def describe_check(found: Mapping[str, Any]) -> str:
+    """Describe how close the answers of a table are to the predictions, where nothing is found."""
+    said = [f"{found['dimension']}"] if found["dimension"] else []
+    if votes := found.get("votes"):
+        said.append(f"votes per item, p {votes['p']:.2f}")
+    if errors := found.get("errors"):
+        more = errors["correlation"] - errors["expected"]
+        said.append(f"errors on an item correlate by {more:.2f}, z {errors['z']:.1f}")
+    if pairs := found.get("pairs"):
+        said.append(f"none of {pairs['n']} pairs of annotators agrees beyond its labels")
+    return "; ".join(said)
