@@ -30,7 +30,7 @@ from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, describe_check, read_findings
+from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_data, write_table
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.data_kinds import Data
@@ -226,8 +226,8 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
         what = found["climb"]["method"]
     listed = [Finding.from_record(record) for record in run["findings"]]
     if not {one.code for one in listed}.intersection((*MISFIT, *WRONG)):
-        for near in filter(None, map(describe_check, found.get("misfit", ()))):
-            yield f"the answers are as predicted: {near}"
+        if found.get("misfit"):
+            yield "the answers are as the model predicts them"
         if "gold" in found and not found["gold"]:
             yield CANNOT_SEE
     yield from (f"{one.level}: {one.text}" for one in listed if not one.warning)  # others were warned of

@@ -6,6 +6,7 @@ The integral, combined with the sum over classes, is in `bayesanno.modeling.item
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any, ClassVar, override
 
 import numpy as np

@@ -6,6 +6,7 @@ posterior and of a simulation. If the priors of the types differ, their prior me
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, override
 
 import numpy as np

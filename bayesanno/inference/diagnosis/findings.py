@@ -42,6 +42,7 @@ from bayesanno.modeling.findings import Finding, Level, find, sort_findings, thr
 FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
 COLUMNS = ("code", "level", "about", "value", "threshold", "message", "remedy")
 MISFIT = ("errors-correlate", "votes-off", "copies", "labels-follow")  # answers that are not as the model predicts
+SHARED = ("copies", "labels-follow")  # a few annotators who err together
 WRONG = ("labels-contradict-gold", "vote-is-better")  # labels that known ones contradict
 MOST_CLASSES = 5  # that are named
 MOST_P, MOST_SHARE = 0.01, 0.03  # largest p-value of votes; share of replicates with more correlated errors
@@ -209,7 +210,7 @@ def _find_within(group: Mapping[str, Any]) -> Iterator[Finding]:
     chains = group["chains"]
     if len(chains) == 1:
         yield find("chain-alone", [f"chain {chains[0]}"], 1, chain=chains[0])
-    yield from _find_in_mixing(group, f" in chain{'s'[: len(chains) > 1]} {', '.join(map(str, chains))}")
+    yield from _find_in_mixing(group, _in_chains(chains))
 
 
 def differs_in_little(rare: Mapping[str, Any] | None) -> bool:
@@ -240,13 +241,16 @@ def _find_in_combination(found: Mapping[str, Any] | None) -> Iterator[Finding]:
     if found["unsampled"] >= LEAST_MASS:
         yield find("combination-unsampled", value=found["unsampled"])
     for mode in found["modes"]:
-        if mode["n_draws"] and mode["max_rhat"] is not None and mode["max_rhat"] > MAX_RHAT:
-            where, chains = ", ".join(map(str, mode["chains"])), [f"chain {chain}" for chain in mode["chains"]]
-            yield find("rhat", chains, mode["max_rhat"], parameter="a parameter", where=f" in chains {where}")
+        if mode["n_draws"]:
+            yield from _find_in_mixing({"max_rhat": mode["max_rhat"]}, _in_chains(mode["chains"]))
     if found["n_effective"] is not None and found["n_effective"] < MIN_ESS:
         yield find("combination-ess", value=found["n_effective"])
     for mode in [mode for mode in found["modes"] if mode["by"] == "laplace"][:1]:
         yield find("combination-rough", reason=mode["reason"])
+
+
+def _in_chains(chains: Sequence[int]) -> str:
+    return f" in chain{'s'[: len(chains) > 1]} {', '.join(map(str, chains))}"
 
 
 # ------------------------------------------------------------------------------------------------------ answers, labels
@@ -259,7 +263,9 @@ def _in(dimension: str) -> str:
 def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield how the answers of one table are not as the fit predicts them."""
     where = _in(found["dimension"])
-    if (errors := found.get("errors")) and errors_correlate(errors):
+    errors, least_z = found.get("errors"), threshold_of("errors-correlate")
+    is_costly = errors and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"]
+    if errors and is_costly and errors["z"] > least_z and errors["p"] < MOST_SHARE:
         more, n = min(errors["correlation"] - errors["expected"], 1.0), errors["n_answers"]
         yield find("errors-correlate", value=errors["z"], correlation=more, n=n, worth=errors["worth"], where=where)
     if (votes := found.get("votes")) and votes["p"] < MOST_P:
@@ -267,24 +273,29 @@ def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
         off = abs(shares["observed"] - shares["predicted"])
         if off >= threshold_of("votes-off"):
             yield find("votes-off", value=off, what=_name_votes(votes["at_most"]), where=where, **shares)
-    if (pairs := found.get("pairs")) and pairs["close"]:
-        most = pairs["named"][0]
-        shares = {name: most[name] for name in ("observed", "predicted")}
+    for names, most in _join_pairs(found.get("pairs", {}).get("named", [])):
         lacking = 1 - (1 - most["observed"]) / (1 - most["predicted"])
-        how_many = {"n": f"{most['n']:,}", "close": pairs["close"], "pairs": pairs["n"]}
-        yield find("copies", most["annotators"], lacking, where=where, **shares, **how_many)
-    if names := name_followed(found.get("followed")):
-        shares = {"same": found["followed"]["same"], "explained": max(found["followed"]["explained"], 0.0)}
-        yield find("labels-follow", names, found["followed"]["z"], **shares)
+        first, second = most["annotators"]
+        shares = {name: most[name] for name in ("observed", "predicted")} | {"n": most["n"]}
+        yield find("copies", names, lacking, first=first, second=second, where=where, **shares)
+    followed = found.get("followed")
+    if followed and followed["z"] >= threshold_of("labels-follow") and followed["explained"] <= EXPLAINED:
+        shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
+        yield find("labels-follow", followed["who"], followed["z"], **shares)
     if expected := found.get("adjustment", {}).get("expected_errors"):
         before, after = expected
         yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
 
 
-def errors_correlate(errors: Mapping[str, Any]) -> bool:
-    """Whether errors correlate beyond chance, and by so much that answers are worth fewer independent ones."""
-    beyond_chance = errors["z"] > threshold_of("errors-correlate") and errors["p"] < MOST_SHARE
-    return beyond_chance and bool(errors["n_answers"] >= DESIGN_EFFECT * errors["worth"])
+def _join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
+    """Yield the groups of annotators that pairs connect, each with its first pair."""
+    groups: list[tuple[set[str], Mapping[str, Any]]] = []
+    for pair in pairs:
+        who = set(pair["annotators"])
+        touching = [group for group in groups if not group[0].isdisjoint(who)]
+        groups = [group for group in groups if group[0].isdisjoint(who)]
+        groups.append((who.union(*(names for names, _ in touching)), touching[0][1] if touching else pair))
+    yield from ((sorted(names), first) for names, first in groups)
 
 
 def _name_votes(at_most: str) -> str:
@@ -292,13 +303,6 @@ def _name_votes(at_most: str) -> str:
     number, _, label = at_most.partition(" x ")
     what = f"vote{'s' if number not in ('0', '1') else ''} for {label!r}" if label else "successes"
     return f"no {what}" if number == "0" else f"at most {number} {what}"
-
-
-def name_followed(followed: Mapping[str, Any] | None) -> list[str]:
-    """Return the annotators whom the labels follow, if they share more than independent errors explain."""
-    if followed is None or followed["z"] < threshold_of("labels-follow") or followed["explained"] > EXPLAINED:
-        return []
-    return list(followed["who"])
 
 
 def agreement_is_off(found: Mapping[str, Any]) -> bool:
@@ -360,16 +364,3 @@ def find_against_votes(data: object, latent: xr.Dataset) -> Iterator[Finding]:
     n_equal = int((shares.argmax(axis=1) == probability.argmax(axis=1))[voted].sum())
     if n_items >= FEWEST_VOTED and n_equal < AGREES * n_items:
         yield find("labels-against-vote", value=n_equal / n_items)
-
-
-def describe_check(found: Mapping[str, Any]) -> str:
-    """Describe how close the answers of a table are to the predictions, where nothing is found."""
-    said = [f"{found['dimension']}"] if found["dimension"] else []
-    if votes := found.get("votes"):
-        said.append(f"votes per item, p {votes['p']:.2f}")
-    if errors := found.get("errors"):
-        more = errors["correlation"] - errors["expected"]
-        said.append(f"errors on an item correlate by {more:.2f}, z {errors['z']:.1f}")
-    if pairs := found.get("pairs"):
-        said.append(f"none of {pairs['n']} pairs of annotators agrees beyond its labels")
-    return "; ".join(said)

@@ -10,7 +10,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.systems import draw_ranking
-from bayesanno.report.sections.findings import Findings
+from bayesanno.report.sections.findings import WRONG, Findings
 
 SURE = 0.95  # of which of two systems is stronger
 MOST_NEIGHBOURS = 30  # pairs of neighbours in the ranking that are listed
@@ -31,7 +31,7 @@ def show_ranking(found: Findings) -> Iterator[PageBlock]:
     yield Text(
         f"{best['system']} is the strongest of {len(table):,} systems with a probability of {best['p_best']:.3g}. Of "
         f"{len(wins):,} pairs of systems, {unsure:,} are undecided: less than {SURE:.0%} certain which is stronger."
-        + (DOUBT if found.is_misfit or found.is_wrong else "")
+        + (DOUBT if found.is_misfit or found.has(*WRONG) else "")
     )
     said = "Strength, and rank with the probability of being the best, of each system, with 94% intervals."
     yield draw(draw_ranking(table), said)
