@@ -117,9 +117,10 @@ def show_dependence(found: Findings, *, random_seed: int) -> Iterator[PageBlock]
 
 def _tabulate_dependence(view: FitView, dimension: str, random_seed: int) -> pd.DataFrame | None:
     """Return the dependence table of a part that has one, if enough items are in it."""
-    how = {"least_items": LEAST_ITEMS, "resamples": RESAMPLES, "random_seed": random_seed}
     try:
-        table = dependence_table(view, dimension=dimension or None, **how)
+        table = dependence_table(
+            view, dimension=dimension or None, least_items=LEAST_ITEMS, resamples=RESAMPLES, random_seed=random_seed
+        )
     except (DataError, FitError):  # its states are no labels, or no two annotators share an item
         return None
     whole = table.iloc[0]

@@ -16,9 +16,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
 from bayesanno.modeling.findings import Finding, find, sort_findings, threshold_of
 
-REPLICATES = (
-    200  # tables that are simulated: enough to see a p-value below the threshold, over the number of statistics
-)
+REPLICATES = 200  # tables that are simulated: enough to see a p-value below the threshold
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.ranking import has_pairs, ranking_table, win_table
 from bayesanno.ground.lazy import pd
+from bayesanno.inference.diagnosis.findings import WRONG
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.systems import draw_ranking
-from bayesanno.report.sections.findings import WRONG, Findings
+from bayesanno.report.sections.findings import Findings
 
 SURE = 0.95  # of which of two systems is stronger
 MOST_NEIGHBOURS = 30  # pairs of neighbours in the ranking that are listed

@@ -53,7 +53,7 @@ def _judge(found: Findings) -> str:
     checked = "misfit" in view.diagnostics or found.check is not None
     fits = "the answers are as the model predicts them" if checked else "the fit was not compared with the answers"
     seen = [
-        f" Of {counted(one['n'], 'known label')}, {one['made']:,.0f} are wrong, and {one['expected']:,.1f} were expected."
+        f" Of {counted(one['n'], 'known label')}, {one['made']:,.0f} are wrong, {one['expected']:,.1f} were expected."
         for one in gold
     ]
     return f"{known}No problems found: {fits}.{''.join(seen)}{LIMITS.get(view.yields, '')}"
