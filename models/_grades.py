@@ -14,7 +14,7 @@ from bayesanno.ground.wording import counted
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Votes
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
 
 MANY = 10  # annotators: from here on severities are sampled together with the mean threshold
@@ -77,11 +77,8 @@ def level_of(width: pt.TensorVariable, data: AnnotationData) -> pt.TensorVariabl
 def find_few(data: AnnotationData, *, shared: bool) -> Iterator[Finding]:
     """Yield what cannot be learnt about ordered grades from so few labels, answers or annotators."""
     n, most = int((data.by_annotator > 0).sum()), int(np.bincount(data.item, minlength=1).max())
-    if data.n_labels < threshold_of("grades-two-labels"):
-        yield find("grades-two-labels", value=data.n_labels)
-    if most < threshold_of("grades-one-answer"):
-        yield find("grades-one-answer", value=most)
-    if n < threshold_of("grades-few-annotators"):
-        yield find("grades-few-annotators", ["severity_spread", "sd_spread"], n, n=counted(n, "annotator"))
-    if shared and most < threshold_of("grades-few-answers"):
-        yield find("grades-few-answers", ["shared_spread"], most)
+    yield from check("grades-two-labels", data.n_labels)
+    yield from check("grades-one-answer", most)
+    yield from check("grades-few-annotators", n, ["severity_spread", "sd_spread"], n=counted(n, "annotator"))
+    if shared:
+        yield from check("grades-few-answers", most, ["shared_spread"])

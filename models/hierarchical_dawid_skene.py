@@ -51,7 +51,7 @@ from bayesanno.ground.wording import counted
 from bayesanno.modeling.arguments import Priors
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.expectation import Votes, in_proportion, votes_of
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.ops.variables import centring_of, level_of, logistic_normal, normal_around, shift_centring_of
 from bayesanno.models._habit import MATRICES, find_habits
@@ -149,8 +149,7 @@ class HierarchicalDawidSkene(IndependentAnswers, HasPopulation):
         yield from find_unsaid(data)
         yield from find_habits(data, MATRICES)
         n = int((data.by_annotator > 0).sum())
-        if n < threshold_of("population-few-annotators"):
-            yield find("population-few-annotators", ["spread"], n, n=counted(n, "annotator"))
+        yield from check("population-few-annotators", n, ["spread"], n=counted(n, "annotator"))
 
     @override
     def findings_of_posterior(self, posterior: xr.Dataset) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check, find
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +109,7 @@ class ItemDifficulty(DifficultyModel):
     @override
     @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:
-        most = np.bincount(data.item, minlength=1).max()
-        if most < threshold_of("difficulty-one-answer"):
-            yield find("difficulty-one-answer", value=most)
+        yield from check("difficulty-one-answer", np.bincount(data.item, minlength=1).max())
         if data.n_classes == 2 and self.form in ("1pl", "2pl"):
             yield find("difficulty-wrong-majority", form=self.form)
 

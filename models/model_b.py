@@ -49,7 +49,7 @@ from bayesanno.ground.lazy import pm
 from bayesanno.modeling.arguments import Design, Parameters
 from bayesanno.modeling.capabilities import Relabels
 from bayesanno.modeling.expectation import Votes, in_proportion
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check, threshold_of
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
 from bayesanno.models._habit import MATRICES, find_habits
 
@@ -118,7 +118,6 @@ class ModelB(ConjugateModel, Relabels):
     def findings(self, data: AnnotationData) -> Iterator[Finding]:
         yield from find_habits(data, MATRICES)
         wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response
-        least = threshold_of("steep-prior")
-        if (concentration := self.confusion_strength * wrong) < least:
-            enough = math.ceil(4 * least / wrong)
-            yield find("steep-prior", value=concentration, strength=self.confusion_strength, enough=enough)
+        enough = math.ceil(4 * threshold_of("steep-prior") / wrong)
+        strength = self.confusion_strength
+        yield from check("steep-prior", strength * wrong, strength=strength, enough=enough)

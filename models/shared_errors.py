@@ -53,7 +53,7 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check, find
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +93,9 @@ class SharedErrors(DifficultyModel):
     @override
     @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:
-        most = np.bincount(data.item, minlength=1).max()
-        if most < threshold_of("shared-few-answers"):
-            yield find("shared-few-answers", value=most)
-        elif data.n_classes == 2 and not data.controls:
+        few = check("shared-few-answers", np.bincount(data.item, minlength=1).max())
+        yield from few
+        if not few and data.n_classes == 2 and not data.controls:
             yield find("shared-without-controls")
 
     @override

@@ -16,7 +16,7 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.capabilities import DIFFICULTY, HasViews, View
 from bayesanno.modeling.expectation import in_proportion, votes_of
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 
 BIN = 0.25  # the width of the bins of the posterior of a difficulty
@@ -73,12 +73,10 @@ class DifficultyModel(ItemNumberModel, HasViews):
 
     @override
     def findings_of_posterior(self, posterior: xr.Dataset) -> Iterable[Finding]:
-        spread = float(posterior["spread"].mean())
-        if spread > threshold_of("difficulty-wide"):
-            has_habits = "habit" in posterior
-            who = "classes that annotators confuse" if has_habits else "careless annotators"
-            others = "model_b" if has_habits else "mace or model_b"
-            yield find("difficulty-wide", ["spread"], spread, who=who, others=others)
+        has_habits = "habit" in posterior
+        who = "classes that annotators confuse" if has_habits else "careless annotators"
+        others = "model_b" if has_habits else "mace or model_b"
+        return check("difficulty-wide", posterior["spread"].mean(), ["spread"], who=who, others=others)
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph, and the bins of a difficulty."""

@@ -34,6 +34,7 @@ class Rule:
     why: str
     example: Mapping[str, Any] = field(default_factory=dict)
     threshold: float | None = None
+    beyond: Literal["above", "below", "from", ""] = ""
     warning: str = ""
 
 
@@ -141,10 +142,27 @@ def find(
     """
     rule, names = read_rules()[code], tuple(about)
     limit = rule.threshold if threshold is None else threshold
-    measured = None if value is None else float(value)
-    words |= {"about": enumerated(names, most=MOST_NAMED), "n_about": len(names), "value": measured, "threshold": limit}
+    measured = None if value is None or float(value) != float(value) else float(value)
+    words |= {"about": enumerated(names, most=MOST_NAMED), "n_about": len(names), "value": value, "threshold": limit}
     message, remedy = (as_line(template.format(**words)) for template in (rule.message, rule.remedy))
     return Finding(code, message, remedy, level or rule.level, names, measured, limit, rule.warning)
+
+
+def check(code: str, value: SupportsFloat | None, about: Iterable[str] = (), **words: Any) -> list[Finding]:
+    """Return what `find` does, in a list, if a value is beyond the threshold of its rule; nan is, and None is not.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.findings import check
+    >>> len(check("bfmi", 0.29)), check("bfmi", 0.3), check("bfmi", None)
+    (1, [], [])
+    """
+    if value is None:
+        return []
+    number, limit = float(value), threshold_of(code)
+    side = read_rules()[code].beyond
+    is_within = number <= limit if side == "above" else number >= limit if side == "below" else number < limit
+    return [] if is_within else [find(code, about, number, **words)]
 
 
 def sort_findings(found: Iterable[Finding]) -> list[Finding]:

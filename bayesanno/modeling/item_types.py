@@ -18,7 +18,7 @@ from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Counts, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, HasKnownParameters, HasViews, Known, View
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check
 
 RARE = 0.05  # a type with a smaller share of the items is hardly needed,
 CLOSE = 0.05  # as is one of two types whose rates differ by less
@@ -55,15 +55,13 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
 
     @override
     def findings_of_posterior(self, posterior: xr.Dataset) -> Iterable[Finding]:
-        """Yield that a type is hardly needed, if types have no weights and rates that are given."""
+        """Return that a type is hardly needed, unless the weights of types are known."""
         if "weight" not in posterior:
-            return
+            return ()
         needless = (posterior["weight"] < RARE).any(ITEM_TYPE)  # (chain, draw)
         if "rate" in posterior:
             needless = needless | (posterior["rate"].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE)
-        share = float(needless.mean())
-        if share > threshold_of("type-not-needed"):
-            yield find("type-not-needed", value=share, types=posterior.sizes[ITEM_TYPE])
+        return check("type-not-needed", needless.mean(), types=posterior.sizes[ITEM_TYPE])
 
     def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         """Return `hard`: P(an item is of the hard type), the one with the rate nearest to one half in the draw."""

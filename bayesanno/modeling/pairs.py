@@ -24,7 +24,7 @@ References.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -36,7 +36,7 @@ from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import enumerated, listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check
 
 STRENGTH, TIE = "strength", "tie"
 SYSTEM = "system"  # the dimension of strengths
@@ -123,10 +123,8 @@ class Pairs(Term):
             )
 
     @override
-    def findings(self, data: Any) -> Iterator[Finding]:
-        most = np.bincount(data.item, minlength=1).max()
-        if most < threshold_of("comparisons-one-answer"):
-            yield find("comparisons-one-answer", value=most)
+    def findings(self, data: Any) -> list[Finding]:
+        return check("comparisons-one-answer", np.bincount(data.item, minlength=1).max())
 
     @override
     def columns(self, data: Any) -> dict[str, np.ndarray]:

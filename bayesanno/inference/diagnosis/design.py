@@ -14,7 +14,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import ANYONE, Labelled
 from bayesanno.ground.wording import counted
 from bayesanno.modeling.expectation import PatternBlock
-from bayesanno.modeling.findings import Finding, find, threshold_of
+from bayesanno.modeling.findings import Finding, check, find
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,9 @@ def _(_: CountData) -> list[Finding]:
 
 def find_in_links(links: Links, data: Labelled) -> list[Finding]:
     """Return the findings of `find_in_design` from the links between annotators."""
-    found = [] if links.checks else [find("design-one-answer")]
-    active, fewest = np.flatnonzero(data.by_annotator), threshold_of("design-few-annotators")
-    if active.size < fewest:
-        found.append(find("design-few-annotators", value=active.size, n=counted(active.size, "annotator")))
+    active = np.flatnonzero(data.by_annotator)
+    few = check("design-few-annotators", active.size, n=counted(active.size, "annotator"))
     leaders, members = np.unique(links.leader[active], return_counts=True)
-    if leaders.size > threshold_of("design-groups-apart") and active.size >= fewest:
-        found.append(find("design-groups-apart", [data.annotators[leaders[np.argmin(members)]]], leaders.size))
-    return found
+    smallest = [] if few else [data.annotators[leaders[np.argmin(members)]]]
+    apart = [] if few else check("design-groups-apart", leaders.size, smallest)
+    return [*([] if links.checks else [find("design-one-answer")]), *few, *apart]

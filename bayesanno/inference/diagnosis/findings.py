@@ -25,19 +25,8 @@ from bayesanno.inference.diagnosis.design import find_in_design
 from bayesanno.inference.diagnosis.known_labels import Errors, count_all_errors
 from bayesanno.inference.diagnosis.measures import mixes
 from bayesanno.inference.diagnosis.modes import APART, find_in_modes
-from bayesanno.inference.diagnosis.thresholds import (
-    AGREES,
-    CLOSE_NATS,
-    FEWEST_VOTED,
-    LEAST_MASS,
-    MAX_DEPTH_SHARE,
-    MAX_PARETO_K,
-    MAX_RHAT,
-    MIN_BFMI,
-    MIN_ESS,
-)
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.findings import Finding, Level, find, sort_findings, threshold_of, warn_of
+from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, warn_of
 
 FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
 COLUMNS = ("code", "level", "about", "value", "threshold", "message", "remedy")
@@ -49,6 +38,7 @@ MOST_P, MOST_SHARE = 0.01, 0.03  # largest p-value of votes; share of replicates
 DESIGN_EFFECT = 1.1  # number of answers that are worth one independent answer
 EXPLAINED = 0.85  # most of the covariance of annotators whom the labels follow that independent errors explain
 ENOUGH = 20  # known labels: of fewer, nothing is said
+FEWEST_VOTED = 10  # items with a vote: with fewer, a share means little
 
 
 def findings(fit: Fit) -> pd.DataFrame:
@@ -149,9 +139,10 @@ def find_in_diagnostics(diagnostics: Mapping[str, Any]) -> list[Finding]:
     is_little = differs_in_little(rare) and not any(one.code == "mode-unsampled" for one in of_modes)
     if is_little:
         of_modes = []
-    others = [*_find_in_climb(diagnostics.get("climb")), *_find_in_combination(diagnostics.get("combination"))]
+    others = list(_find_in_climb(diagnostics["climb"])) if "climb" in diagnostics else []
+    others += _find_in_combination(diagnostics["combination"]) if "combination" in diagnostics else []
     # Of chains in several modes, R-hat and ESS of all say the same again; but rough modes may be none, and chains slow.
-    is_apart = any(one.code in APART for one in [*of_modes]) or bool(others)
+    is_apart = bool(others) or any(one.code in APART for one in of_modes)
     mixing = [] if is_apart and not modes.get("rough") else list(_find_in_mixing(diagnostics))
     for group in [] if is_little else modes.get("within", []):
         mixing += _find_within(group)
@@ -164,20 +155,14 @@ def find_in_diagnostics(diagnostics: Mapping[str, Any]) -> list[Finding]:
 
 
 def _find_in_sampling(found: Mapping[str, Any]) -> Iterator[Finding]:
-    if found.get("n_chains") == 1:
-        yield find("one-chain", value=1)
-    if n := found.get("divergences"):
-        yield find("divergences", value=n, n=counted(n, "transition"))
-    cut_off, n_draws = found.get("maxdepth_reached"), found.get("n_draws")
-    if cut_off and n_draws and cut_off > MAX_DEPTH_SHARE * n_draws:
-        yield find("max-treedepth", value=cut_off / n_draws)
-    bfmi, k = found.get("min_bfmi"), found.get("pareto_k")
-    if bfmi is not None and bfmi < MIN_BFMI:
-        yield find("bfmi", value=bfmi)
-    if "pareto_k" in found and k is None:
+    n, cut_off, n_draws = (found.get(name) for name in ("divergences", "maxdepth_reached", "n_draws"))
+    yield from check("one-chain", found.get("n_chains"))
+    yield from check("divergences", n, n=counted(n or 0, "transition"))
+    yield from check("max-treedepth", cut_off and n_draws and cut_off / n_draws)
+    yield from check("bfmi", found.get("min_bfmi"))
+    yield from check("pareto-k", found.get("pareto_k"))
+    if "pareto_k" in found and found["pareto_k"] is None:
         yield find("pareto-k-unknown")
-    elif k is not None and not k <= MAX_PARETO_K:
-        yield find("pareto-k", value=k)
     if found.get("converged") is False:
         yield find("advi-steps", value=found["steps"])
 
@@ -186,24 +171,16 @@ def _find_in_mixing(found: Mapping[str, Any], where: str = "") -> Iterator[Findi
     """Yield what R-hat and ESS show; those of nearly empty classes are apart from all others."""
     if rare := found.get("rare"):
         yield from _find_in_mixing(rare["rest"], where)
-        is_little, rest_mixes = differs_in_little(rare), mixes(rare["rest"])
-        names = [one["name"] for one in rare["classes"]]
-        sizes = ", ".join(f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"][:MOST_CLASSES])
-        level: Level | None = "note" if is_little else None
-        n_items = rare["n_items"]
-        yield find("rare-label", names, rare["max_rhat"], level=level, classes=sizes, n_items=f"{n_items:,}")
-        if rest_mixes and not is_little:
-            differ = counted(rare["differ"], "item")
-            yield find("chains-label-differently", rare["named"], rare["differ"] / n_items, items=differ)
+        level: Level | None = "note" if differs_in_little(rare) else None
+        sizes = {one["name"]: f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"]}
+        classes, n_items = ", ".join([*sizes.values()][:MOST_CLASSES]), f"{rare['n_items']:,}"
+        yield find("rare-label", sizes, rare["max_rhat"], level=level, classes=classes, n_items=n_items)
+        share = rare["differ"] / rare["n_items"] if mixes(rare["rest"]) else None
+        yield from check("chains-label-differently", share, rare["named"], items=counted(rare["differ"], "item"))
         return
-    rhat, worst = found.get("max_rhat"), found.get("worst", {})
-    if rhat is not None and rhat > MAX_RHAT:
-        name = worst.get("max_rhat", "a parameter")
-        yield find("rhat", [name], rhat, parameter=name, where=where)
-    for kind in ("bulk", "tail"):
-        ess, name = found.get(f"min_ess_{kind}"), worst.get(f"min_ess_{kind}", "a parameter")
-        if ess is not None and ess < MIN_ESS:
-            yield find("ess", [name], ess, kind=kind, parameter=name, where=where)
+    for code, name in (("rhat", "max_rhat"), ("ess", "min_ess_bulk"), ("ess", "min_ess_tail")):
+        words = {"parameter": found.get("worst", {}).get(name, "a parameter"), "kind": name[-4:], "where": where}
+        yield from check(code, found.get(name), [words["parameter"]], **words)
 
 
 def _find_within(group: Mapping[str, Any]) -> Iterator[Finding]:
@@ -213,44 +190,36 @@ def _find_within(group: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _find_in_mixing(group, _in_chains(chains))
 
 
+def _in_chains(chains: Sequence[int]) -> str:
+    return f" in chain{'s'[: len(chains) > 1]} {', '.join(map(str, chains))}"
+
+
 def differs_in_little(rare: Mapping[str, Any] | None) -> bool:
     """Whether only nearly empty classes mix badly, and chains agree on nearly all items."""
     if rare is None or not mixes(rare["rest"]):
         return False
-    return bool(rare["differ"] <= threshold_of("chains-label-differently") * rare["n_items"])
+    return not check("chains-label-differently", rare["differ"] / rare["n_items"], items="")
 
 
-def _find_in_climb(found: Mapping[str, Any] | None) -> Iterator[Finding]:
+def _find_in_climb(found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield why the result of EM or variational Bayes may not be the best one, or not the only one."""
-    if found is None:
-        return
+    others = found["others"]
     if not found["converged"]:
         yield find("em-steps", value=found["change"], method=found["method"], steps=found["steps"])
     if found["restarts"] > 1 and found["agreed"] == 1:
-        lower = found["others"][0]["nats_lower"]
-        yield find("em-one-best", value=1, restarts=found["restarts"], lower=lower)
-    near = [other for other in found["others"] if other["nats_lower"] < CLOSE_NATS and other["items_differ"]]
-    if "elbo" in found and near:
-        yield find("vb-other-mode", value=near[0]["nats_lower"], items=counted(near[0]["items_differ"], "item"))
+        yield find("em-one-best", value=1, restarts=found["restarts"], lower=others[0]["nats_lower"])
+    for other in [other for other in others if "elbo" in found and other["items_differ"]][:1]:
+        yield from check("vb-other-mode", other["nats_lower"], items=counted(other["items_differ"], "item"))
 
 
-def _find_in_combination(found: Mapping[str, Any] | None) -> Iterator[Finding]:
+def _find_in_combination(found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the problems of the modes from which draws were taken."""
-    if found is None:
-        return
-    if found["unsampled"] >= LEAST_MASS:
-        yield find("combination-unsampled", value=found["unsampled"])
-    for mode in found["modes"]:
-        if mode["n_draws"]:
-            yield from _find_in_mixing({"max_rhat": mode["max_rhat"]}, _in_chains(mode["chains"]))
-    if found["n_effective"] is not None and found["n_effective"] < MIN_ESS:
-        yield find("combination-ess", value=found["n_effective"])
+    yield from check("combination-unsampled", found["unsampled"])
+    for mode in [mode for mode in found["modes"] if mode["n_draws"]]:
+        yield from _find_in_mixing({"max_rhat": mode["max_rhat"]}, _in_chains(mode["chains"]))
+    yield from check("combination-ess", found["n_effective"])
     for mode in [mode for mode in found["modes"] if mode["by"] == "laplace"][:1]:
         yield find("combination-rough", reason=mode["reason"])
-
-
-def _in_chains(chains: Sequence[int]) -> str:
-    return f" in chain{'s'[: len(chains) > 1]} {', '.join(map(str, chains))}"
 
 
 # ------------------------------------------------------------------------------------------------------ answers, labels
@@ -263,25 +232,21 @@ def _in(dimension: str) -> str:
 def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield how the answers of one table are not as the fit predicts them."""
     where = _in(found["dimension"])
-    errors, least_z = found.get("errors"), threshold_of("errors-correlate")
-    is_costly = errors and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"]
-    if errors and is_costly and errors["z"] > least_z and errors["p"] < MOST_SHARE:
+    errors, votes, followed = (found.get(name) for name in ("errors", "votes", "followed"))
+    if errors and errors["p"] < MOST_SHARE and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"]:
         more, n = min(errors["correlation"] - errors["expected"], 1.0), errors["n_answers"]
-        yield find("errors-correlate", value=errors["z"], correlation=more, n=n, worth=errors["worth"], where=where)
-    if (votes := found.get("votes")) and votes["p"] < MOST_P:
-        shares = {name: votes[name] for name in ("observed", "predicted")}
-        off = abs(shares["observed"] - shares["predicted"])
-        if off >= threshold_of("votes-off"):
-            yield find("votes-off", value=off, what=_name_votes(votes["at_most"]), where=where, **shares)
+        yield from check("errors-correlate", errors["z"], correlation=more, n=n, worth=errors["worth"], where=where)
+    if votes and votes["p"] < MOST_P:
+        shares = {name: votes[name] for name in ("observed", "predicted")} | {"what": _name_votes(votes["at_most"])}
+        yield from check("votes-off", abs(votes["observed"] - votes["predicted"]), where=where, **shares)
     for names, most in _join_pairs(found.get("pairs", {}).get("named", [])):
         lacking = 1 - (1 - most["observed"]) / (1 - most["predicted"])
         first, second = most["annotators"]
-        shares = {name: most[name] for name in ("observed", "predicted")} | {"n": most["n"]}
+        shares = {name: most[name] for name in ("observed", "predicted", "n")}
         yield find("copies", names, lacking, first=first, second=second, where=where, **shares)
-    followed = found.get("followed")
-    if followed and followed["z"] >= threshold_of("labels-follow") and followed["explained"] <= EXPLAINED:
+    if followed and followed["explained"] <= EXPLAINED:
         shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
-        yield find("labels-follow", followed["who"], followed["z"], **shares)
+        yield from check("labels-follow", followed["z"], followed["who"], **shares)
     if expected := found.get("adjustment", {}).get("expected_errors"):
         before, after = expected
         yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
@@ -313,26 +278,20 @@ def agreement_is_off(found: Mapping[str, Any]) -> bool:
 def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield how labels are wrong beyond chance, or worse than the vote, by enough known labels."""
     errors, where = Errors(**found), _in(dimension)
-    if errors.n < ENOUGH:
-        return
-    if errors.p < threshold_of("labels-contradict-gold"):
-        n: dict[str, Any] = {"items": counted(errors.n, "item"), "expected": errors.expected, "made": errors.made}
-        yield find("labels-contradict-gold", value=errors.p, where=where, **n)
-    if errors.p_vote < threshold_of("vote-is-better"):
-        yield find("vote-is-better", value=errors.p_vote, vote=errors.vote, made=errors.made, where=where)
+    if errors.n >= ENOUGH:
+        items = counted(errors.n, "item")
+        words: dict[str, Any] = {"expected": errors.expected, "made": errors.made, "vote": errors.vote, "where": where}
+        yield from check("labels-contradict-gold", errors.p, items=items, **words)
+        yield from check("vote-is-better", errors.p_vote, **words)
 
 
 def _find_in_recalibration(dimension: str, about: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield that true labels are few, or that labels say nothing beyond their frequencies."""
-    n, gained, where = about["n_known"], about["log_score"] - about["log_score_shares"], _in(dimension)
-    if n < threshold_of("few-true-labels"):
-        low, high = (
-            next(value for name, value in about["temperature"].items() if name.endswith(end)) for end in ("_lb", "_ub")
-        )
-        yield find("few-true-labels", value=n, n=counted(n, "true label"), low=low, high=high, where=where)
-    elif gained < threshold_of("labels-carry-nothing"):
-        scores = {"score": about["log_score"], "shares": about["log_score_shares"]}
-        yield find("labels-carry-nothing", value=gained, where=where, **scores)
+    n, gained = about["n_known"], about["log_score"] - about["log_score_shares"]
+    ends = {name[-2:]: value for name, value in about["temperature"].items()}
+    words = {"score": about["log_score"], "shares": about["log_score_shares"], "where": _in(dimension)}
+    few = check("few-true-labels", n, n=counted(n, "true label"), low=ends["lb"], high=ends["ub"], **words)
+    yield from few or check("labels-carry-nothing", gained, **words)
 
 
 def _find_in_items(view: FitView) -> Iterator[Finding]:
@@ -360,7 +319,5 @@ def find_against_votes(data: object, latent: xr.Dataset) -> Iterator[Finding]:
     shares, probability = data.class_shares, latent[PROBABILITY].transpose("item", "true_class").values
     first, second = np.sort(shares, axis=1)[:, :-3:-1].T
     voted = (first > second) & (data.control_codes < 0)
-    n_items = int(voted.sum())
-    n_equal = int((shares.argmax(axis=1) == probability.argmax(axis=1))[voted].sum())
-    if n_items >= FEWEST_VOTED and n_equal < AGREES * n_items:
-        yield find("labels-against-vote", value=n_equal / n_items)
+    if voted.sum() >= FEWEST_VOTED:
+        yield from check("labels-against-vote", (shares.argmax(axis=1) == probability.argmax(axis=1))[voted].mean())

@@ -11,7 +11,7 @@ from typing import Any
 
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_MASS, MAX_RHAT, UNLIKELY
-from bayesanno.modeling.findings import Finding, find
+from bayesanno.modeling.findings import Finding, check, find
 
 # What is said of chains in several modes, so that R-hat and ESS of all chains say nothing more, and tables warn:
 APART = ("modes-apart", "mode-unsampled", "mode-light", "mode-doubtful", "modes-unweighed")
@@ -40,8 +40,7 @@ the chains by mode: bayesanno.combine_modes(fit).
     """
     modes = diagnostics.get("modes", {})
     found, is_mixing = modes.get("found", []), chains_agree(diagnostics)
-    if modes.get("higher"):
-        yield find("mode-higher", value=modes["higher"])
+    yield from check("mode-higher", modes.get("higher"))
     is_weighed = bool(found) and found[0]["mass"] is not None
     if modes.get("unfinished") and not is_weighed and not modes.get("rough") and not is_mixing:
         yield find("search-incomplete", value=modes["unfinished"], n_starts=f"{modes['n_starts']:,}")

@@ -4,12 +4,7 @@ from bayesanno.modeling.findings import threshold_of
 
 MAX_RHAT = threshold_of("rhat")  # of chains that agree
 MIN_ESS = threshold_of("ess")
-MIN_BFMI = threshold_of("bfmi")
 MAX_PARETO_K = threshold_of("pareto-k")
-MAX_DEPTH_SHARE = threshold_of("max-treedepth")  # of the draws
 LEAST_MASS = threshold_of("modes-apart")  # share of the mass: modes with less are ignored, and no chain starts there
-CLOSE_NATS = threshold_of("vb-other-mode")  # an approximation that is lower by less may represent another mode
 FEW_ITEMS_DIFFER = 0.01  # modes that label at most this share of items (or one) differently count as one
 UNLIKELY = 0.01  # probability of so few draws in a mode, if draws were in proportion to the masses
-AGREES = threshold_of("labels-against-vote")  # labels that agree with the vote on a smaller share contradict it
-FEWEST_VOTED = 10  # items with a vote: with fewer, a share means little
