@@ -77,10 +77,11 @@ class SizeWarning(UserWarning):
     """A part of a result was left out because it would need too much memory; the message explains how to add it."""
 
 
-def warn(message: str, category: type[Warning], *, level: str = "warning") -> None:
-    """Raise a warning that points to the user's own line; `level` is how serious it is, for the terminal."""
+def warn(message: str, category: type[Warning], *, level: str = "") -> None:
+    """Raise a warning that points to the user's own line; the `level` of a finding is for the terminal."""
     one = category(as_line(message))
-    one.level = level  # type: ignore[attr-defined]
+    if level:
+        one.level = level  # type: ignore[attr-defined]
     warnings.warn(one, skip_file_prefixes=OURS)
 
 

@@ -5,9 +5,11 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.findings import find_against_votes
-from bayesanno.inference.diagnosis.thresholds import AGREES, FEWEST_VOTED
+from bayesanno.inference.diagnosis.findings import FEWEST_VOTED, find_against_votes
+from bayesanno.modeling.findings import threshold_of
 from bayesanno.models import ItemDifficulty
+
+AGREES = threshold_of("labels-against-vote")
 
 
 def crowd(n_items=40, *, wrong=0, controls=None):

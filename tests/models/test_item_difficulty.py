@@ -343,7 +343,7 @@ def test_one_answer_per_item_says_nothing_of_difficulty():
     data = ba.AnnotationData.from_records(records)
     (found,) = ItemDifficulty().findings(data)
     assert found.code == "difficulty-one-answer"
-    assert ItemDifficulty().caveats(TINY) == []
+    assert list(ItemDifficulty().findings(TINY)) == []
 
 
 @pytest.mark.parametrize("form", ["1pl", "2pl"])
@@ -353,4 +353,4 @@ def test_that_majorities_may_be_traps_is_said_of_two_classes(form):
     )
     (found,) = ItemDifficulty(form=form).findings(two)
     assert found.code == "difficulty-wrong-majority"
-    assert ItemDifficulty(form=form).caveats(TINY) == ItemDifficulty(form="glad").caveats(two) == []
+    assert list(ItemDifficulty(form=form).findings(TINY)) == list(ItemDifficulty(form="glad").findings(two)) == []

@@ -235,7 +235,7 @@ def test_it_starts_near_severities_of_the_votes():
 
 def test_what_cannot_be_learnt_is_said():
     model = OrdinalDawidSkene()
-    assert model.caveats(draw_table(np.random.default_rng(5))[0]) == []
+    assert list(model.findings(draw_table(np.random.default_rng(5))[0])) == []
     two = ba.AnnotationData.from_records([(i, a, "yes") for i in "uv" for a in "abc"], labels=("no", "yes"))
     (found,) = model.findings(two)
     assert found.code == "grades-two-labels"
