@@ -142,11 +142,12 @@ def finish(
         found["misfit"] = [one.found for one in misfits]
         if found["misfit"] and "latent" in groups:
             found["misfit"][0] |= measure_followed(data, groups["latent"])
+    view = FitView(tree)
     if not is_on_dask(tree):
-        found["gold"] = count_all_errors(FitView(tree))
+        found["gold"] = count_all_errors(view)
     tree.attrs["diagnostics"] = json.dumps(found)
     before = find_before(model, data) if before is None else before
-    all_found = find_in_fit(FitView(tree), before)
+    all_found = find_in_fit(view, before)
     store_findings(tree, all_found)
     unchecked = () if check else (*MISFIT, *WRONG)  # which were said of the same draws, or were not asked for
     warn_of(one for one in all_found if one not in before and one.code not in unchecked)

@@ -277,7 +277,7 @@ def agreement_is_off(found: Mapping[str, Any]) -> bool:
 
 def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield how labels are wrong beyond chance, or worse than the vote, by enough known labels."""
-    errors, where = Errors(**found), _in(dimension)
+    errors, where = Errors(*(found[name] for name in Errors._fields)), _in(dimension)
     if errors.n >= ENOUGH:
         items = counted(errors.n, "item")
         words: dict[str, Any] = {"expected": errors.expected, "made": errors.made, "vote": errors.vote, "where": where}
