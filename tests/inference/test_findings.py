@@ -59,6 +59,7 @@ VOTES = {"spread": 9.0, "p": 0.0099, "at_most": "0 x cat", "observed": 0.36, "pr
 CLOSE = {"annotators": ["ada", "bo"], "n": 50, "observed": 0.95, "predicted": 0.7}
 PAIRS = {"n": 45, "least_p": 1e-4, "close": 1, "named": [CLOSE]}
 FOLLOWED = {"who": ["ada", "bo"], "same": 0.9, "explained": 0.3, "z": 9.0}
+WHO = {"dimension": "", "annotator": "bo", "n_annotations": 90, "probability": 0.97}
 GOLD = {"n": 100, "expected": 5.0, "made": 20.0, "p": 1e-6, "vote": 9.0, "p_vote": 0.01}
 
 
@@ -124,6 +125,8 @@ DIAGNOSED = {  # by code: diagnostics in which it is found, and others in which 
     "copies": (answers(pairs=PAIRS), answers(pairs=PAIRS | {"close": 0, "named": []})),
     "labels-follow": (answers(followed=FOLLOWED), answers(followed=FOLLOWED | {"explained": 0.86})),
     "labels-adjusted": (answers(adjustment={"expected_errors": [9.0, 14.0]}), answers()),
+    "spammer": ({"chance": {"spammers": [WHO]}}, {"chance": {"spammers": [], "adversaries": [WHO]}}),
+    "adversary": ({"chance": {"adversaries": [WHO]}}, {"chance": {"spammers": [WHO], "adversaries": []}}),
     "labels-contradict-gold": ({"gold": {"": GOLD}}, {"gold": {"": GOLD | {"n": 19}}}),
     "vote-is-better": ({"gold": {"": GOLD}}, {"gold": {"": GOLD | {"p_vote": 0.05}}}),
 }
@@ -294,8 +297,8 @@ def test_a_rule_is_whole_and_short(code):
 
 def test_every_rule_is_measured_and_has_a_case():
     text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
-    measured = set(re.findall(r'\bfind\(\s*"([\w-]+)"', re.sub(r"\.find\(|>>> find\(", "", text)))
-    measured |= {"mode-light", "mode-doubtful"}  # one call has both
+    measured = set(re.findall(r'\b(?:find|check)\(\s*"([\w-]+)"', re.sub(r"\.find\(|>>> find\(", "", text)))
+    measured |= {"mode-light", "mode-doubtful", "spammer", "adversary", "rhat", "ess"}  # of which a call names several
     assert measured == set(read_rules())
     assert {*DIAGNOSED, *BEFORE, *POSTERIORS, *ELSEWHERE} == set(read_rules())
 

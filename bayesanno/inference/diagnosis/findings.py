@@ -161,6 +161,9 @@ def _find_in_sampling(found: Mapping[str, Any]) -> Iterator[Finding]:
     yield from check("max-treedepth", cut_off and n_draws and cut_off / n_draws)
     yield from check("bfmi", found.get("min_bfmi"))
     yield from check("pareto-k", found.get("pareto_k"))
+    for code, group in (("spammer", "spammers"), ("adversary", "adversaries")):
+        if who := found.get("chance", {}).get(group):
+            yield find(code, dict.fromkeys(one["annotator"] for one in who), max(one["probability"] for one in who))
     if "pareto_k" in found and found["pareto_k"] is None:
         yield find("pareto-k-unknown")
     if found.get("converged") is False:

@@ -42,7 +42,8 @@ the chains by mode: bayesanno.combine_modes(fit).
     found, is_mixing = modes.get("found", []), chains_agree(diagnostics)
     yield from check("mode-higher", modes.get("higher"))
     is_weighed = bool(found) and found[0]["mass"] is not None
-    if modes.get("unfinished") and not is_weighed and not modes.get("rough") and not is_mixing:
+    is_open = modes.get("open") or (modes.get("unfinished") and not is_weighed)
+    if is_open and not modes.get("rough") and not is_mixing:
         yield find("search-incomplete", value=modes["unfinished"], n_starts=f"{modes['n_starts']:,}")
     if is_weighed:
         yield from _find_by_mass(modes, is_mixing=is_mixing and are_in_proportion(found))
@@ -66,7 +67,7 @@ def _find_by_mass(modes: Mapping[str, Any], *, is_mixing: bool) -> Iterator[Find
     if is_mixing and (sum(bool(mode["chains"]) for mode in found) > 1 or modes["crossing"]):
         return
     apart = [at for at, mode in enumerate(found) if at == 0 or not _is_like_the_first(mode, modes)]
-    carrying = [at for at in apart if found[at]["mass"] >= LEAST_MASS]
+    carrying = [at for at in apart if (found[at]["mass"] or 0.0) >= LEAST_MASS]
     occupied = [at for at in carrying if found[at]["draws"] or found[at]["chains"]]
     if len(occupied) > 1:
         elsewhere = [f"chain {chain}" for at in occupied[1:] for chain in found[at]["chains"]]
@@ -79,7 +80,7 @@ def _find_by_mass(modes: Mapping[str, Any], *, is_mixing: bool) -> Iterator[Find
             yield find("mode-unsampled", [f"mode {at + 1}"], found[at]["mass"], mode=at + 1, items=differ)
     staying = [chain for at in carrying for chain in found[at]["chains"]]
     for at in set(apart) - set(carrying):
-        if staying and found[at]["chains"]:
+        if staying and found[at]["chains"] and found[at]["mass"] is not None:
             yield _find_light(found[at], staying, modes.get("log_density"))
 
 
