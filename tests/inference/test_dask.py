@@ -218,8 +218,9 @@ class TestDesign:
             (ba.read_annotations(frame), {}), (dd.from_pandas(frame, npartitions=2), {"client": client}),
         ):  # fmt: skip
             with pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: ") as caught:
-                ba.fit("mace", data, **settings, **more)
+                fit = ba.fit("mace", data, **settings, **more)
             said.append([str(one.message) for one in caught])
+            assert "class-or-habit" in set(ba.findings(fit)["code"])
         assert said[0] == said[1]
 
     def test_names_spelt_in_two_ways_are_told_of_as_in_memory(self, client):

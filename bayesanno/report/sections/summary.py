@@ -79,12 +79,10 @@ def _describe_labels(found: Findings) -> Iterator[tuple[str, str]]:
 
 def _compare_with_vote(part: FitPart) -> str:
     """Describe how often model and majority vote are right, and on how many items they differ."""
-    vote = majority_vote(part.data)
+    vote, known = majority_vote(part.data), np.isfinite(part.right)
     clear = ~vote["tied"].to_numpy()
-    differ = int((vote["label"].to_numpy()[clear] != part.best[clear]).sum())
-    ties = f"; the vote is tied on {int((~clear).sum()):,}" if not clear.all() else ""
-    said = f"they differ on {differ:,} of {counted(len(vote), 'item')}{ties}"
-    known = np.isfinite(part.right)
+    differ = int((vote["label"].to_numpy() != part.best)[clear].sum())
+    said = f"they differ on {differ:,} of {counted(len(vote), 'item')}; the vote is tied on {int((~clear).sum()):,}"
     if not known.any():
         return f"{said}; no true label is known, so nothing here says which is right more often"
     right = f"of {counted(int(known.sum()), 'known label')} the model has {part.right[known].mean():.1%} right"
