@@ -100,6 +100,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     -----
     PredictionWarning
         If fewer than 20 labels are known, or with more, if labels carry almost no information beyond their frequencies.
+    MisfitWarning
+        If recalibrated labels still contradict known ones, or make more errors than the vote, unless the fit said so.
 
     References
     ----------

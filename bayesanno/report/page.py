@@ -94,7 +94,7 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
         ("recalibration", "What did recalibration change?", show_recalibration(view)),
         ("ranking", "Which system is best?", show_ranking(found)),
         ("annotators", "Who are the annotators?", show_annotators(found)),
-        ("dependence", "Do annotators err together?", show_dependence(found, random_seed=random_seed)),
+        ("dependence", "Do annotators err together?", show_dependence(found)),
         ("progress", "What would more answers bring?", show_progress(found, random_seed=random_seed) if checks else ()),
         ("model", "How good is the model?", check_model(found, checks=checks, random_seed=random_seed)),
         ("convergence", "Did the fit converge?", judge_chains(found)),

@@ -229,6 +229,7 @@ POSTERIORS = {
     "type-not-needed": ((BinomialMixture(), types(0.97, 0.03)), (BinomialMixture(), types(0.5, 0.5))),
 }
 ELSEWHERE = {"labels-against-vote", "few-true-labels", "labels-carry-nothing", "no-log-likelihood", "statistic-off"}
+ELSEWHERE |= {"errors-like-copies", "most-err-together"}  # in the tests of the report
 
 
 @pytest.mark.parametrize("code", BEFORE)

@@ -65,10 +65,12 @@ def findings(fit: Fit) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> data = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "yes"), ("s2", "ada", "no")])
-    >>> fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
-    >>> ba.findings(fit).loc[0, ["code", "level"]].tolist()
-    ['design-few-annotators', 'care']
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> table = ba.findings(fit)
+    >>> table.columns.tolist()
+    ['code', 'level', 'about', 'value', 'threshold', 'message', 'remedy']
+    >>> bool((table["level"] == "stop").any())
+    False
     """
     view = view_of(fit)
     require_fit(view.tree)
@@ -242,7 +244,7 @@ def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
     if votes and votes["p"] < MOST_P:
         shares = {name: votes[name] for name in ("observed", "predicted")} | {"what": _name_votes(votes["at_most"])}
         yield from check("votes-off", abs(votes["observed"] - votes["predicted"]), where=where, **shares)
-    for names, most in _join_pairs(found.get("pairs", {}).get("named", [])):
+    for names, most in join_pairs(found.get("pairs", {}).get("named", [])):
         lacking = 1 - (1 - most["observed"]) / (1 - most["predicted"])
         first, second = most["annotators"]
         shares = {name: most[name] for name in ("observed", "predicted", "n")}
@@ -255,7 +257,7 @@ def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
         yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
 
 
-def _join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
+def join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
     """Yield the groups of annotators that pairs connect, each with its first pair."""
     groups: list[tuple[set[str], Mapping[str, Any]]] = []
     for pair in pairs:

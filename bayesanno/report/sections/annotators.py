@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from bayesanno.analysis.behaviour import behaviour_table
-from bayesanno.analysis.dependence import MOST_PAIRS, dependence_table
+from bayesanno.analysis.dependence import MOST_PAIRS
 from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.population import population_table
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.modeling.capabilities import OF_GRADING, HasPopulation
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
-from bayesanno.report.plots.agreement import RESAMPLES, describe_worth, draw_dependence, plot_divergence, plot_usage
+from bayesanno.report.plots.agreement import describe_worth, draw_dependence, plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import LOW, draw_annotators, plot_confusion, tabulate_low
-from bayesanno.report.sections.findings import Findings
+from bayesanno.report.sections.findings import LEAST_ITEMS, Findings
 
-LEAST_ITEMS = 20  # that two annotators share, for a row of their own
 CONFUSION = "confusion"  # the parameter of models whose annotators confuse labels,
 USAGE = "usage"  # and of those that say how labels are used
 MOST_LISTED = 10  # pairs that are listed
@@ -106,25 +102,12 @@ def _describe_low(table: pd.DataFrame, *, is_point: bool) -> str:
     return f"{counted(len(names), 'annotator')} {'has' if len(names) == 1 else 'have'} {which}: {enumerated(names)}."
 
 
-def show_dependence(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
+def show_dependence(found: Findings) -> Iterator[PageBlock]:
     """Show how far annotators err together; nothing where that is unknown, or known of few items only."""
-    for part in found.parts:
-        if (table := _tabulate_dependence(found.view, part.dimension, random_seed)) is not None:
-            if part.dimension:
-                yield Heading(part.dimension)
-            yield from _show_pairs(found.view, part.dimension, table)
-
-
-def _tabulate_dependence(view: FitView, dimension: str, random_seed: int) -> pd.DataFrame | None:
-    """Return the dependence table of a part that has one, if enough items are in it."""
-    try:
-        table = dependence_table(
-            view, dimension=dimension or None, least_items=LEAST_ITEMS, resamples=RESAMPLES, random_seed=random_seed
-        )
-    except (DataError, FitError):  # its states are no labels, or no two annotators share an item
-        return None
-    whole = table.iloc[0]
-    return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_ci95_lb"]) else None
+    for dimension, table in found.dependence.items():
+        if dimension:
+            yield Heading(dimension)
+        yield from _show_pairs(found.view, dimension, table)
 
 
 def _show_pairs(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[PageBlock]:

@@ -5,16 +5,27 @@ The invariant: `is_off` decides whether what rests on the probabilities of label
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numpy as np
+
+from bayesanno.analysis.dependence import dependence_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
-from bayesanno.modeling.findings import Finding, find, sort_findings, threshold_of
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, join_pairs, read_findings
+from bayesanno.modeling.findings import Finding, check, find, sort_findings, threshold_of
+from bayesanno.report.plots.agreement import RESAMPLES
+
+LEAST_ITEMS = 20  # that two annotators share, for a row of their own
+LIKE_COPIES = ("errors-like-copies", "most-err-together")
 
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below the threshold
 
@@ -27,13 +38,16 @@ class Findings:
     ----------
     view : FitView
     listed : list of Finding
-        Those of the fit, and of the predictive check.
+        Those of the fit, of the predictive check, and of annotators who err like copies.
     check : PredictiveCheck or None
+    dependence : dict of str to DataFrame
+        The dependence table of each dimension that has one.
     """
 
     view: FitView
     listed: Sequence[Finding]
     check: PredictiveCheck | None
+    dependence: Mapping[str, pd.DataFrame]
 
     def has(self, *codes: str) -> bool:
         """Whether one of these was found."""
@@ -52,7 +66,7 @@ class Findings:
     @property
     def is_misfit(self) -> bool:
         """Whether the answers are not as the model predicts them."""
-        return self.has(*MISFIT, "statistic-off")
+        return self.has(*MISFIT, "statistic-off", *LIKE_COPIES)
 
     @property
     def is_off(self) -> bool:
@@ -62,12 +76,12 @@ class Findings:
         """
         if self.has(*WRONG) or self.view.is_recalibrated:
             return self.has(*WRONG)
-        return self.has(*SHARED) or (self.is_misfit and not self.view.is_adjusted)
+        return self.has(*SHARED, *LIKE_COPIES) or (self.is_misfit and not self.view.is_adjusted)
 
     @property
     def copies(self) -> list[tuple[str, ...]]:
         """Groups of annotators who err together."""
-        return [one.about for one in self.listed if one.code in SHARED]
+        return [one.about for one in self.listed if one.code in (*SHARED, *LIKE_COPIES)]
 
     @property
     def caveat(self) -> str:
@@ -88,7 +102,35 @@ def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
     p = {} if check is None else p_values(check)
     limit = threshold_of("statistic-off") / max(1, len(p))
     off = [find("statistic-off", [name], p[name], threshold=limit, statistic=name) for name in p if p[name] < limit]
-    return Findings(view, sort_findings([*read_findings(view), *off]), check)
+    parts = [] if isinstance(view.named_data, AnnotationTotals) else parts_of(view)
+    tables = {part.dimension: _tabulate_dependence(view, part.dimension, random_seed) for part in parts}
+    dependence = {dimension: table for dimension, table in tables.items() if table is not None}
+    copies = [] if view.is_recalibrated else [one for table in dependence.values() for one in _find_copies(view, table)]
+    return Findings(view, sort_findings([*read_findings(view), *off, *copies]), check, dependence)
+
+
+def _tabulate_dependence(view: FitView, dimension: str, random_seed: int) -> pd.DataFrame | None:
+    """Return the dependence table of a part that has one, if enough items are in it."""
+    try:
+        table = dependence_table(
+            view, dimension=dimension or None, least_items=LEAST_ITEMS, resamples=RESAMPLES, random_seed=random_seed
+        )
+    except (DataError, FitError):  # its states are no labels, or no two annotators share an item
+        return None
+    whole = table.iloc[0]
+    return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_ci95_lb"]) else None
+
+
+def _find_copies(view: FitView, table: pd.DataFrame) -> Iterator[Finding]:
+    """Yield the groups of annotators who err like copies."""
+    close = table[(table["level"] == "pair") & (table["correlation_ci95_lb"] > threshold_of("errors-like-copies"))]
+    pairs = [row | {"annotators": (row["first"], row["second"])} for row in close.to_dict("records")]
+    n = len(view.named_data.annotators)
+    for names, most in join_pairs(pairs):
+        most_of_all = check("most-err-together", len(names) / n, names, annotators=counted(n, "annotator"))
+        who: dict[str, Any] = {"first": most["first"], "second": most["second"]}
+        items = counted(int(most["n_items"]), "item")
+        yield from most_of_all or [find("errors-like-copies", names, most["correlation"], items=items, **who)]
 
 
 def p_values(check: PredictiveCheck) -> dict[str, float]:
