@@ -80,8 +80,12 @@ class Findings:
 
     @property
     def copies(self) -> list[tuple[str, ...]]:
-        """Groups of annotators who err together."""
-        return [one.about for one in self.listed if one.code in (*SHARED, *LIKE_COPIES)]
+        """Groups of annotators who err together, the most serious finding first; nobody is in two of them."""
+        groups: list[tuple[str, ...]] = []
+        for one in self.listed:
+            if one.code in (*SHARED, *LIKE_COPIES) and all(set(one.about).isdisjoint(group) for group in groups):
+                groups.append(one.about)
+        return groups
 
     @property
     def caveat(self) -> str:
