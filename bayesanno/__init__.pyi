@@ -87,6 +87,7 @@ from .inference.combine import concat_chains as concat_chains
 from .inference.combine import relabel as relabel
 from .inference.dask.annotations import DaskAnnotations as DaskAnnotations
 from .inference.dask.annotations import distribute_annotations as distribute_annotations
+from .inference.diagnosis.findings import findings as findings
 from .inference.fit import fit as fit
 from .inference.log_likelihood import compute_log_likelihood as compute_log_likelihood
 from .inference.modes.bridge import estimate_marginal_likelihood as estimate_marginal_likelihood

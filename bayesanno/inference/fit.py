@@ -16,16 +16,17 @@ from bayesanno.ground.lazy import import_when_called, pm, xr
 from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
-from bayesanno.inference.diagnosis.design import warn_of_design
+from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
 from bayesanno.inference.modes.chains import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import caveats, is_exchangeable
+from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.findings import warn_of
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
 
@@ -185,7 +186,8 @@ def fit(
 
         require_updates(model, "em" if chosen.needs_graph else method)
     answers = _require_answers(model, data, method, client)
-    warn_of_design(answers, caveats(model, answers))
+    before = find_before(model, answers)
+    warn_of(before)
     seed = known_seed(random_seed)
     how: dict[str, Any] = {"initvals": initvals, "relabel": relabel, "random_seed": seed, "progressbar": progressbar}
     if chosen.needs_graph:
@@ -196,7 +198,7 @@ def fit(
             results = chosen.run(model, answers, settings, **how)
     made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
     made_by |= {} if adjust else {"adjust": 0}
-    return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check)
+    return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check, before=before)
 
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt, xr
+from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import CLASS_ROW, Arrays, Patterns
@@ -175,36 +175,9 @@ class HasPopulation(HasSpreads):
 OF_GRADING = ("severity", "sd")  # the parameters of annotators in models of grades
 
 
-class HasCaveats(ABC):
-    """A model that cannot learn all its parameters from some data, however long the chains are."""
-
-    @abstractmethod
-    def caveats(self, data: Any) -> list[str]:
-        """Return, in words, what cannot be learnt from these data; empty without problems."""
-
-
-class HasRemarks(ABC):
-    """A model with a posterior that can show why chains do not mix."""
-
-    @abstractmethod
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        """Return, in words, what keeps chains from mixing in a posterior, and a remedy; empty without problems."""
-
-
 def known_parameters(model: Any, data: Any) -> dict[str, Known]:
     """Return the known parameters of a model."""
     return model.known_parameters(data) if isinstance(model, HasKnownParameters) else {}
-
-
-def caveats(model: Any, data: Any) -> list[str]:
-    """Return, in words, what a model cannot learn from these data."""
-    found = [caveat for term in terms_of(model) for caveat in term.caveats(data)]
-    return found + (model.caveats(data) if isinstance(model, HasCaveats) else [])
-
-
-def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
-    """Return, in words, what keeps a model's chains from mixing in a posterior."""
-    return model.remarks(posterior) if isinstance(model, HasRemarks) else []
 
 
 def is_exchangeable(model: Any, data: Any) -> bool:

@@ -169,19 +169,19 @@ def test_other_models_refuse_annotators_never_seen_and_have_no_population(crowd,
 def test_a_population_of_one_annotator_is_warned_about():
     records = [("s1", "ada", "no"), ("s2", "ada", "yes"), ("s3", "ada", "yes")]
     data = ba.AnnotationData.from_records(records)
-    (said,) = MODEL.caveats(data)
-    assert said.startswith("one annotator gave all answers, too few to learn a population")
-    assert MODEL.caveats(tiny_data()) == []
-    assert MODEL.caveats(ba.read_annotations("@crowd")) == []
+    (found,) = MODEL.findings(data)
+    assert (found.code, found.value) == ("population-few-annotators", 1)
+    assert list(MODEL.findings(tiny_data())) == []
+    assert list(MODEL.findings(ba.read_annotations("@crowd"))) == []
 
 
 def test_a_class_never_seen_is_no_items_label_and_little_is_known_of_it():
     rng = np.random.default_rng(1)
     records = [(f"s{i}", who, ("no", "yes")[i % 2 ^ (rng.random() < 0.1)]) for i in range(60) for who in "abc"]
     data = ba.AnnotationData.from_records([*records, ("s1", "once", "yes")], labels=("no", "yes", "never"))
-    (said,) = MODEL.caveats(data)
-    assert said.startswith("nobody said 'never': only the prior ties such a class to its name")
-    with pytest.warns(ba.IdentifiabilityWarning, match="nobody said 'never'"):
+    (found,) = MODEL.findings(data)
+    assert (found.code, found.about) == ("label-unused", ("never",))
+    with pytest.warns(ba.IdentifiabilityWarning, match="^label-unused: "):
         fit = ba.fit(MODEL, data, draws=300, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
     table = ba.population_table(fit).set_index(["true_class", "response"])
     assert table.loc[("never", "never"), "sd"] > table.loc[("yes", "yes"), "sd"]
@@ -190,12 +190,11 @@ def test_a_class_never_seen_is_no_items_label_and_little_is_known_of_it():
 
 def test_classes_that_are_called_otherwise_than_by_their_names_are_said(fit):
     posterior = fit["posterior"].to_dataset()
-    assert MODEL.remarks(posterior) == []
+    assert list(MODEL.findings_of_posterior(posterior)) == []
     swapped = posterior.assign(population=posterior["population"].assign_coords(true_class=["good", "fair", "bad"]))
-    (said,) = MODEL.remarks(swapped)
-    assert "calls some classes by other names: 'bad' by 'good' (" in said
-    assert "'good' by 'bad' (" in said
-    assert "'fair' by" not in said
+    (found,) = MODEL.findings_of_posterior(swapped)
+    assert (found.code, set(found.about)) == ("class-misnamed", {"bad", "good"})
+    assert "'bad' by 'good' (" in found.message
 
 
 def test_modes_of_the_density_are_refused(crowd, refuses):

@@ -1,8 +1,8 @@
 """Which chains of a fit are in which mode of the posterior: one record, stored in a fit's diagnostics as `modes`.
 
 If several modes were found before sampling, each chain belongs to the mode uphill of its draws. If that is unknown for
-some chain, or there was no search, chains are compared with each other. `bayesanno.inference.diagnosis.explain_modes`
-explains what the record means for the posterior.
+some chain, or there was no search, chains are compared with each other. `bayesanno.inference.diagnosis.modes` finds
+what the record means for the posterior.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import numpy as np
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
-from bayesanno.inference.diagnosis.explain_modes import are_in_proportion
+from bayesanno.inference.diagnosis.modes import are_in_proportion
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT
 from bayesanno.inference.graph.density import Density, as_chains, compile_model, retry_without_cache, unconstrain
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_mass, find_covariance
