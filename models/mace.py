@@ -43,7 +43,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters
-from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasViews, View
+from bayesanno.modeling.capabilities import HasCaveats, HasScales, HasViews, View
 from bayesanno.modeling.class_prior import ClassPrior
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
@@ -51,7 +51,7 @@ from bayesanno.models._habit import explain_class_or_habit
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
+class MACE(ConjugateModel, HasViews, HasCaveats, HasScales):
     """Hovy et al.'s model: how often an annotator knows the answer, and the habit that replaces it otherwise.
 
     Parameters
@@ -123,13 +123,13 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
             "competence": np.clip((votes.agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
             "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
         }
-        if self.spreads():
+        if self.scale_parameters():
             values |= {"competence_mean": values["competence"].mean(), "competence_concentration": np.array(2.0)}
         if self.class_prior != "uniform":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
-    def spreads(self) -> tuple[str, ...]:
+    def scale_parameters(self) -> tuple[str, ...]:
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
     def without_updates(self) -> str:

@@ -63,7 +63,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasCaveats, HasSpreads
+from bayesanno.modeling.capabilities import HasCaveats, HasScales
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
@@ -73,7 +73,7 @@ from bayesanno.models._order import explain_order
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
+class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasScales):
     """A true grade that annotators perceive with bias and noise, and report by common thresholds.
 
     Parameters
@@ -115,7 +115,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         return [*explain_order(data), *_grades.explain_few(data, shared=self.shared)]
 
     @override
-    def spreads(self) -> tuple[str, ...]:
+    def scale_parameters(self) -> tuple[str, ...]:
         return ("severity_spread", "sd_spread")
 
     @override

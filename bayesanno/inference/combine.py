@@ -12,7 +12,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.measures import concat_datasets
-from bayesanno.inference.modes.chains import merge_modes, searched_of
+from bayesanno.inference.modes.record import merge_modes, searched_of
 from bayesanno.inference.relabelling import Rule, align_fit, compose
 from bayesanno.modeling.capabilities import ITEM_TYPE, is_exchangeable, latents
 

@@ -19,7 +19,7 @@ from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
-from bayesanno.inference.modes.chains import place_chains
+from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
@@ -265,7 +265,8 @@ def _fit_graph(
         stats = stats.assign(permutation=permutation)
 
     log_density = drawn.sample_stats["lp"]
-    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, show=progressbar)
+    how_seen: dict[str, Any] = {"random_seed": random_seed, "show": progressbar}
+    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, **how_seen)
     with status("computing labels and diagnostics", show=progressbar):
         attrs = {
             "yields": method.yields,

@@ -26,8 +26,8 @@ from bayesanno.ground.wording import enumerated
 from bayesanno.inference.assemble import remake
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.chains import keep_chains, searched_of
 from bayesanno.inference.modes.masses import ModeMass, require_chains, weigh_modes
+from bayesanno.inference.modes.record import keep_chains, searched_of
 
 Weights = Literal["mass", "stacking"]
 NO_SHARE = 1e-3  # modes with a smaller share contribute no draws

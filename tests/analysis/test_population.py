@@ -8,10 +8,10 @@ import bayesanno as ba
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.graph.density import as_one_chain, compile_graph, spreads_of, unconstrain
+from bayesanno.inference.graph.density import as_one_chain, compile_graph, find_scales, unconstrain
+from bayesanno.inference.modes.laplace import LogDensity
 from bayesanno.inference.modes.masses import weigh_modes
 from bayesanno.inference.modes.search import Modes
-from bayesanno.inference.modes.tops import Surface
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 
@@ -79,7 +79,7 @@ def test_the_mode_of_a_chain_is_found_with_its_spread(fit):
     graph = view.model.build(view.data)
     density = compile_graph(graph, view.model.start(view.data))
     z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
-    nowhere = Modes(Surface(density, 3000, spreads_of(density, view.model, graph)), rough=True)
+    nowhere = Modes(LogDensity(density, 3000, find_scales(density, view.model, graph)), rough=True)
     found, places = nowhere.follow(z[0, [-1, 0]])
     assert places.tolist() == [0, 0]  # a top was reached, the same from both draws
     assert np.isfinite(found.found[0].log_mass)

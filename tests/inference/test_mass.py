@@ -15,7 +15,7 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.diagnosis.explain_modes import explain_chains, explain_modes
 from bayesanno.inference.graph.density import unconstrain
-from bayesanno.inference.modes.chains import merge_modes
+from bayesanno.inference.modes.record import merge_modes
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.sampling.starts import Starts, choose_starts, share_chains
 from bayesanno.inference.split import _share_draws

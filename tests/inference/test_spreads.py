@@ -10,9 +10,9 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import gamma
 
 import bayesanno as ba
-from bayesanno.inference.graph.density import compile_graph, spreads_of
+from bayesanno.inference.graph.density import compile_graph, find_scales
+from bayesanno.inference.modes.laplace import LogDensity
 from bayesanno.inference.modes.search import search
-from bayesanno.inference.modes.tops import Surface
 from bayesanno.models import MACE
 from tests.inference.exact_masses import TABLES
 
@@ -37,7 +37,7 @@ class Apart:
             eta = pm.Normal("eta", 0, sigma, dims="group")
             pm.Normal("seen", eta, 1, observed=self.seen)
         density = compile_graph(graph, {"spread": np.array(spread), "eta": np.zeros(self.seen.size)})
-        return Surface(density, MANY, np.array([True] + [False] * self.seen.size))
+        return LogDensity(density, MANY, np.array([True] + [False] * self.seen.size))
 
 
 @pytest.fixture(params=[0.3, 1.0, 4.0], ids="apart by {}".format)
@@ -47,28 +47,28 @@ def apart(request):
 
 @pytest.mark.parametrize("begin", [0.2, 3.0])
 def test_the_spread_is_that_of_the_sum_and_not_of_the_peak(apart, begin):
-    surface = apart.compile(begin)
-    top = surface.find_top(surface.density.start)
+    log_density = apart.compile(begin)
+    top = log_density.maximize(log_density.density.start)
     exact = minimize_scalar(lambda at: -apart.log_sum(at), bounds=(-4, 4), method="bounded")
     assert top.is_reached
-    assert top.point[surface.spreads][0] == pytest.approx(exact.x, abs=0.05)
-    assert apart.log_sum(top.point[surface.spreads][0]) > -exact.fun - 0.01
+    assert top.point[log_density.spreads][0] == pytest.approx(exact.x, abs=0.05)
+    assert apart.log_sum(top.point[log_density.spreads][0]) > -exact.fun - 0.01
 
 
 def test_the_mass_is_that_of_a_quadrature(apart):
-    surface = apart.compile(1.0)
-    top = surface.find_top(surface.density.start)
-    height = apart.log_sum(top.point[surface.spreads][0])
+    log_density = apart.compile(1.0)
+    top = log_density.maximize(log_density.density.start)
+    height = apart.log_sum(top.point[log_density.spreads][0])
     exact = height + np.log(quad(lambda at: np.exp(apart.log_sum(at) - height), -8, 5, limit=200)[0])
-    found = surface.weigh(top, rough=False)
+    found = log_density.weigh(top, rough=False)
     assert found.log_mass == pytest.approx(exact, abs=0.02)
-    by_diagonal = surface.weigh(top, rough=True)
+    by_diagonal = log_density.weigh(top, rough=True)
     assert by_diagonal.log_mass == pytest.approx(found.log_mass, abs=1e-3)  # numbers are independent given the spread
 
 
 def test_no_top_is_claimed_at_the_end_of_the_range():
-    surface = Apart(np.full(500, 1e5)).compile(0.5)
-    assert not surface.find_top(surface.density.start).is_reached
+    log_density = Apart(np.full(500, 1e5)).compile(0.5)
+    assert not log_density.maximize(log_density.density.start).is_reached
 
 
 def correlate_all(n, stretch=1.0):
@@ -92,19 +92,19 @@ def test_what_is_summed_out_counts_correlations(n, of_each, of_difference):
     for stretch in (1.0, 1.2):
         density, precision = correlate_all(n, stretch)
         exact = np.linalg.slogdet(precision)[1]
-        errors.append(-2 * Surface(density, MANY).sum_out(np.ones(n)).log_density - exact)
+        errors.append(-2 * LogDensity(density, MANY).sum_out(np.ones(n)).log_density - exact)
     assert np.abs(errors).max() < of_each, errors
     assert abs(errors[1] - errors[0]) < of_difference, errors
 
 
 def test_climbs_near_a_known_mode_take_a_fraction_of_the_gradients():
     density, _ = correlate_all(600)
-    surface = Surface(density, MANY)
-    top = surface.sum_out(np.ones(600))
+    log_density = LogDensity(density, MANY)
+    top = log_density.sum_out(np.ones(600))
     taken = []
     for near in (None, top):
         density.n_calls = 0
-        end = surface.climb_given_spreads(np.linspace(-1, 1, 600), near)
+        end = log_density.climb_given_spreads(np.linspace(-1, 1, 600), near)
         taken.append(density.n_calls)
         assert end.is_reached
         np.testing.assert_allclose(end.point, 0, atol=1e-3)
@@ -113,9 +113,9 @@ def test_climbs_near_a_known_mode_take_a_fraction_of_the_gradients():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_starts_lead_to_one_top(apart, seed):
-    surface = apart.compile(1.0)
+    log_density = apart.compile(1.0)
     rng = np.random.default_rng(seed)
-    found = search(surface, surface.density.start, n_starts=5, most_gradients=MANY, rng=rng)
+    found = search(log_density, log_density.density.start, n_starts=5, most_gradients=MANY, rng=rng)
     (mode,) = found.found
     assert (mode.visits, mode.is_first, found.n_unfinished, found.is_weighed) == (6, True, 0, True)
 
@@ -153,5 +153,5 @@ def test_which_numbers_are_spreads():
     data = TABLES[0].data()
     graph = model.build(data)
     density = compile_graph(graph, model.start(data))
-    assert spreads_of(density, model, graph).sum() == data.n_classes + 1
-    assert not spreads_of(density, ba.models.MACE(), graph).any()
+    assert find_scales(density, model, graph).sum() == data.n_classes + 1
+    assert not find_scales(density, ba.models.MACE(), graph).any()

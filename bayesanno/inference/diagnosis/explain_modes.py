@@ -35,12 +35,13 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
     mixing = max_rhat is not None and max_rhat <= MAX_RHAT and are_in_proportion(found)
     if mixing and (len(occupied) > 1 or modes["crossing"]):
         return []
+    problems = [_explain_search(modes)] if modes.get("open") and not (mixing or modes["rough"]) else []
+    if "higher" in modes:
+        problems.append(_explain_higher(modes["higher"]))
     if found[0]["mass"] is None:
-        unfinished = [] if modes["rough"] or mixing else [_explain_search(modes)]
-        return unfinished + (_explain_unknown(modes, occupied) if len(occupied) > 1 else [])
+        return problems + (_explain_unknown(modes, occupied) if len(occupied) > 1 else [])
     apart = [number for number, mode in enumerate(found) if number == 0 or not _is_like_the_first(mode, modes)]
-    carrying = [number for number in apart if found[number]["mass"] >= LEAST_MASS]
-    problems = []
+    carrying = [number for number in apart if (found[number]["mass"] or 0) >= LEAST_MASS]
     if len(carrying) > 1:
         named = carrying[1 : 1 + MOST_NAMED]
         shares = [f"{found[number]['mass']:.0%}" for number in [0, *named]]
@@ -95,6 +96,14 @@ def _explain_search(modes: Mapping[str, Any]) -> str:
         f"the search for the posterior's modes is incomplete: of the climbs from {starts} {missed} the top of a mode"
         f"{voted}, so the number of modes and their masses are unknown; chains also started where climbs ended: "
         "compare the labels of these chains (bayesanno.split_modes), and fits with several seeds"
+    )
+
+
+def _explain_higher(nats: float) -> str:
+    """Explain that chains found a mode which the search did not."""
+    return (
+        f"chains found a mode {nats:.0f} nats higher than all modes of the search, so that there may be more: compare "
+        "fits with several seeds"
     )
 
 
