@@ -196,6 +196,11 @@ def known_parameters(model: Any, data: Any) -> dict[str, Known]:
     return model.known_parameters(data) if isinstance(model, HasKnownParameters) else {}
 
 
+def scale_parameters(model: Any) -> tuple[str, ...]:
+    """Return the names of a model's scale parameters; none if it has none."""
+    return model.scale_parameters() if isinstance(model, HasScales) else ()
+
+
 def caveats(model: Any, data: Any) -> list[str]:
     """Return, in words, what a model cannot learn from these data."""
     found = [caveat for term in terms_of(model) for caveat in term.caveats(data)]

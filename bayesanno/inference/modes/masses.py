@@ -35,8 +35,10 @@ from bayesanno.inference.modes.chains import (
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_log_density, share_out
 from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
+from bayesanno.modeling.capabilities import scale_parameters
 
 LAPLACE_ERROR = 0.5  # nats: the assumed error of Laplace's method
+NOT_WEIGHED = "all chains are in one mode, and nothing has weighed the others"
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,13 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
         If the fit has no chains.
     """
     require_chains(view, "modes")
-    if _are_mixed(view):
-        n_chains, n_draws = view.posterior.sizes["chain"], view.posterior.sizes["draw"]
-        return _share_mass(view, [ModeMass(tuple(range(n_chains)), np.ones((n_chains, n_draws), dtype=bool))])
     rng = np.random.default_rng(random_seed)
-    return _share_mass(view, retry_without_cache(lambda: _weigh(view, rng, by_mass=by_mass)))
+    modes = [] if _are_mixed(view) else retry_without_cache(lambda: _weigh(view, rng, by_mass=by_mass))
+    if len(modes) < 2:
+        shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
+        known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if scale_parameters(view.model) else ()
+        modes = [ModeMass(tuple(range(shape[0])), np.ones(shape, dtype=bool), *known)]
+    return _share_mass(view, modes)
 
 
 def require_chains(view: FitView, what: str) -> None:
@@ -112,13 +116,13 @@ def require_chains(view: FitView, what: str) -> None:
 
 
 def _weigh(view: FitView, rng: np.random.Generator, *, by_mass: bool) -> list[ModeMass]:
-    """Return the modes with draws, and the logs of their masses."""
+    """Return the modes with draws, and the logs of their masses; none if all chains are in one mode."""
     model, data = view.model, view.data
     graph = model.build(data)
     log_density = make_log_density(model, data, graph, compile_model(model, data, graph), 0)
     free = view.posterior[[variable.name for variable in graph.free_RVs]]
     groups = _find_groups(view, log_density, graph, free)
-    return weigh_groups(log_density, data, graph, free, groups, rng, by_mass=by_mass)
+    return weigh_groups(log_density, data, graph, free, groups, rng, by_mass=by_mass) if len(groups) > 1 else []
 
 
 def _find_groups(view: FitView, log_density: LogDensity, graph: pm.Model, free: xr.Dataset) -> list[ChainGroup]:
@@ -136,7 +140,7 @@ def _find_groups(view: FitView, log_density: LogDensity, graph: pm.Model, free: 
     for at, group in enumerate(modes.groups):
         chains = tuple(chain for chain, home in enumerate(homes) if home == at)
         found.append(ChainGroup(chains, () if modes.rough else tuple(modes.found[mode] for mode in group)))
-    return [group for group in found if group.chains or group.tops]
+    return [group for group in found if group.chains or (group.tops and not log_density.has_scales)]
 
 
 class ChainGroup(NamedTuple):
@@ -167,8 +171,6 @@ def weigh_groups(
     """
     permuted, density = log_density.count_labellings, log_density.density
     z = unconstrain(graph, free if permuted is None else align_classes(free)[0])  # (chain, draw, dimension)
-    if len(groups) == 1:
-        return [ModeMass(groups[0].chains, np.ones(z.shape[:2], dtype=bool))]
     of_draws, reason = np.zeros(z.shape[:2], dtype=int), ""
     try:
         number_of = _divide(log_density, z, groups)

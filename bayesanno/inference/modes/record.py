@@ -90,8 +90,8 @@ def place_chains(
     """Describe the modes found before sampling, and find out which chains are in which mode.
 
     Modes that only chains have reached are included, with no visits. If many starts all led to one mode, and chains do
-    not differ, all chains are assumed to be in it. For a model with scale parameters, modes with draws are weighed by
-    bridge sampling, if there are several.
+    not differ, all chains are assumed to be in it. For a model with scale parameters, bridge sampling weighs the modes that
+    chains are in, if there are several.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def place_chains(
         * `lost`, the chains whose mode is unknown;
         * `crossing`, the chains with draws in several modes, among the few draws examined;
         * `found`, one entry per mode, the one with the most mass first, or else the highest: `mass`, its share of the
-          mass of all modes, or of those with draws if bridge sampling weighed these (None if it is unknown); `nats`,
+          mass of all modes, or of those with chains if bridge sampling weighed these (None if it is unknown); `nats`,
           the difference to the highest density; `log_density` (at the scales that the search kept, if there are scale
           parameters); `visits`; `labellings`, the number of modes that differ only in the names of exchangeable
           classes; `chains` that are in it most of the time; `draws` that are in it, among those examined; and the
@@ -136,7 +136,7 @@ def place_chains(
     homes, crossing = assign_chains(by_chain)
     shares, weighed_by = modes.shares, "laplace" if modes.is_weighed else None
     if modes.log_density.has_scales:
-        shares = _bridge(data, graph, modes, draws, homes, by_chain, np.random.default_rng(random_seed))
+        shares = _bridge(data, graph, modes, draws, homes, np.random.default_rng(random_seed))
         weighed_by = None if np.isnan(shares).all() else "bridge"
     record: dict[str, Any] = {
         "n_items": data.n_items,
@@ -198,11 +198,10 @@ def _bridge(
     modes: Modes,
     draws: xr.Dataset,
     homes: Sequence[int],
-    by_chain: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return the shares of the mass of those modes that have draws, nan for all others: (group,)."""
-    shares, there = np.full(len(modes.groups), np.nan), np.unique(by_chain)
+    """Return the shares of the mass of those modes that chains are in, nan for all others: (group,)."""
+    shares, there = np.full(len(modes.groups), np.nan), np.unique(homes)
     if there.size > 1 and there.min() >= 0:
         groups = [
             ChainGroup(
