@@ -90,8 +90,8 @@ def place_chains(
     """Describe the modes found before sampling, and find out which chains are in which mode.
 
     Modes that only chains have reached are included, with no visits. If many starts all led to one mode, and chains do
-    not differ, all chains are assumed to be in it. For a model with scale parameters, bridge sampling weighs the modes that
-    chains are in, if there are several.
+    not differ, all chains are assumed to be in it. For a model with scale parameters, bridge sampling weighs the modes
+    that chains are in, if there are several.
 
     Parameters
     ----------
