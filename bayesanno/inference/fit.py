@@ -86,9 +86,10 @@ def fit(
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         The starting points of chains, each with jitter. "auto" searches for modes of the posterior, from the majority
         vote and random points, and starts chains in the modes with mass by Laplace's method: at least one chain in
-        each, if there are enough, and the others in proportion. If a climb does not reach the top of a mode, or there
-        are too many parameters to estimate masses, chains are divided evenly, also over the points where climbs ended,
-        starting with the vote's. The diagnostics list the modes found. "vote" starts near the majority vote, "prior" at
+        each, if there are enough, and the others in proportion. If an ascent does not reach a mode, there are too many
+        parameters to estimate masses, or the model has scale parameters, chains are divided evenly over the modes that
+        may have mass and the points where such ascents ended, starting with the vote's. The diagnostics list the modes
+        found. "vote" starts near the majority vote, "prior" at
         draws from the prior, "em" near the best point that EM finds for the posterior density; a mapping has values on
         the variables' own scale. For EM and VB it sets the first restart: the vote, the given point without jitter, or
         with "prior" a draw like the others.
