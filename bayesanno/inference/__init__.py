@@ -25,7 +25,7 @@
 
 Functions that make another fit from a fit:
 
-    combine         concat_chains, relabel (by the rules in relabelling)
+    relabel         relabel (by the rules in relabelling)
     split           drop_chains, split_modes, combine_modes; modes/masses estimates the mass of a mode, by modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 

@@ -178,8 +178,7 @@ def combine_modes(
     modes, unsampled = weigh_modes(view, random_seed, by_mass=weights == "mass")
     if len(modes) == 1:
         lacking = (
-            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes without a chain: fit more chains, "
-            "or some with initvals there, and combine them by concat_chains"
+            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes without a chain: fit more chains"
             if unsampled
             else ", or cross between modes: there is nothing to combine"
         )

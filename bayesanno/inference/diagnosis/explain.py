@@ -144,8 +144,7 @@ def _explain_combination(combination: dict[str, Any]) -> list[str]:
     if combination["unsampled"] >= LEAST_MASS:
         problems.append(
             f"an estimated {combination['unsampled']:.0%} of the posterior's mass is in modes that no chain was in, "
-            "and is missing: fit more chains, or some with initvals there, put them together by "
-            "bayesanno.concat_chains, and combine again"
+            "and is missing: fit again with more chains (chains), and combine their modes"
         )
     for mode in combination["modes"]:
         if mode["n_draws"] and mode["max_rhat"] is not None and mode["max_rhat"] > MAX_RHAT:

@@ -25,8 +25,8 @@ def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> li
     >>> print(*explain_modes({"rough": False, "crossing": [], "found": [first, second]}))
     the posterior has 2 modes, of an estimated 87% and 13% of its mass: no chain is in mode 2 (annotators at 0.20 on \
 average who are at 0.80 in mode 1; 40 items with another most probable state); the draws are not in proportion to \
-these masses, so that neither means nor intervals hold for all of the posterior; fit more chains, or some with \
-initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))
+these masses, so that neither means nor intervals hold for all of the posterior; fit again with more chains (chains), \
+and combine them: bayesanno.combine_modes(fit)
     """
     found = modes["found"]
     if not found:
@@ -148,13 +148,9 @@ def _advise(carrying: Sequence[Mapping[str, Any]], crossing: Sequence[int]) -> s
         some = f"{'chain' if len(crossing) == 1 else 'chains'} {enumerated([str(chain) for chain in crossing])}"
         longer = f"{some} crossed between modes, so that longer chains (draws) get nearer to it"
         return f"{together}; {longer}" if all(mode["chains"] for mode in carrying) else longer
-    lacking = sum(not mode["chains"] for mode in carrying)
-    if not lacking:
+    if all(mode["chains"] for mode in carrying):
         return together
-    return (
-        f"fit more chains, or some with initvals in {'that mode' if lacking == 1 else 'those modes'}, and put them "
-        "together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))"
-    )
+    return "fit again with more chains (chains), and combine them: bayesanno.combine_modes(fit)"
 
 
 def _who_is_in(mode: Mapping[str, Any], number: int) -> str:

@@ -26,7 +26,7 @@ from bayesanno.inference.modes.chains import (
     find_preferred_classes,
     name_swapped,
 )
-from bayesanno.inference.modes.laplace import EQUAL, Mode
+from bayesanno.inference.modes.laplace import Mode
 from bayesanno.inference.modes.masses import ChainGroup, weigh_groups
 from bayesanno.inference.modes.search import Modes, share_out
 from bayesanno.inference.relabelling import align_classes
@@ -35,8 +35,7 @@ from bayesanno.modeling.data_kinds import Data
 
 ENOUGH = 10  # if more starts than this all led to one mode, chains that look alike are assumed to be in it
 HIGHER = 3.0  # nats by which a mode of chains is higher than those of the search, beyond the error of both
-ADDED = ("n_asked", "n_starts", "unfinished", "open", "lost", "crossing")  # added up when fits are combined
-SEARCHED = (*ADDED, "n_items", "rough", "weighed_by", "higher", "found")  # the results of a search for modes
+COMPARED = ("log_density", "groups", "others", "within")  # what is computed from the chains alone
 
 
 def record_modes(
@@ -73,7 +72,7 @@ def record_modes(
 def searched_of(diagnostics: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the results of the search for modes in a fit's diagnostics; None if there was none."""
     modes = diagnostics.get("modes", {})
-    return {name: modes[name] for name in SEARCHED if name in modes} if "found" in modes else None
+    return {name: modes[name] for name in modes if name not in COMPARED} if "found" in modes else None
 
 
 def place_chains(
@@ -237,54 +236,13 @@ def _compare_modes(model: AnnotationModel, graph: pm.Model, modes: Modes, tops: 
 
 def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
     """Return the record of modes for the chains that are kept, in their order and with new numbers."""
-    record = _renumber(modes, {chain: number for number, chain in enumerate(kept)})
+
+    def renumber(chains: Sequence[int]) -> list[int]:
+        return sorted(kept.index(chain) for chain in chains if chain in kept)
+
+    record = dict(modes) | {name: renumber(modes[name]) for name in ("lost", "crossing")}
+    record["found"] = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
     for mode in record["found"]:
         if not mode["chains"] and not record["crossing"]:
             mode["draws"] = 0
     return record
-
-
-def _renumber(modes: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
-    """Return the record of modes with new numbers of chains; chains without one are left out."""
-
-    def renumber(chains: Sequence[int]) -> list[int]:
-        return sorted(new[chain] for chain in chains if chain in new)
-
-    found = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
-    return dict(modes) | {name: renumber(modes[name]) for name in ("lost", "crossing")} | {"found": found}
-
-
-def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any] | None:
-    """Merge the records of modes of several fits of one posterior, given with their numbers of chains.
-
-    Returns
-    -------
-    dict or None
-        None if the modes of the fits cannot be matched with certainty: masses are unknown, two modes have the same
-        density, or the fits differ in the mode with the most mass.
-    """
-    merged: dict[str, Any] = {}
-    found: list[dict[str, Any]] = []
-    n_before = 0
-    for modes, n_chains in parts:
-        heights = sorted(mode["log_density"] for mode in modes["found"])
-        unknown = any(mode["mass"] is None for mode in modes["found"])
-        if unknown or not heights or (np.diff(heights) < EQUAL).any():
-            return None
-        moved = _renumber(modes, {chain: chain + n_before for chain in range(n_chains)})
-        for number, mode in enumerate(moved["found"]):
-            mode = mode | {"mass": mode["mass"] / moved["found"][0]["mass"]}  # relative to the first
-            same = [known for known in found if abs(known["log_density"] - mode["log_density"]) < EQUAL]
-            if number == 0 and same != found[:1]:
-                return None
-            if same:
-                same[0].update({name: same[0][name] + mode[name] for name in ("visits", "draws", "chains")})
-            else:
-                found.append(mode)
-        sums = {name: merged[name] + moved[name] for name in ADDED if name in merged and name in moved}
-        merged = (merged or moved) | sums
-        n_before += n_chains
-    found.sort(key=lambda mode: -mode["mass"])
-    total, highest = sum(mode["mass"] for mode in found), max(mode["log_density"] for mode in found)
-    found = [mode | {"mass": mode["mass"] / total, "nats": highest - mode["log_density"]} for mode in found]
-    return merged | {"found": found}
