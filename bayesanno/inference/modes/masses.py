@@ -136,11 +136,7 @@ def _find_groups(view: FitView, log_density: LogDensity, graph: pm.Model, free: 
         lp = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
         groups = compare_chains(view.posterior, lp, view.model.competence)["groups"]
         return [ChainGroup(tuple(sorted(group)), ()) for group in groups]
-    found = []
-    for at, group in enumerate(modes.groups):
-        chains = tuple(chain for chain, home in enumerate(homes) if home == at)
-        found.append(ChainGroup(chains, () if modes.rough else tuple(modes.found[mode] for mode in group)))
-    return [group for group in found if group.chains or (group.tops and not log_density.has_scales)]
+    return group_chains(modes, homes)
 
 
 class ChainGroup(NamedTuple):
@@ -148,6 +144,15 @@ class ChainGroup(NamedTuple):
 
     chains: tuple[int, ...]
     tops: tuple[Mode, ...]
+
+
+def group_chains(modes: Modes, homes: Sequence[int]) -> list[ChainGroup]:
+    """Return the chains of each mode; modes without chains only if their place is known by Laplace's method."""
+    found = []
+    for at, group in enumerate(modes.groups):
+        chains = tuple(chain for chain, home in enumerate(homes) if home == at)
+        found.append(ChainGroup(chains, () if modes.rough else tuple(modes.found[mode] for mode in group)))
+    return [group for group in found if group.chains or (group.tops and not modes.log_density.has_scales)]
 
 
 def weigh_groups(

@@ -27,7 +27,7 @@ from bayesanno.inference.modes.chains import (
     name_swapped,
 )
 from bayesanno.inference.modes.laplace import Mode
-from bayesanno.inference.modes.masses import ChainGroup, weigh_groups
+from bayesanno.inference.modes.masses import group_chains, weigh_groups
 from bayesanno.inference.modes.search import Modes, share_out
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
@@ -192,23 +192,12 @@ def _follow_chains(
 
 
 def _bridge(
-    data: Data,
-    graph: pm.Model,
-    modes: Modes,
-    draws: xr.Dataset,
-    homes: Sequence[int],
-    rng: np.random.Generator,
+    data: Data, graph: pm.Model, modes: Modes, draws: xr.Dataset, homes: Sequence[int], rng: np.random.Generator
 ) -> np.ndarray:
     """Return the shares of the mass of those modes that chains are in, nan for all others: (group,)."""
     shares, there = np.full(len(modes.groups), np.nan), np.unique(homes)
     if there.size > 1 and there.min() >= 0:
-        groups = [
-            ChainGroup(
-                tuple(chain for chain, home in enumerate(homes) if home == at), (modes.found[modes.groups[at][0]],)
-            )
-            for at in there
-        ]
-        weighed = weigh_groups(modes.log_density, data, graph, draws, groups, rng)
+        weighed = weigh_groups(modes.log_density, data, graph, draws, group_chains(modes, homes), rng)
         shares[there] = share_out(np.array([one.log_mass for one in weighed]))
     return shares
 
