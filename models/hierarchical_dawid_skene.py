@@ -24,8 +24,8 @@ annotators: .36 to .93, and .39 to .83); in model B in .60, for any number of la
 
 Identifiability.  Only the prior of `population` ties classes to labels.  Classes with few items may be swapped in
 separate modes, more easily than in `model_b`.  A fit warns of classes that the typical annotator usually gives another
-label: check these first.  The density peaks at a spread of 0, where it has no mass.  So a fit searches the modes of the
-spreads with all else integrated out, and `find_modes` refuses.  With two labels, `ability_spread` mixes slowest.
+label: check these first.  The density peaks at a spread of 0, where it has no mass.  So a fit searches for modes at
+fixed spreads, and `find_modes` refuses.  With two labels, `ability_spread` mixes slowest.
 
 Use when there are many annotators, some with few answers, or when no prior is known.  `bayesanno.population_table` has
 the typical annotator's rates; `bayesanno.predict_labels` accepts new annotators.  Avoid with fewer than three

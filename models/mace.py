@@ -44,7 +44,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters
-from bayesanno.modeling.capabilities import HasSpreads, HasViews, View
+from bayesanno.modeling.capabilities import HasScales, HasViews, View
 from bayesanno.modeling.class_prior import ClassPrior
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.findings import Finding
@@ -53,7 +53,7 @@ from bayesanno.models._habit import find_class_or_habit
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(ConjugateModel, HasViews, HasSpreads):
+class MACE(ConjugateModel, HasViews, HasScales):
     """Hovy et al.'s model: how often an annotator knows the answer, and the habit that replaces it otherwise.
 
     Parameters
@@ -125,13 +125,13 @@ class MACE(ConjugateModel, HasViews, HasSpreads):
             "competence": np.clip((votes.agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
             "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
         }
-        if self.spreads():
+        if self.scale_parameters():
             values |= {"competence_mean": values["competence"].mean(), "competence_concentration": np.array(2.0)}
         if self.class_prior != "uniform":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
-    def spreads(self) -> tuple[str, ...]:
+    def scale_parameters(self) -> tuple[str, ...]:
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
     def without_updates(self) -> str:

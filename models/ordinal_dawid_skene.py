@@ -64,7 +64,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.modeling.capabilities import HasScales
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
@@ -75,7 +75,7 @@ from bayesanno.models._order import find_order
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalDawidSkene(ItemNumberModel, HasSpreads):
+class OrdinalDawidSkene(ItemNumberModel, HasScales):
     """A true grade that annotators perceive with bias and noise, and report by common thresholds.
 
     Parameters
@@ -113,13 +113,12 @@ class OrdinalDawidSkene(ItemNumberModel, HasSpreads):
     shared_prior: Positive = 0.3
 
     @override
-    @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:
         yield from find_order(data)
         yield from _grades.find_few(data, shared=self.shared)
 
     @override
-    def spreads(self) -> tuple[str, ...]:
+    def scale_parameters(self) -> tuple[str, ...]:
         return ("severity_spread", "sd_spread")
 
     @override

@@ -8,13 +8,14 @@
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
                  graph/density.compile_graph    a density of points, in C functions that are cached on disk
                  graph/c_functions              these functions, independent of the sizes of the data
-                 modes/search                   climbs from random points to `Modes`, with all labellings of each;
-                                                modes/tops has the climb, and the mass of a top by Laplace's method
+                 modes/search                   ascents from random points to `Modes`, with all labellings of each;
+                                                modes/laplace has the ascent, and the mass around a mode
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
                climbing/em, climbing/vb       EM and VB need no graph: they use NumPy, in memory or on Dask, and compute
                                               the whole fit (climbing/without_graph)
 3.  Relabel.   relabelling.align_classes      permute the classes of draws to match their names, if legitimate
-4.  Compute.   modes/chains                   which chains are in which mode: one record
+4.  Compute.   modes/record                   which chains are in which mode, by modes/chains; modes of models
+                                                with scale parameters are weighed, by modes/masses
                assemble.compute               deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures             the numbers; the thresholds of warnings are in diagnosis/thresholds
 5.  Find.      assemble.finish                one tree, its findings, and the warnings
@@ -25,11 +26,11 @@
 
 Functions that make another fit from a fit:
 
-    combine         concat_chains, relabel (by the rules in relabelling)
+    relabel         relabel (by the rules in relabelling)
     split           drop_chains, split_modes, combine_modes; modes/masses estimates the mass of a mode, by modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 
-Besides fits: modes/find lists all maxima of a likelihood (modes/objective, with the same climb, and modes/polish);
+Besides fits: modes/find lists all maxima of a likelihood (modes/objective, with the same ascent, and modes/polish);
 dask/ holds annotations on a cluster.
 
 To add a method of fitting: one file next to sampling/nuts or climbing/em, with its settings and a line in methods. To

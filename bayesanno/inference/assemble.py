@@ -30,7 +30,7 @@ from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_c
 from bayesanno.inference.diagnosis.misfit import measure_followed, measure_misfit
 from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.inference.methods import Results
-from bayesanno.inference.modes.chains import record_modes
+from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters

@@ -19,7 +19,7 @@ from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
-from bayesanno.inference.modes.chains import place_chains
+from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
@@ -87,9 +87,10 @@ def fit(
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         The starting points of chains, each with jitter. "auto" searches for modes of the posterior, from the majority
         vote and random points, and starts chains in the modes with mass by Laplace's method: at least one chain in
-        each, if there are enough, and the others in proportion. If a climb does not reach the top of a mode, or there
-        are too many parameters to estimate masses, chains are divided evenly, also over the points where climbs ended,
-        starting with the vote's. The diagnostics list the modes found. "vote" starts near the majority vote, "prior" at
+        each, if there are enough, and the others in proportion. If an ascent does not reach a mode, there are too many
+        parameters to estimate masses, or the model has scale parameters, chains are divided evenly over the modes that
+        may have mass and the points where such ascents ended, starting with the vote's. The diagnostics list the modes
+        found. "vote" starts near the majority vote, "prior" at
         draws from the prior, "em" near the best point that EM finds for the posterior density; a mapping has values on
         the variables' own scale. For EM and VB it sets the first restart: the vote, the given point without jitter, or
         with "prior" a draw like the others.
@@ -267,7 +268,8 @@ def _fit_graph(
         stats = stats.assign(permutation=permutation)
 
     log_density = drawn.sample_stats["lp"]
-    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, show=progressbar)
+    how_seen: dict[str, Any] = {"random_seed": random_seed, "show": progressbar}
+    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, **how_seen)
     with status("computing labels and diagnostics", show=progressbar):
         attrs = {
             "yields": method.yields,

@@ -136,19 +136,19 @@ class Relabels(ABC):
         """Whether permuting the classes does not change prior and likelihood."""
 
 
-class HasSpreads(ABC):
-    """A model that learns the spreads of parameters, so that its density is highest if they are all equal."""
+class HasScales(ABC):
+    """A model that learns scale parameters of others, so that its density is highest if these are all equal."""
 
     @abstractmethod
-    def spreads(self) -> tuple[str, ...]:
-        """Return the names of the spreads; none under options without spreads.
+    def scale_parameters(self) -> tuple[str, ...]:
+        """Return the names of the scale parameters; none under options without these.
 
-        Where all parameters are equal, the density has its peak but no mass. So in the search for modes, all other
-        parameters are integrated out by Laplace's method. The spreads must be sampled on a log scale.
+        Where all that has a scale is equal, the density has its peak but no mass. So the search for modes keeps the
+        scales, and modes have no masses before sampling. Scale parameters must be sampled on a log scale.
         """
 
 
-class HasPopulation(HasSpreads):
+class HasPopulation(HasScales):
     """A model with confusion matrices drawn from a population of annotators, which also describes new annotators.
 
     The population has the parameters `population` (true_class, response), `spread` (true_class) and `ability_spread`
@@ -156,8 +156,8 @@ class HasPopulation(HasSpreads):
     odds of an annotator's wrong responses, and `confusion` (annotator, true_class, response).
     """
 
-    def spreads(self) -> tuple[str, ...]:
-        """Return the spreads."""
+    def scale_parameters(self) -> tuple[str, ...]:
+        """Return the names of the standard deviations of log odds and of abilities."""
         return ("spread", "ability_spread")
 
     def draw_annotators(
@@ -178,6 +178,11 @@ OF_GRADING = ("severity", "sd")  # the parameters of annotators in models of gra
 def known_parameters(model: Any, data: Any) -> dict[str, Known]:
     """Return the known parameters of a model."""
     return model.known_parameters(data) if isinstance(model, HasKnownParameters) else {}
+
+
+def scale_parameters(model: Any) -> tuple[str, ...]:
+    """Return the names of a model's scale parameters; none if it has none."""
+    return model.scale_parameters() if isinstance(model, HasScales) else ()
 
 
 def is_exchangeable(model: Any, data: Any) -> bool:

@@ -201,7 +201,6 @@ def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit, some):
     [
         (lambda fit: ba.relabel(fit), "relabel"),
         (lambda fit: ba.drop_chains(fit, [0]), "drop_chains"),
-        (lambda fit: ba.concat_chains([fit, fit]), "concat_chains"),
         (lambda fit: ba.split_modes(fit), "split_modes"),
         (lambda fit: ba.combine_modes(fit), "combine_modes"),
     ],

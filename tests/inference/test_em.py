@@ -115,8 +115,8 @@ class TestPoint:
         ):
             with refuses(FitError, f"this fit by em is one point, and .*{what} of the posterior"):
                 ask()
-        for ask in (ba.split_modes, ba.combine_modes, lambda fit: ba.concat_chains([fit, fit])):
-            with refuses(FitError, "this fit by em has no chains|a fit by em has no chains"):
+        for ask in (ba.split_modes, ba.combine_modes):
+            with refuses(FitError, "this fit by em has no chains"):
                 ask(point)
 
     def test_the_same_seed_gives_the_same_fit(self, point, crowd):

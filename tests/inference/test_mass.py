@@ -15,12 +15,11 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.modes import APART, chains_are_apart, find_in_modes
 from bayesanno.inference.graph.density import unconstrain
-from bayesanno.inference.modes.chains import merge_modes
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.sampling.starts import Starts, choose_starts, share_chains
 from bayesanno.inference.split import _share_draws
 from bayesanno.modeling import registry
-from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, join, make_fit
 from tests.models.contract import TINY
 from tests.models.guests import TwoWidths
 from tests.samples import tiny_data
@@ -159,8 +158,8 @@ class TestMirroredAccuracies:
         with refuses(FitError, r"in one mode: there is nothing to combine; 12\.7% of the mass is in modes without"):
             ba.combine_modes(others)
         parts = [others, ba.drop_chains(fit, [chain for chain in range(4) if chain != alone])]
-        joined = ba.concat_chains(parts)
-        assert [mode["chains"] for mode in ba.diagnostics_of(joined)["modes"]["found"]] == [[0, 1, 2], [3]]
+        joined = join(*parts)
+        assert "found" not in ba.diagnostics_of(joined)["modes"]
         weight = json.loads(ba.combine_modes(joined, random_seed=1).attrs["combination"])["modes"][1]["weight"]
         assert weight == pytest.approx(0.127, abs=0.015)
 
@@ -199,8 +198,6 @@ class TestMirroredAccuracies:
         for call in (ba.split_modes, ba.combine_modes, lambda one: ba.drop_chains(one, [0])):
             with refuses(FitError, "has no chains, so there are no .* to compare .it yields: combination."):
                 call(whole15)
-        with refuses(FitError, "has no chains to concatenate .it yields: combination."):
-            ba.concat_chains([whole15, whole15])
 
 
 def test_a_mode_with_mass_and_without_draws_is_not_left_out_silently():
@@ -350,20 +347,6 @@ def test_climbs_that_ended_too_soon_are_said_where_chains_differ():
     some = modes(found(None, [2, 3]), n_asked=21, n_starts=4, unfinished=3, open=["first"], lost=[0, 1])
     assert codes_of(some, 1.7) == ["search-incomplete"]
     assert codes_of(some, 1.005) == []
-
-
-def test_modes_of_two_fits_are_merged_where_it_is_certain_which_is_which():
-    one = modes(found(0.9, [0, 1], -10.0), found(0.1, [], -14.0))
-    other = modes(found(0.8, [], -10.0), found(0.2, [0, 1], -12.0))
-    merged = merge_modes([(one, 2), (other, 2)])
-    assert [mode["chains"] for mode in merged["found"]] == [[0, 1], [2, 3], []]
-    assert [mode["mass"] for mode in merged["found"]] == pytest.approx(
-        np.array([1, 1 / 4, 1 / 9]) / (1 + 1 / 4 + 1 / 9)
-    )
-    assert [mode["nats"] for mode in merged["found"]] == pytest.approx([0, 2, 4])
-    assert merged["n_starts"] == 42
-    assert merge_modes([(one, 2), (modes(found(1.0, [0, 1], -11.0)), 2)]) is None
-    assert merge_modes([(one, 2), (modes(found(0.5, [0]), found(0.5, [1])), 2)]) is None
 
 
 def test_a_combination_says_what_it_lacks():

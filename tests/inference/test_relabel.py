@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +10,9 @@ import xarray as xr
 
 from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference.combine import concat_chains, relabel
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.modes.chains import compare_chains
+from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
@@ -285,24 +284,3 @@ def test_a_fit_whose_classes_cannot_be_relabelled_is_refused_at_once(monkeypatch
     monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
     with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
         fit("mace", TINY, progressbar=False)
-
-
-def test_relabelled_chains_and_others_are_joined_with_permutations(rng):
-    posterior = clear_posterior(rng, n_chains=2, n_draws=8)
-    plain = make_fit(EXCHANGEABLE, TINY, posterior)
-    orders = np.tile(np.arange(3), (2, 8, 1))
-    orders[1] = CYCLE
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        aligned = relabel(make_fit(EXCHANGEABLE, TINY, permute_draws(posterior, orders)))
-        thinned = (
-            plain.isel(draw=slice(None, None, 2)),
-            aligned.isel(draw=slice(1, None, 2)),
-        )  # even, odd
-        both = concat_chains(thinned)
-    assert json.loads(both.attrs["diagnostics"])["relabelled_fraction"] == 0.25
-    permutation = both["sample_stats"]["permutation"]
-    assert permutation.sizes == {"chain": 4, "draw": 4, "true_class": 3}
-    assert (permutation[:3] == np.arange(3)).all()
-    for variable in both["posterior"].data_vars.values():
-        assert np.isfinite(variable.values).all()

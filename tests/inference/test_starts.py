@@ -9,9 +9,8 @@ import pytest
 import bayesanno as ba
 from bayesanno.inference.diagnosis.modes import find_in_modes
 from bayesanno.inference.graph.density import compile_graph
-from bayesanno.inference.modes.chains import follow_draws
+from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes, search
-from bayesanno.inference.modes.tops import Mode, Surface
 from bayesanno.inference.sampling.starts import Starts, choose_places, choose_starts, share_chains, start_near
 from tests.inference.exact_masses import Table
 from tests.models.contract import FAST
@@ -149,7 +148,7 @@ class TestUnfinished:
     def test_the_first_start_is_kept_where_its_climb_does_not_end(self):
         starts = self.compile()
         rng = np.random.default_rng(1)
-        found = search(Surface(starts.density, 30), starts.centre, n_starts=3, most_gradients=240, rng=rng)
+        found = search(LogDensity(starts.density, 30), starts.centre, n_starts=3, most_gradients=240, rng=rng)
         assert not found.is_weighed
         assert found.n_unfinished >= 1
         assert found.unfinished[0].is_first
@@ -164,7 +163,7 @@ class TestUnfinished:
 
         tops = tuple(mode(at, reached=True) for at in range(4))
         vote = mode(9, reached=False, first=True)
-        found = Modes(Surface(starts.density, 1000), tops, (vote, mode(8, reached=False)))
+        found = Modes(LogDensity(starts.density, 1000), tops, (vote, mode(8, reached=False)))
         places, share = choose_places(found, starts.centre)
         assert [place.point[0] for place in places] == [0, 9, 1, 2, 3, 8]
         assert share == pytest.approx(1 / 6)
@@ -256,8 +255,8 @@ class TestExplore:
     def test_the_mass_of_a_normal_is_one_from_the_hessian_or_its_diagonal(self, most_gradients):
         starts = self.normal([0.1, 1.0, 10.0] * 20)
         rng = np.random.default_rng(1)
-        surface = Surface(starts.density, 1000)
-        found = search(surface, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
+        log_density = LogDensity(starts.density, 1000)
+        found = search(log_density, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
         (mode,) = found.found
         assert mode.log_mass == pytest.approx(0, abs=1e-4)
         np.testing.assert_allclose(mode.sd, [0.1, 1.0, 10.0] * 20, rtol=1e-4)
@@ -269,7 +268,7 @@ class TestExplore:
         left = []
         for seed in range(10):
             start = 5 * np.random.default_rng(seed).normal(size=12)
-            end = Surface(lambda z: (-1e9 - 0.5 * ((z / sd) ** 2).sum(), -z / sd**2), 5000).find_top(start)
+            end = LogDensity(lambda z: (-1e9 - 0.5 * ((z / sd) ** 2).sum(), -z / sd**2), 5000).maximize(start)
             left.append(0.5 * ((end.point / sd) ** 2).sum())
             assert not end.is_reached
         assert 0.05 < np.median(left) < 5
@@ -282,19 +281,6 @@ class TestExplore:
     def test_gradients_are_limited(self):
         starts = self.normal([0.1, 1.0, 10.0])
         rng = np.random.default_rng(1)
-        found = search(Surface(starts.density, 1000), starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
+        found = search(LogDensity(starts.density, 1000), starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
         assert 1 < found.n_starts < 50
         assert starts.density.n_calls < 400
-
-
-def test_more_draws_of_a_chain_are_followed_while_gradients_are_left(data):
-    """One draw of each chain always; the rest are known, with all gradients, from the same points."""
-    model = ba.models.MACE()
-    settings = {"n_starts": 3, "most_gradients": 30_000, "random_seed": 1}
-    modes = choose_starts(model.build(data), model, data, "auto", **settings).modes
-    points = modes.found[0].point + 0.1 * np.random.default_rng(1).standard_normal((2, 3, modes.found[0].point.size))
-    _, all_looks = follow_draws(modes, points)
-    _, one_look = follow_draws(modes, points, most_gradients=0)
-    assert (all_looks.shape, one_look.shape) == ((2, 3), (2, 1))
-    np.testing.assert_array_equal(one_look, all_looks[:, :1])
-    np.testing.assert_array_equal(all_looks, 0)

@@ -114,8 +114,8 @@ class TestFit:
         assert (predicted["label"] == ba.label_table(approximation)["label"]).mean() > 0.98
 
     def test_what_takes_chains_is_refused(self, approximation, refuses):
-        for ask in (ba.split_modes, ba.combine_modes, lambda fit: ba.concat_chains([fit, fit])):
-            with refuses(FitError, "this fit by vb has no chains|a fit by vb has no chains"):
+        for ask in (ba.split_modes, ba.combine_modes):
+            with refuses(FitError, "this fit by vb has no chains"):
                 ask(approximation)
 
     @NOISY

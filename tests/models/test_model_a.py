@@ -16,6 +16,7 @@ from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
+from tests.inference.draws import join
 from tests.models import oracles_model_a as oracle
 from tests.models.contract import Graph
 from tests.models.references_model_a import model_a_states
@@ -46,7 +47,7 @@ def both_modes(table9, fit):
         low = ba.fit("model_a", table9, initvals={"accuracy": LOW_MODE}, **(SETTINGS | {"chains": 1}))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        joined = ba.concat_chains([fit, low])
+        joined = join(fit, low)
     return joined, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
 
 

@@ -174,7 +174,7 @@ def test_both_parametrisations_of_severities_have_one_posterior(n_answering, man
 def test_spreads_are_sampled_on_a_log_scale():
     model = OrdinalDawidSkene()
     names = {variable.name for variable in model.build(TINY).value_vars}
-    assert {f"{name}_log__" for name in model.spreads()} <= names
+    assert {f"{name}_log__" for name in model.scale_parameters()} <= names
 
 
 @pytest.fixture(scope="module")
