@@ -252,7 +252,7 @@ def label_copiers(data: AnnotationData, labels: np.ndarray) -> dict[str, Any] | 
     error = np.sqrt(((np.array([1, -2 * slope, slope**2]) @ moved) ** 2).sum())
     same = np.bincount(data.item[is_own] * data.n_labels + data.label[is_own])  # (item and label,)
     return {
-        "who": [data.annotators[code] for code in np.flatnonzero(copies)],
+        "who": tuple(data.annotators[code] for code in np.flatnonzero(copies)),
         "same": float((same * (same - 1)).sum() / total[0]),
         "explained": float(across * slope / within),
         "z": float((within - across * slope) / max(error, np.finfo(float).tiny)),
