@@ -31,19 +31,18 @@ from bayesanno.fits.parts import (
 )
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import LABELS, RECALIBRATION, FitView
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
-from bayesanno.ground.intervals import CiKind, find_bounds
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import counted, listed
+from bayesanno.ground.wording import listed
 from bayesanno.inference.adjust import adjusted_parts, adjustments_of
+from bayesanno.inference.diagnosis.findings import refresh_findings
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import refuse_types
 
-FEW = 20  # known labels: with fewer, the temperature is uncertain
 NOT_BY_GOLD = ": true labels cannot recalibrate it"  # of a model of item types
-ALMOST_NO_GAIN = 0.02  # nats per item that labels add to their frequencies
 
 
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
@@ -86,7 +85,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
         attribute `recalibration` (JSON) has for each dimension ("" without dimensions): `n_known`; `temperature`
         (`mean`, `eti89_lb`, `eti89_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
         of the known labels, `log_score_before`, `log_score` and `log_score_shares` (from the shares of the other known
-        labels alone); and `remarks` in words.
+        labels alone).
 
     Raises
     ------
@@ -102,6 +101,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     -----
     PredictionWarning
         If fewer than 20 labels are known, or with more, if labels carry almost no information beyond their frequencies.
+    MisfitWarning
+        If recalibrated labels still contradict known ones, or make more errors than the vote, unless the fit said so.
 
     References
     ----------
@@ -141,8 +142,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     for path, group in groups.items():
         whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
-    for said in (remark for about in found.values() for remark in about["remarks"]):
-        warn(said, PredictionWarning)
+    refresh_findings(whole, view)
     return whole
 
 
@@ -312,7 +312,7 @@ def _recalibrate_one(
         "log_score": float(after.mean()),
         "log_score_shares": float(shares.mean()),
     }
-    return done, learnt, about | {"remarks": _remark(about, after - shares, part.dimension)}
+    return done, learnt, about
 
 
 def _describe(
@@ -323,22 +323,3 @@ def _describe(
     found = describe_draws(xr.DataArray(values, dims=("chain", "draw", "parameter")), ci_prob, ci_kind)
     names = ["temperature", *(f"shift[{label}]" for label in labels)]
     return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **found})
-
-
-def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> list[str]:
-    """Return remarks about a recalibration."""
-    of, n = f" in {dimension}" if dimension else "", about["n_known"]
-    if n < FEW:
-        low, high, interval = find_bounds(about["temperature"])
-        return [
-            f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is uncertain, "
-            f"between {about['temperature'][low]:.3g} and {about['temperature'][high]:.3g} ({interval}); give {FEW} or "
-            "more"
-        ]
-    if gained.mean() < ALMOST_NO_GAIN:
-        return [
-            f"the labels{of} carry {'no' if gained.mean() <= 0 else 'almost no'} information: their log score on known "
-            f"items is {about['log_score']:.3f}, and the log score of label frequencies alone is "
-            f"{about['log_score_shares']:.3f}"
-        ]
-    return []

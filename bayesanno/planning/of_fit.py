@@ -23,7 +23,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_count
 from bayesanno.ground.wording import as_names, nearest
 from bayesanno.inference.adjust import adjustments_of
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.modeling.states import DrawnStates, find_states
@@ -130,7 +130,7 @@ def _say_what_it_rests_on(view: FitView, who: str) -> None:
             f"this fit is one point, so {who} ignores the uncertainty about annotators: fit by nuts or vb instead",
             PredictionWarning,
         )
-    if not view.is_adjusted and explain_misfit(view.diagnostics):
+    if not view.is_adjusted and is_misfit(view):
         warn(
             f"this model does not predict the answers well, so {who} overestimates the value of more answers: "
             "recalibrate the fit with some true labels (bayesanno.recalibrate), or fit shared_errors if annotators err "

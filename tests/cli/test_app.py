@@ -82,7 +82,7 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     first, *others = done.stderr.splitlines()
     n = len(read(folder.parent / "answers.csv"))
     assert first == f"mace: {n:,} annotations of 400 items by 30 annotators; labels maybe, no, yes"
-    assert all(line.startswith("warning: ") for line in others)
+    assert all(line.startswith("warning") for line in others)
     assert any("few independent draws" in line for line in others)  # 200 draws are few, and that must be said
 
 
@@ -253,7 +253,7 @@ def test_an_interrupted_fit_says_so_and_leaves_nothing(tmp_path):
         try:
             seen = [running.stderr.readline(), running.stderr.readline()]
             assert "annotations of" in seen[0]
-            assert seen[1].startswith("warning: there are only 2 annotators: agreement of fewer than three does not")
+            assert seen[1].startswith("warning (care): design-few-annotators: ")
             assert any(path.name.startswith(".run.") for path in tmp_path.iterdir())
             time.sleep(3)  # it builds and compiles the model now
             running.send_signal(signal.SIGINT)
