@@ -13,8 +13,8 @@ from bayesanno.fits.parts import log_label_posterior, parts_of, split_data
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import MisfitWarning
 from bayesanno.inference.adjust import VOTE_WEIGHT, Adjustment, adjust_labels, adjustments_of, weigh_misfit
-from bayesanno.inference.diagnosis.errors import ErrorMeasure
 from bayesanno.inference.diagnosis.misfit import Misfit
+from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.modeling.capabilities import ITEM_TYPE
 from tests.inference.draws import make_fit
 from tests.inference.test_misfit import noisy, table

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.residuals import mean_answers
+from bayesanno.analysis.dependence import error_chances
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
-from bayesanno.inference.diagnosis.errors import correlate_errors
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.misfit import measure_misfit
+from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
 from bayesanno.simulation.quantities import ModelDraws
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
@@ -147,19 +147,27 @@ def test_errors_that_correlate_are_measured(rng):
         (rng.random((4000, n)) < 0.2, 0),
     ):
         label = np.where(errs, 1 - truth[:, None], truth[:, None]).ravel()
-        assert correlate_errors(design, label, joint) == pytest.approx(expected, abs=0.03)
+        assert correlate(design, label, joint) == pytest.approx(expected, abs=0.03)
+
+
+def correlate(data, label, joint):
+    """The correlation of errors, with the classes that independent errors imply."""
+    of_class, answer = condition_on_class(data, joint)
+    design = ErrorDesign(data)
+    weight = design.classify(label, of_class, answer)
+    return design.correlate(design.find_residuals(label, weight, find_chances(data, answer)))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_with_known_classes_it_is_the_dependence_table_s_correlation(copies):
-    """Two ways to the same number; they part where an annotator answers an item twice, or nobody can be right."""
+    """Two ways to sum the same residuals; they part where an annotator answers an item twice."""
     known = ba.AnnotationData(**{**vars_of(copies), "controls": copies.gold})
     fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)
-    view = view_of(fit)
-    joint = mean_answers(view, part_of(view, None))
+    chance, _ = error_chances(view_of(fit), part_of(view_of(fit), None))
     (found,) = ba.dependence_table(fit, resamples=0).query("level == 'all'")["correlation"]
     assert found > 0.1
-    assert correlate_errors(known, known.label, joint) == pytest.approx(found, rel=1e-10)
+    design, weight = ErrorDesign(known), np.eye(3)[known.gold_codes]
+    assert design.correlate(design.find_residuals(known.label, weight, chance)) == pytest.approx(found, rel=1e-10)
 
 
 def vars_of(data):
