@@ -25,7 +25,6 @@ from bayesanno.fits.storage import (
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import MisfitWarning, warn
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.explain_misfit import count_errors, explain_gold, explain_misfit
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
@@ -34,6 +33,7 @@ from bayesanno.inference.graph.density import add_deterministics, compute_log_pr
 from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.chains import record_modes
 from bayesanno.inference.relabelling import share_changed
+from bayesanno.inference.tempering.parts import adjust_labels
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import Data

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesanno.agreement.vote import vote_right
 from bayesanno.fits.parts import FitPart
+from bayesanno.fits.view import NOTICEABLE, is_tempered
 from bayesanno.ground.wording import counted, enumerated
 
 MOST_P = 0.01  # largest p-value with a warning
@@ -20,7 +21,6 @@ MOST_P = 0.01  # largest p-value with a warning
 MOST_Z, MOST_SHARE = 2.33, 0.03
 # With very many answers, differences may be significant but too small to matter:
 SHARE_OFF = 0.05  # of the items
-SURE = 0.95  # of the weight of a misfit
 DESIGN_EFFECT = 1.1  # number of answers that are worth one independent answer
 # Annotators whom the labels follow share errors if their covariance is more than explained by this many standard errors
 MUCH_MORE = 4.0
@@ -51,11 +51,6 @@ together)
     return [text for one in found for text in (_explain(one), _explain_followed(one.get("followed"))) if text]
 
 
-def agreement_is_off(found: Mapping[str, Any]) -> bool:
-    """Return whether a fit fails to predict the agreement of pairs, or the votes."""
-    return bool(_explain_votes(found.get("votes")) or _explain_pairs(found.get("pairs")))
-
-
 def _explain(found: Mapping[str, Any]) -> str:
     errors, votes = _explain_errors(found.get("errors")), _explain_votes(found.get("votes"))
     pairs = _explain_pairs(found.get("pairs"))
@@ -68,7 +63,7 @@ def _explain(found: Mapping[str, Any]) -> str:
             f"{off}; results for items depend on that: bayesanno.predictive_check(fit) shows more, and "
             "bayesanno.compare shows whether another model predicts better"
         )
-    if "adjustment" in found:
+    if is_tempered(found):
         then, remedy = "the probabilities of labels are adjusted for that", "improve them by some true labels"
     else:
         then = "the labels are then overconfident" if errors else "the labels may be overconfident"
@@ -120,17 +115,20 @@ def describe_adjustment(found: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment
-    >>> done = {"weight": 1.0, "correlation": 0.05, "worth": 13.4}
+    >>> done = {"weight": 1.0, "vote_weight": 0.02, "correlation": 0.05, "worth": 13.4, "expected_errors": [9.2, 14.1]}
     >>> describe_adjustment({"dimension": "", "errors": {"n_answers": 39.0}, "adjustment": done})
-    'labels are adjusted: 39 answers an item count as 13.4 (errors correlate by 0.05), averaged with the vote'
+    'labels are adjusted: expected errors 9 -> 14; 39 answers an item count as 13.4 (errors correlate by 0.05)'
     """
     if "adjustment" not in found:
         return ""
     done, of = found["adjustment"], f"{found['dimension']}: " if found["dimension"] else ""
-    little = f" (with weight {done['weight']:.2g}, as this is uncertain)" if done["weight"] < SURE else ""
+    before, after = done["expected_errors"]
+    said = f"{of}labels are adjusted: expected errors {before:,.0f} -> {after:,.0f}"
+    if done["weight"] < NOTICEABLE or "errors" not in found:
+        return said
     return (
-        f"{of}labels are adjusted: {found['errors']['n_answers']:.3g} answers an item count as {done['worth']:.3g} "
-        f"(errors correlate by {done['correlation']:.2g}), averaged with the vote{little}"
+        f"{said}; {found['errors']['n_answers']:.3g} answers an item count as {done['worth']:.3g} (errors correlate by "
+        f"{done['correlation']:.2g})"
     )
 
 

@@ -84,7 +84,7 @@ class Findings:
         """
         if self.wrong or self.view.is_recalibrated:
             return bool(self.wrong)
-        return bool(self.copies) or (self.is_misfit and not self.view.is_adjusted)
+        return bool(self.copies) or (self.is_misfit and not self.view.is_tempered)
 
     @property
     def caveat(self) -> str:
