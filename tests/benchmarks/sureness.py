@@ -19,7 +19,7 @@ interrupted run goes on, and rules can be compared again without fitting. The ru
 
 For each rule and kind of table: the mean log score of the true labels (of a label with probability 0, log 1e-16);
 errors expected over errors made, summed over tables; the share of tables where labels are worse by more than .01 than
-without adjustment; and how far z spreads under the model.
+without adjustment. Then, of the checks of fits: the standard deviation of z, and the share that is adjusted noticeably.
 """
 
 from __future__ import annotations
@@ -27,19 +27,23 @@ from __future__ import annotations
 import argparse
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 import bayesanno as ba
 from bayesanno.fits.parts import log_label_posterior, parts_of
-from bayesanno.fits.view import view_of
-from bayesanno.inference.diagnosis.misfit import measure_misfit
+from bayesanno.fits.view import NOTICEABLE, view_of
+from bayesanno.inference.diagnosis.misfit import Misfit, measure_misfit
+from bayesanno.inference.tempering.rule import Tempering, weigh_errors, weigh_votes
 from bayesanno.simulation.quantities import ModelDraws
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -57,14 +61,14 @@ HARM = 0.01
 # ------------------------------------------------------------------------------------------------------- the tables
 
 
-def make_tables(kinds: list[str]) -> Iterator[tuple[str, str, ba.AnnotationData, tuple[str, ...]]]:
-    """Yield kind, name, data and models of each table."""
+def list_tables(kinds: list[str]) -> Iterator[tuple[str, str, Callable[[], ba.AnnotationData], tuple[str, ...]]]:
+    """Yield kind, name and models of each table, and how it is made."""
     for name in TABLES if "real" in kinds else ():
-        yield "real", name, read_table(name), MODELS
+        yield "real", name, partial(read_table, name), MODELS
     for model, seed in product(MODELS, range(N_DRAWN if "drawn" in kinds else 0)):
-        yield "drawn", f"{model}-{seed}", draw_table(model, seed), (model,)
+        yield "drawn", f"{model}-{seed}", partial(draw_table, model, seed), (model,)
     for share, seed in product(TURNED, range(N_TURNED if "turned" in kinds else 0)):
-        yield f"turned {share}", f"turned-{share}-{seed}", turn_table(share, seed), ("mace", "model_b")
+        yield f"turned {share}", f"turned-{share}-{seed}", partial(turn_table, share, seed), ("mace", "model_b")
 
 
 def read_table(name: str) -> ba.AnnotationData:
@@ -135,14 +139,83 @@ def read_fits(options: argparse.Namespace) -> Iterator[tuple[dict[str, str], dic
     """Yield what each fit is of, and what rules need of it; fit what is not in the folder."""
     options.folder.mkdir(exist_ok=True)
     for method in options.methods:
-        for kind, name, data, models in make_tables(options.kinds):
+        for kind, name, make, models in list_tables(options.kinds):
             for model in models:
                 path = options.folder / f"{name}.{model}.{method}.pickle"
                 if not path.exists() and not options.no_fits:
-                    path.write_bytes(pickle.dumps(fit_table(data, model, method)))
+                    path.write_bytes(pickle.dumps(fit_table(make(), model, method)))
                 found = pickle.loads(path.read_bytes()) if path.exists() else None
                 if found is not None:
                     yield {"kind": kind, "table": name, "model": model, "method": method}, found
+
+
+# --------------------------------------------------------------------------------------------------------- the rules
+
+
+def apply_rules(found: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return the log probabilities of labels (item, label) by each rule."""
+    logs, data, errors = found["logs"], found["data"], found["errors"]
+    errors = None if errors is None else SimpleNamespace(correlation=errors[0], informedness=errors[1])
+    this = Tempering.from_check(logs, Misfit(found["found"], errors), data.n_annotators)
+    answers = this.count(data)
+    previous = replace(this, weight=weigh_by_significance(found["found"], this.correlation.mean()), vote_weight=0.0)
+    return {"none": logs, "previous": previous.average(logs, answers), "this": this.average(logs, answers)}
+
+
+def weigh_by_significance(found: dict[str, Any], correlation: float) -> float:
+    """Return the weight of a misfit by the previous rule."""
+    if "errors" not in found:
+        return 0.0
+    votes, errors = found["votes"], found["errors"]
+    votes_are_off = votes["p"] < 0.01 and abs(votes["observed"] - votes["predicted"]) >= 0.05
+    if errors["z"] > -2 and (votes_are_off or found.get("pairs", {"close": 0})["close"]):
+        return 1.0
+    effect = max(0.0, (errors["n_answers"] - 1) * correlation)
+    weight = float(expit(max(0.0, errors["z"]) ** 2 / 2 - 3) * min(1.0, effect / 0.1))
+    return weight if weight >= 0.1 else 0.0
+
+
+def score(logs: np.ndarray, data: ba.AnnotationData) -> dict[str, float]:
+    """Return the mean log score of true labels, and the errors expected and made on their items."""
+    known = data.gold_codes >= 0
+    p, truth = np.exp(logs[known]), data.gold_codes[known]
+    best = p.max(axis=1)
+    tied = p == best[:, None]  # (item, label)
+    wrong = 1 - tied[np.arange(truth.size), truth] / tied.sum(axis=1)
+    return {
+        "log_score": np.log(p[np.arange(truth.size), truth].clip(IMPOSSIBLE)).mean(),
+        "expected": (1 - best).sum(),
+        "made": wrong.sum(),
+    }
+
+
+def compare(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the scores of each rule for each fit, and what the check of each fit found."""
+    scores, checks = [], []
+    for of, found in read_fits(options):
+        scores += [of | {"rule": rule} | score(logs, found["data"]) for rule, logs in apply_rules(found).items()]
+        check, errors = found["found"], found["errors"]
+        r, n_labels = 0.0 if errors is None else errors[0].clip(0, 1).mean(), found["logs"].shape[1]
+        seen = {"z": check.get("errors", {}).get("z", np.nan), "spread": check["votes"]["spread"]}
+        checks.append(of | seen | {"b": weigh_errors(check, r), "a": weigh_votes(check, n_labels)})
+        print(pd.DataFrame(scores[-3:]).round(3).to_string(index=False, header=len(checks) == 1), flush=True)
+    return pd.DataFrame(scores), pd.DataFrame(checks)
+
+
+def summarise(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of rules, a row for each rule, kind of table and method."""
+    own = scores[scores["rule"] == "none"].set_index(["kind", "table", "model", "method"])["log_score"]
+    before = own.reindex(pd.MultiIndex.from_frame(scores[["kind", "table", "model", "method"]])).to_numpy()
+    scores = scores.assign(harmed=scores["log_score"] < before - HARM)
+    found = scores.groupby(["kind", "method", "rule"], sort=False).agg(
+        fits=("harmed", "size"),
+        log_score=("log_score", "mean"),
+        worst=("log_score", "min"),
+        expected=("expected", "sum"),
+        made=("made", "sum"),
+        harmed=("harmed", "mean"),
+    )
+    return found.assign(ratio=found["expected"] / found["made"]).reset_index()
 
 
 if __name__ == "__main__":
@@ -151,6 +224,7 @@ if __name__ == "__main__":
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--kinds", nargs="+", default=["real", "drawn", "turned"])
     parser.add_argument("--no-fits", action="store_true", help="compare the fits that are there")
-    options = parser.parse_args()
-    for of, found in read_fits(options):
-        print(of, found["found"].get("errors"), flush=True)
+    scores, checks = compare(parser.parse_args())
+    print(summarise(scores).round(3).to_string(index=False))
+    by = checks.assign(noticed=checks[["a", "b"]].max(axis=1) >= NOTICEABLE).groupby(["kind", "method"], sort=False)
+    print(by.agg(z_sd=("z", "std"), most_spread=("spread", "max"), noticed=("noticed", "mean")).round(2).to_string())
