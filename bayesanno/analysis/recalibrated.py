@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count, islice, repeat
 
@@ -39,22 +39,19 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
     little of the vote, or one tempered for a correlation, in proportion to their weights. If n is more than the number
     of posterior draws, these are used again and again.
     """
-    recalibration = temperings_of(view, RECALIBRATION).get(part.dimension)
-    adjustment = temperings_of(view, ADJUSTMENT).get(part.dimension)
-    model_part = replace(part, latent=view.latents[part.dimension])
-    if recalibration is not None:
-        kept, now = np.isin(part.data.items, known_items(view, part.dimension)) | is_given(part), part
-        before = log_label_posterior(adjusted_parts(view)[part.dimension])
-        drawn = recalibration.draw(repeat(before, n), before, None, rng)
-    else:
-        kept, now = is_given(part), model_part
-        each = islice((logs for _ in count() for logs in _draw_own(view, model_part)), n)
-        drawn = ((logs, True) for logs in each)
-        if adjustment is not None:
-            answers = count_answers(view, part, adjustment)
-            drawn = adjustment.draw(each, log_label_posterior(model_part), answers, rng)
-    own = log_label_posterior(now)
-    yield from ((np.where(kept[:, None], own, logs), is_own) for logs, is_own in drawn)
+    model_part, kept = replace(part, latent=view.latents[part.dimension]), is_given(part)
+    before, tempering = model_part, temperings_of(view, ADJUSTMENT).get(part.dimension)
+    each: Iterable[np.ndarray] = islice((logs for _ in count() for logs in _draw_own(view, model_part)), n)
+    if recalibration := temperings_of(view, RECALIBRATION).get(part.dimension):
+        kept |= np.isin(part.data.items, known_items(view, part.dimension))
+        before, tempering = adjusted_parts(view)[part.dimension], recalibration
+        each = repeat(log_label_posterior(before), n)
+    if tempering is None:
+        yield from ((logs, True) for logs in each)
+        return
+    own = log_label_posterior(part if recalibration else before)
+    for logs, is_own in tempering.draw(each, log_label_posterior(before), count_answers(view, before, tempering), rng):
+        yield np.where(kept[:, None], own, logs), is_own
 
 
 def _draw_own(view: FitView, part: FitPart) -> Iterator[np.ndarray]:

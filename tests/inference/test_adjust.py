@@ -276,7 +276,7 @@ def test_what_was_done_is_said(copies):
     own, after = (p[free] for p in (fit["latent"]["probability"].values, probabilities(fit)))
     assert done["expected_errors"] == pytest.approx([(1 - p.max(axis=1)).sum() for p in (own, after)])
     assert is_tempered(found)
-    assert not is_tempered({"adjustment": done | {"weight": 0.01}})
+    assert not is_tempered({"adjustment": done | {"weight": 0.01, "vote_weight": 0.02}})
     assert not is_tempered({})
 
 

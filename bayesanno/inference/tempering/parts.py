@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesanno.fits.parts import FitPart, is_given, label_groups, log_label_posterior, split_data, with_posterior
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
-from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
+from bayesanno.fits.view import ADJUSTMENT, FitView
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.misfit import Misfit
@@ -38,7 +38,7 @@ def adjust_labels(tree: xr.DataTree, parts: Sequence[FitPart], misfits: Sequence
         if misfit is None or part.is_of_types:
             continue
         tempering = Tempering.from_check(log_label_posterior(part), misfit, part.data.n_annotators)
-        adjusted.append(adjust_part(view, part, tempering))
+        adjusted.append(temper_part(view, part, tempering))
         stored[part.dimension] = store(part, tempering, ADJUSTMENT)
         r, n = float(tempering.correlation.mean()), misfit.found.get("errors", {"n_answers": 1.0})["n_answers"]
         misfit.found["adjustment"] = {
@@ -58,15 +58,20 @@ def _expect_errors(part: FitPart) -> float:
     return float(np.nansum(1 - part.posterior.values[~is_given(part)].max(axis=1)))
 
 
-def count_answers(view: FitView, part: FitPart, adjustment: Tempering) -> Answers:
-    """Return the answers to the items of a part, with the items' own priors in a model with a class prior."""
+def count_answers(view: FitView, part: FitPart, tempering: Tempering) -> Answers | None:
+    """Return the answers to the items of a part, with their own priors in a model with a class prior.
+
+    None for a recalibration, which has no vote.
+    """
+    if not tempering.informedness.size:
+        return None
     each = log_classes_of_items(view.model, part.data, take_draws(view.posterior, PRIOR_DRAWS))
-    return adjustment.count(part.data, None if each is None else average_logs(np.stack(list(each))))
+    return tempering.count(part.data, None if each is None else average_logs(np.stack(list(each))))
 
 
-def adjust_part(view: FitView, part: FitPart, adjustment: Tempering) -> FitPart:
-    """Return a part of a fit, or of new items, with adjusted probabilities."""
-    return replace_logs(part, adjustment.average(log_label_posterior(part), count_answers(view, part, adjustment)))
+def temper_part(view: FitView, part: FitPart, tempering: Tempering) -> FitPart:
+    """Return a part of a fit, or of new items, with tempered probabilities."""
+    return replace_logs(part, tempering.average(log_label_posterior(part), count_answers(view, part, tempering)))
 
 
 def replace_logs(part: FitPart, after: np.ndarray) -> FitPart:
@@ -75,24 +80,19 @@ def replace_logs(part: FitPart, after: np.ndarray) -> FitPart:
     return replace(part, latent=with_posterior(part, np.where(is_given(part)[:, None], before, after)))
 
 
+def temper_parts(view: FitView, parts: Sequence[FitPart], *groups: str) -> list[FitPart]:
+    """Return parts of a fit, or of new items, tempered by what these groups of the fit store."""
+    found = list(parts)
+    for stored in (temperings_of(view, group) for group in groups):
+        found = [
+            temper_part(view, part, stored[part.dimension]) if part.dimension in stored else part for part in found
+        ]
+    return found
+
+
 def adjusted_parts(view: FitView) -> dict[str, FitPart]:
     """Return the parts of a fit by dimension, adjusted but not recalibrated."""
-    stored, parts = temperings_of(view, ADJUSTMENT), split_data(view.data, view.latents)
-    return {
-        part.dimension: adjust_part(view, part, stored[part.dimension]) if part.dimension in stored else part
-        for part in parts
-    }
-
-
-def temper_new(view: FitView, parts: Sequence[FitPart]) -> list[FitPart]:
-    """Return the parts of new items adjusted and recalibrated like the fit's own items."""
-    found = list(parts)
-    for at, part in enumerate(parts):
-        if (adjustment := temperings_of(view, ADJUSTMENT).get(part.dimension)) is not None:
-            found[at] = adjust_part(view, part, adjustment)
-        if (recalibration := temperings_of(view, RECALIBRATION).get(part.dimension)) is not None:
-            found[at] = replace_logs(found[at], recalibration.average(log_label_posterior(found[at])))
-    return found
+    return {part.dimension: part for part in temper_parts(view, split_data(view.data, view.latents), ADJUSTMENT)}
 
 
 # -------------------------------------------------------------------------------------------- what a fit holds
