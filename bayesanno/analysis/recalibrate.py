@@ -14,23 +14,22 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
 from bayesanno.fits.parts import FitPart, concat_parts, is_given, label_groups, log_label_posterior, parts_of
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView, is_tempered
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import counted, listed
+from bayesanno.ground.wording import listed
+from bayesanno.inference.diagnosis.findings import refresh_findings
 from bayesanno.inference.tempering.parts import adjusted_parts, replace_logs, store, temperings_of
 from bayesanno.inference.tempering.rule import Tempering
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.simulation.quantities import refuse_types
-
-FEW = 20  # known labels: with fewer, the temperature is uncertain
-ALMOST_NO_GAIN = 0.02  # nats per item that labels add to their frequencies
 
 
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
@@ -71,9 +70,9 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
         The fit with new `labels`; `latent` keeps the model's own posterior. The known labels are added to the gold of
         its data. The group `recalibration` has draws of `temperature` and `shift`, and the items in `known_item`. The
         attribute `recalibration` (JSON) has for each dimension ("" without dimensions): `n_known`; `temperature`
-        (`mean`, `hdi94_lb`, `hdi94_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
+        (`mean`, `eti89_lb`, `eti89_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
         of the known labels, `log_score_before`, `log_score` and `log_score_shares` (from the shares of the other known
-        labels alone); and `remarks` in words.
+        labels alone).
 
     Raises
     ------
@@ -89,6 +88,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     -----
     PredictionWarning
         If fewer than 20 labels are known, or with more, if labels carry almost no information beyond their frequencies.
+    MisfitWarning
+        If recalibrated labels still contradict known ones, or make more errors than the vote, unless the fit said so.
 
     References
     ----------
@@ -104,7 +105,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     >>> fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     >>> known = dict(list(data.gold.items())[:60])
     >>> table = ba.recalibration_table(ba.recalibrate(fit, known)).set_index("parameter")
-    >>> bool(table.loc["temperature", "hdi94_lb"] < 1 < table.loc["temperature", "hdi94_ub"])  # it was right
+    >>> bool(table.loc["temperature", "eti89_lb"] < 1 < table.loc["temperature", "eti89_ub"])  # it was right
     True
     """
     view = view_for_table(fit)
@@ -135,13 +136,12 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     for path, group in (label_groups(changed) | groups_by_dimension(RECALIBRATION, learnt)).items():
         whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
-    for said in (remark for about in found.values() for remark in about["remarks"]):
-        warn(said, PredictionWarning)
+    refresh_findings(whole, view)
     return whole
 
 
 def recalibration_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the temperature and the shifts of a recalibrated fit.
 
@@ -156,7 +156,7 @@ def recalibration_table(
     -------
     pandas.DataFrame
         One row for the temperature and one for each label: `parameter` ("temperature", "shift[<label>]"), `mean`, `sd`,
-        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 change nothing; a temperature above 1 means that
+        `eti89_lb`, `eti89_ub`. A temperature of 1 and shifts of 0 change nothing; a temperature above 1 means that
         labels were overconfident. For data with several dimensions, the same for each recalibrated dimension;
         `dimension` is the first column.
 
@@ -263,14 +263,6 @@ def _describe_scores(
     """Return the attribute `recalibration` of a part, from the log probabilities of true labels before and after."""
     temperature, *shifts = _describe(tempering, part.states).drop(columns="parameter").to_dict("records")
     shares = score_shares(np.array([part.states.index(label) for label in known.values()]), len(part.states))
-    gained, of, remarks = (after - shares).mean(), f" in {part.dimension}" if part.dimension else "", []
-    if len(known) < FEW:
-        remarks.append(f"{counted(len(known), 'true label')}{of}: the temperature is uncertain; give {FEW} or more")
-    elif gained < ALMOST_NO_GAIN:
-        remarks.append(
-            f"the labels{of} carry almost no information: their log score on known items is {after.mean():.3f}, and "
-            f"that of label frequencies alone is {shares.mean():.3f}"
-        )
     return {
         "n_known": len(known),
         "temperature": temperature,
@@ -279,12 +271,11 @@ def _describe_scores(
         "log_score_before": float(before.mean()),
         "log_score": float(after.mean()),
         "log_score_shares": float(shares.mean()),
-        "remarks": remarks,
     }
 
 
 def _describe(
-    learnt: Tempering, labels: Sequence[str], ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    learnt: Tempering, labels: Sequence[str], ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the table of the temperature and the shifts."""
     values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)

@@ -266,7 +266,7 @@ def test_fits_of_fewer_chains_are_adjusted_again(copies):
 
 
 def test_what_was_done_is_said(copies):
-    with pytest.warns(MisfitWarning, match="the probabilities of labels are adjusted for that"):
+    with pytest.warns(MisfitWarning, match="^errors-correlate: "):
         fit = ba.fit("mace", replace(copies, gold={}), method="em", random_seed=1, progressbar=False)
     found = ba.diagnostics_of(fit)["misfit"][0]
     done = found["adjustment"]

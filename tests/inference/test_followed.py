@@ -7,8 +7,9 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.explain_misfit import EXPLAINED, MUCH_MORE, explain_misfit
+from bayesanno.inference.diagnosis.findings import EXPLAINED, find_in_diagnostics
 from bayesanno.inference.diagnosis.misfit import find_followed, measure_followed
+from bayesanno.modeling.findings import threshold_of
 
 GRADES = ("1", "2", "3", "4")
 
@@ -34,7 +35,7 @@ def data_of(answers, labels=GRADES, *, truth=None, **more):
 
 def said_of(data, labels):
     latent = xr.Dataset({"probability": (("item", "true_class"), np.eye(data.n_labels)[labels])})
-    return explain_misfit({"misfit": [{"dimension": ""} | measure_followed(data, latent)]})
+    return find_in_diagnostics({"misfit": [{"dimension": ""} | measure_followed(data, latent)]})
 
 
 def leave_out(answers, rng, *, copies, others):
@@ -50,9 +51,9 @@ def test_copies_are_named(more, rng):
     answers, _ = grade(rng, **more)
     found = find_followed(data_of(answers), answers[:, 0])
     assert found.who == tuple(f"a{j:02}" for j in range(more.get("copies", 3)))
-    assert found.z > MUCH_MORE
+    assert found.z > threshold_of("labels-follow")
     (said,) = said_of(data_of(answers), answers[:, 0])
-    assert said.startswith(f"the labels follow {', '.join(found.who)}, who say the same on {found.same:.0%} of")
+    assert (said.code, said.about, said.value) == ("labels-follow", found.who, pytest.approx(found.z))
 
 
 def test_copies_are_named_where_each_item_has_few_answers(rng):
@@ -95,21 +96,20 @@ def test_nothing_is_found_where_nothing_can_be(rng):
     assert find_followed(data_of(answers), labels) is None
 
 
-@pytest.mark.filterwarnings(
-    "ignore:(chains disagree|the chains of this|few independent draws|the answers|the posterior)"
-)
+@pytest.mark.filterwarnings("ignore:(rhat|ess|mode|errors-correlate|votes-off|copies|search)")
 def test_a_fit_names_them_and_all_but_one_left_out_makes_labels_better(rng):
     answers, truth = grade(rng, n_items=150, copies=5, careless=7)
     settings = {"draws": 60, "tune": 120, "chains": 2, "random_seed": 1, "progressbar": False}
     with pytest.warns(ba.MisfitWarning) as said:
         followed = ba.fit("ordinal_dawid_skene", data_of(answers, truth=truth), **settings)
-    names = "the labels follow a00, a01, a02, a03, a04, who say the same"
-    assert any(str(each.message).startswith(names) for each in said)
+    assert any(str(each.message).startswith("labels-follow: ") for each in said)
+    named = ba.findings(followed).set_index("code").loc["labels-follow", "about"]
+    assert named == "a00, a01, a02, a03, a04"
     answers[:, 1:5] = -1
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         alone = ba.fit("ordinal_dawid_skene", data_of(answers, truth=truth), **settings)
-    assert not [each for each in caught if "the labels follow" in str(each.message)]
+    assert not [each for each in caught if "labels-follow" in str(each.message)]
     right = [(ba.label_table(fit)["label"] == ba.label_table(fit)["gold"]).mean() for fit in (followed, alone)]
     assert right[1] > right[0] + 0.1
 
