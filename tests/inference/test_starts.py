@@ -21,7 +21,7 @@ SHORT = {"random_seed": 1, "progressbar": False, "draws": 500, "tune": 500, "che
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
 
 
-def lazy_majority(rng, *, good, lazy, items=150, per_item=None, labels="ABCD"):
+def lazy_majority(rng, *, good, lazy, items=150, per_item=None, labels=("A", "B", "C", "D")):
     """Answers by some who are right nine times in ten, and by others who click the first label nearly always."""
     truth = rng.choice(len(labels), size=items)
     records = []
