@@ -38,9 +38,10 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Design, Parameters
 from bayesanno.modeling.capabilities import HasCaveats
+from bayesanno.modeling.chance import compare_confusion
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
 from bayesanno.models._habit import MATRICES, RATES, explain_habits
@@ -90,6 +91,12 @@ class ClassConditional(ConjugateModel, HasCaveats):
         right = pm.Bernoulli.dist(p.class_accuracy[design.annotator, truth])  # (annotation,)
         wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
+
+    def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
+        right = posterior["class_accuracy"]  # (chain, draw, annotator, true_class)
+        names_class = xr.DataArray(data.names_class, dims=("true_class", "response"))
+        confusion = names_class * right + ~names_class * (1 - right) / (data.n_classes - 1)
+        return compare_confusion(confusion, posterior["prevalence"], data)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes, (yes, no) = data.class_codes, self.class_accuracy_prior

@@ -26,6 +26,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import MisfitWarning, warn
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.adjust import adjust_labels
+from bayesanno.inference.diagnosis.chance import find_chance
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.explain_misfit import count_errors, explain_gold, explain_misfit
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
@@ -143,6 +144,8 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
         found["misfit"] = [one.found for one in misfits]
         if found["misfit"] and "latent" in groups:
             found["misfit"][0] |= measure_followed(data, groups["latent"])
+        if attrs["yields"] != "point":
+            found["chance"] = find_chance(model, groups["posterior"], parts_of(FitView(tree), need_items=False))
         if not is_on_dask(tree):
             counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
             found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}

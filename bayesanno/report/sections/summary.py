@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bayesanno.agreement.vote import majority_vote
+from bayesanno.analysis.annotators import annotator_table
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.ground.lazy import pd
@@ -16,7 +17,7 @@ from bayesanno.inference.diagnosis.explain_misfit import Errors
 from bayesanno.io.names import explain_alike
 from bayesanno.modeling.capabilities import caveats
 from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Steps, Verdict
-from bayesanno.report.plots.annotators import LOW, tabulate_low
+from bayesanno.report.plots.annotators import is_at_chance
 from bayesanno.report.sections.findings import COPIES, Findings
 
 LEAST_SURE = 0.9  # a label less probable than that may need another look
@@ -135,7 +136,7 @@ def _describe_annotators(found: Findings) -> Iterator[tuple[str, str]]:
     model = found.view.model
     if model.competence is None:
         return
-    table = tabulate_low(found.view).set_index("annotator")
+    table = annotator_table(found.view).set_index("annotator")
     for part in parts_of(found.view, need_items=False):
         of, own = f"{part.dimension}: " if part.dimension else "", table
         if part.dimension:
@@ -213,9 +214,9 @@ def _list_uses(found: Findings) -> Iterator[str]:
             "of items), or ask for more answers to them (bayesanno next)."
         )
     if found.view.model.competence is not None:
-        table = tabulate_low(found.view)
-        if low := table.loc[table["low"], "annotator"].drop_duplicates().tolist():
-            yield f"Look at the answers of {enumerated(low)}: their competence is probably below {LOW}."
+        table = annotator_table(found.view)
+        if low := table.loc[is_at_chance(table), "annotator"].drop_duplicates().tolist():
+            yield f"Look at the answers of {enumerated(low)}: they are probably no better than chance."
     if what == "labels" and not found.errors:
         yield f"Find the true labels of {A_FEW}: only they show errors that all annotators of an item share."
 
