@@ -41,7 +41,7 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Design, Parameters
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.chance import compare_confusion
+from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
 from bayesanno.models._habit import MATRICES, RATES, explain_habits
@@ -93,10 +93,10 @@ class ClassConditional(ConjugateModel, HasCaveats):
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
-        right = posterior["class_accuracy"]  # (chain, draw, annotator, true_class)
-        names_class = xr.DataArray(data.names_class, dims=("true_class", "response"))
-        confusion = names_class * right + ~names_class * (1 - right) / (data.n_classes - 1)
-        return compare_confusion(confusion, posterior["prevalence"], data)
+        right = posterior["class_accuracy"] * posterior["prevalence"]  # (..., annotator, true_class)
+        wrong = (posterior["prevalence"] - right) / (data.n_classes - 1)  # named as each of the other classes
+        usage = right + wrong.sum("true_class") - wrong
+        return scale_confusion(posterior["accuracy"], usage, posterior["prevalence"])
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes, (yes, no) = data.class_codes, self.class_accuracy_prior

@@ -47,7 +47,7 @@ from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.modeling.arguments import Design, Parameters
 from bayesanno.modeling.capabilities import HasCaveats, Relabels
-from bayesanno.modeling.chance import compare_confusion
+from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
 from bayesanno.models._habit import MATRICES, explain_habits
@@ -106,7 +106,9 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray | None:
         if self.competence is None:  # one matrix for all annotators
             return None
-        return compare_confusion(posterior["confusion"], posterior["prevalence"], data)
+        said = xr.dot(posterior["confusion"], posterior["prevalence"], dim="true_class")  # (..., annotator, response)
+        usage = said.isel(response=data.class_codes).rename(response="true_class")
+        return scale_confusion(posterior["accuracy"], usage, posterior["prevalence"])
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes

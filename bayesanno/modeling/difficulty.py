@@ -14,6 +14,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.capabilities import DIFFICULTY, HasRemarks, HasViews, View
+from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 
@@ -36,6 +37,11 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
     """
 
     has_difficulty: ClassVar[bool] = True
+
+    @property
+    def ability_is_above_chance(self) -> bool:
+        """Whether an ability of 0 is at chance; otherwise abilities are log odds of being right."""
+        return False
 
     @abstractmethod
     def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
@@ -82,6 +88,12 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
             f"{found}careless annotators may look like hard items, and labels are then often wrong: fit mace, model_b "
             "or item_difficulty with habits=True, and compare"
         ]
+
+    @override
+    def above_chance(self, posterior: xr.Dataset, data: AnnotationData) -> xr.DataArray:
+        """Return how far annotators would be above chance on an item of average difficulty, without their habits."""
+        log_odds = posterior["ability"] - (np.log(data.n_classes - 1) if self.ability_is_above_chance else 0.0)
+        return scale_accuracy(1 / (1 + xr.ufuncs.exp(-log_odds)), data.n_classes)
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph, and the bins of a difficulty."""

@@ -56,6 +56,11 @@ def agreement_is_off(found: Mapping[str, Any]) -> bool:
     return bool(_explain_votes(found.get("votes")) or _explain_pairs(found.get("pairs")))
 
 
+def errors_correlate(found: Mapping[str, Any]) -> bool:
+    """Return whether errors on an item correlate more than a fit predicts, in the misfit of a dimension."""
+    return bool(_explain_errors(found.get("errors")))
+
+
 def _explain(found: Mapping[str, Any]) -> str:
     errors, votes = _explain_errors(found.get("errors")), _explain_votes(found.get("votes"))
     pairs = _explain_pairs(found.get("pairs"))
