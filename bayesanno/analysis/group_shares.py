@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import batched, combinations
+from itertools import batched
 from typing import Any
 
 import numpy as np
@@ -172,7 +172,7 @@ def group_table(
     tables = []
     for quantity, name in enumerate(quantities):
         ranked = np.argsort(-found[MODEL][:, :, quantity].mean(axis=0), kind="stable")
-        rows = np.array([*combinations(ranked, 2)]).reshape(-1, 2) if differences else ranked[:, None]  # (row, side)
+        rows = ranked[np.transpose(np.triu_indices(len(names), 1))] if differences else ranked[:, None]  # (row, side)
         sides = dict(zip(("first", "second") if differences else ("group",), np.array(names)[rows].T, strict=True))
         for source, draws in found.items():
             column = sides | {"source": source, "quantity": "share" if name else "grade", "label": name}

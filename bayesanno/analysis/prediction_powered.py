@@ -4,7 +4,7 @@ Y is the value of an item, such as 1 for one class and 0 for all others, and f i
 probabilities. For a group with n items of known class and N others:
 
     mean     = mean_n(Y) + lambda (mean_N(f) - mean_n(f)),    lambda = beta N / (n + N)
-    beta     = the sum of cov(Y, f) over that of var(f), over groups and classes; at least 0 and at most 1
+    beta     = the sum of cov(Y, f) over that of var(f), over groups and classes; at least 0
     at large : variance = var_n(Y - lambda f) / n + lambda^2 var_N(f) / N
     of these : variance = (1 - n / (n + N)) var_n(Y - beta f) / n
 
@@ -61,7 +61,7 @@ def draw_powered(
     members = [((codes == one) & (known >= 0), (codes == one) & (known < 0)) for one in range(int(codes.max()) + 1)]
     shared = sum(_multiply(truth[own], probability[own]).sum() for own, _ in members)
     whole = sum(_multiply(probability[own], probability[own]).sum() for own, _ in members)
-    beta = min(max(shared / whole, 0.0), 1.0) if whole > 0 else 0.0
+    beta = max(shared / whole, 0.0) if whole > 0 else 0.0
     half_range = np.ptp(worth, axis=0) / 2
     quantiles = (np.arange(N_DRAWS) + 0.5) / N_DRAWS
     draws = []
