@@ -93,10 +93,9 @@ class ClassConditional(ConjugateModel, HasCaveats):
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
-        right = posterior["class_accuracy"] * posterior["prevalence"]  # (..., annotator, true_class)
-        wrong = (posterior["prevalence"] - right) / (data.n_classes - 1)  # named as each of the other classes
-        usage = right + wrong.sum("true_class") - wrong
-        return scale_confusion(posterior["accuracy"], usage, posterior["prevalence"])
+        right, is_right = posterior["class_accuracy"], xr.DataArray(data.names_class, dims=("true_class", "response"))
+        confusion = right * is_right + (1 - right) * ~is_right / (data.n_classes - 1)
+        return scale_confusion(confusion, posterior["prevalence"], data.names_class)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes, (yes, no) = data.class_codes, self.class_accuracy_prior

@@ -106,9 +106,7 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray | None:
         if self.competence is None:  # one matrix for all annotators
             return None
-        said = xr.dot(posterior["confusion"], posterior["prevalence"], dim="true_class")  # (..., annotator, response)
-        usage = said.isel(response=data.class_codes).rename(response="true_class")
-        return scale_confusion(posterior["accuracy"], usage, posterior["prevalence"])
+        return scale_confusion(posterior["confusion"], posterior["prevalence"], data.names_class)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes

@@ -12,12 +12,14 @@ right, 0 at chance, where all rows are equal, and negative if answers point the 
 with a prevalence of .95, an annotator who always names that class is right on .95 of the items and has s = 0; one who
 is right on .9 of each class has s = .8.  With two labels s is Youden's J, sensitivity + specificity - 1.
 
-The matrix of MACE has s = theta, the competence. With one accuracy a and even errors s = (K a - 1) / (K - 1): chance is
-1 / K. Such a model cannot see that an annotator repeats a common label, since it takes the rare classes to be
-recognised as often.
+The matrix of MACE has s = theta, the competence. Models of difficulty have that of an item of average difficulty. With
+one accuracy a and even errors s = (K a - 1) / (K - 1): chance is 1 / K. Such a model cannot see that an annotator
+repeats a common label, since it takes the rare classes to be recognised as often.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from bayesanno.ground.lazy import xr
 
@@ -27,7 +29,14 @@ def scale_accuracy(accuracy: xr.DataArray, n_classes: int) -> xr.DataArray:
     return (n_classes * accuracy - 1) / (n_classes - 1)
 
 
-def scale_confusion(accuracy: xr.DataArray, usage: xr.DataArray, prevalence: xr.DataArray) -> xr.DataArray:
-    """Return s, (chain, draw, annotator), from a, u (..., annotator, true_class) and gamma (..., true_class)."""
-    whole = (1 - (prevalence**2).sum("true_class")).clip(min=1e-300)  # by EM a class may have all items
-    return (accuracy - xr.dot(usage, prevalence, dim="true_class")) / whole
+def scale_confusion(confusion: xr.DataArray, prevalence: xr.DataArray, names_class: np.ndarray) -> xr.DataArray:
+    """Return s, (..., annotator), for confusion matrices (..., annotator, true_class, response).
+
+    `prevalence` is (..., true_class), and `names_class` (true_class, response) is whether a response names a class.
+    """
+    names = xr.DataArray(names_class.astype(float), dims=("true_class", "response"))
+    accuracy = xr.dot(confusion, prevalence, names, dim=("true_class", "response"))
+    said = xr.dot(confusion, prevalence, dim="true_class")  # (..., annotator, response)
+    chance = xr.dot(said, xr.dot(prevalence, names, dim="true_class"), dim="response")
+    whole = 1 - (prevalence**2).sum("true_class")
+    return (accuracy - chance) / whole.clip(min=1e-300)  # by EM a class may have all items

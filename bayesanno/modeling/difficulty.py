@@ -14,7 +14,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.capabilities import DIFFICULTY, HasRemarks, HasViews, View
-from bayesanno.modeling.chance import scale_accuracy
+from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 
@@ -40,7 +40,7 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
 
     @property
     def ability_is_above_chance(self) -> bool:
-        """Whether an ability of 0 is at chance; otherwise abilities are log odds of being right."""
+        """Whether an ability of 0 is at chance; otherwise it is the log odds of being right, without habits."""
         return False
 
     @abstractmethod
@@ -91,9 +91,11 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
 
     @override
     def above_chance(self, posterior: xr.Dataset, data: AnnotationData) -> xr.DataArray:
-        """Return how far annotators would be above chance on an item of average difficulty, without their habits."""
-        log_odds = posterior["ability"] - (np.log(data.n_classes - 1) if self.ability_is_above_chance else 0.0)
-        return scale_accuracy(1 / (1 + xr.ufuncs.exp(-log_odds)), data.n_classes)
+        """Return how far annotators are above chance on an item of average difficulty."""
+        gain = posterior["ability"] + (0.0 if self.ability_is_above_chance else np.log(data.n_classes - 1))
+        is_right = xr.DataArray(data.names_class, dims=("true_class", "response"))
+        odds = xr.ufuncs.exp(gain * is_right + posterior.get("habit", 0.0))
+        return scale_confusion(odds / odds.sum("response"), posterior["prevalence"], data.names_class)
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph, and the bins of a difficulty."""

@@ -12,7 +12,7 @@ labels of 0, 20 and 60 outputs of each system, drawn at random, are known. Error
 
 Of each method and each quantity, a system's share or the difference of two: bias, root mean square error, the share of
 94% intervals that cover the truth, and their mean width. The truth is the share in the population (`at large`), or
-among the 600 outputs (`of these`). One model B is fitted to each panel, without the true labels.
+among the 600 outputs (`of these`, with --among). One model B is fitted to each panel, without the true labels.
 
     model           rows of `group_table` that take the model as right; known labels count
     recalibrated    the same of the fit recalibrated by the known labels
@@ -120,7 +120,9 @@ def with_gold(fit: Any, data: ba.AnnotationData) -> Any:
     return fit
 
 
-def compare_on(seed: int, errors: str, n_known: list[int], fit_with: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def compare_on(
+    seed: int, errors: str, n_known: list[int], fit_with: dict[str, Any], *, among: bool, recalibrated: bool
+) -> Iterator[dict[str, Any]]:
     """Yield a row for each method and quantity, of one panel."""
     data, systems, truth, turn = make_panel(seed, errors)
     rng, system = np.random.default_rng(seed), np.repeat(np.arange(len(SHARES)), N_ITEMS)
@@ -129,13 +131,11 @@ def compare_on(seed: int, errors: str, n_known: list[int], fit_with: dict[str, A
         gold = np.where(turn < known, truth, -1)
         named = {name: data.labels[one] for name, one in zip(data.items, gold.tolist(), strict=True) if one >= 0}
         fit = with_gold(fitted, replace(data, gold=named))
-        for target, true in (
-            ("at large", SHARES),
-            ("of these", {name: truth[system == code].mean() for code, name in enumerate(SHARES)}),
-        ):
+        of_these = {name: truth[system == code].mean() for code, name in enumerate(SHARES)}
+        for target, true in (("at large", SHARES), ("of these", of_these))[: 1 + among]:
             at_large = target == "at large"
             found = by_table(fit, systems, seed, at_large=at_large)
-            if known:
+            if known and recalibrated:
                 found["recalibrated"] = by_table(ba.recalibrate(fit), systems, seed, at_large=at_large)["model"]
             if known and at_large:
                 found["ppi_py"] = by_package(system, gold, fit["latent"]["probability"].values[:, 1])
@@ -170,6 +170,8 @@ def main() -> None:
     parser.add_argument("--method", default="nuts", help="nuts or vb")
     parser.add_argument("--draws", type=int, default=500, help="of each of two chains")
     parser.add_argument("--check", action="store_true", help="check and adjust the fits, as by default")
+    parser.add_argument("--among", action="store_true", help="shares among the outputs of the panel as well")
+    parser.add_argument("--recalibrated", action="store_true", help="rows of recalibrated fits as well")
     parser.add_argument("--out", help="a CSV file of all rows, written after each panel")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")  # of fits to so few draws
@@ -177,7 +179,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for seed in range(asked.first, asked.first + asked.panels):
         for errors in asked.errors:
-            rows += compare_on(seed, errors, asked.known, how)
+            rows += compare_on(seed, errors, asked.known, how, among=asked.among, recalibrated=asked.recalibrated)
         if asked.out:
             pd.DataFrame(rows).to_csv(asked.out, index=False)
     print(summarise(pd.DataFrame(rows)).round(3).to_string())

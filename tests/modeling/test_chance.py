@@ -23,7 +23,7 @@ def posterior(data, **values):
     """A posterior of one draw; the last dims of each variable are given by its shape and its name."""
     dims = {
         "confusion": ("annotator", "true_class", "response"), "prevalence": ("true_class",),
-        "class_accuracy": ("annotator", "true_class"),
+        "class_accuracy": ("annotator", "true_class"), "habit": ("annotator", "response"),
     }  # fmt: skip
     variables = {
         name: (("chain", "draw", *dims.get(name, ("annotator",))), np.asarray(value, dtype=float)[None, None])
@@ -100,17 +100,20 @@ def test_one_accuracy_is_at_chance_at_one_in_so_many_labels(model, data):
     np.testing.assert_allclose(above(model, data, accuracy=[1 / 3, 0, 0.6, 1]), [0, -0.5, 0.4, 1])
 
 
-def test_an_ability_counts_without_difficulty_and_habits(data):
-    """An annotator of ability 0 gives the label of their habit; `accuracy`, which is then high, does not count."""
+def test_an_ability_counts_on_an_average_item_and_with_habits(data):
+    """An annotator who always gives the label of a strong habit passes nothing on, even with some ability."""
     for model, at_chance in (
         (ba.models.ItemDifficulty(), 0.0),
         (ba.models.ItemDifficulty(form="1pl"), -np.log(K - 1)),
         (ba.models.SharedErrors(), -np.log(K - 1)),
     ):
-        values = {"ability": [at_chance, at_chance + 50, at_chance - 50, at_chance + 1], "accuracy": [0.9] * 4}
-        found = above(model, data, **values)
-        expected = [0, 1, -0.5, (np.e - 1) / (np.e + K - 1)]
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        ability = np.array([0, 50, 1, 1]) + at_chance
+        values = {"ability": ability, "prevalence": np.full(K, 1 / K), "habit": np.zeros((4, K))}
+        values["habit"][3] = [20, -10, -10]
+        one = (np.e - 1) / (np.e + K - 1)  # the accuracy is e / (e + K - 1)
+        np.testing.assert_allclose(above(model, data, **values), [0, 1, one, 0], atol=1e-6)
+    del values["habit"]
+    assert above(ba.models.ItemDifficulty(form="1pl", habits=False), data, **values)[2] == pytest.approx(one)
 
 
 def test_graders_and_models_without_annotators_have_no_chance(data):
