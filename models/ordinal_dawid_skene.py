@@ -28,10 +28,10 @@ Symbols, and priors.
                          K + 1/2; with five labels, thresholds have a standard deviation of .28 to .34
     threshold        (boundary)     deterministic: the boundaries between the intervals of neighbouring labels
     severity         (annotator)    how many grades too low an annotator perceives items; below 0, too high: lenient
-    severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 94% of annotators are within .73
+    severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 89% of annotators are within .54
     sd               (annotator)    standard deviation of an annotator's noise, in grades; consistency is 1 / sd
     typical_sd       ()             ~ LogNormal(log .5, .5): the median annotator's noise is half a grade
-    sd_spread        ()             ~ Gamma(2, 2 / sd_spread_prior), with mean 0.4: 94% of sds are from .13 to 1.9
+    sd_spread        ()             ~ Gamma(2, 2 / sd_spread_prior), with mean 0.4: 89% of sds are from .17 to 1.5
     shared_spread    ()             ~ HalfNormal(0.3), with shared=True
     accuracy         (annotator)    deterministic: P(V_ij = C_i), over items of all grades
 Under the prior, an annotator is right in .78 of the cases on average with two labels, and in .63 with five (94% of
@@ -54,6 +54,7 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -63,17 +64,18 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasCaveats, HasSpreads
+from bayesanno.modeling.capabilities import HasScales
 from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 from bayesanno.models import _grades
-from bayesanno.models._order import explain_order
+from bayesanno.models._order import find_order
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
+class OrdinalDawidSkene(ItemNumberModel, HasScales):
     """A true grade that annotators perceive with bias and noise, and report by common thresholds.
 
     Parameters
@@ -111,11 +113,12 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
     shared_prior: Positive = 0.3
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return [*explain_order(data), *_grades.explain_few(data, shared=self.shared)]
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        yield from find_order(data)
+        yield from _grades.find_few(data, shared=self.shared)
 
     @override
-    def spreads(self) -> tuple[str, ...]:
+    def scale_parameters(self) -> tuple[str, ...]:
         return ("severity_spread", "sd_spread")
 
     @override

@@ -18,7 +18,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
-from bayesanno.analysis.parameters import CI_PROB, describe_draws, name_ends
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.prediction_powered import draw_powered
 from bayesanno.analysis.ranking import describe_ranks
 from bayesanno.analysis.recalibrated import each_posterior, recalibrations_of
@@ -28,10 +28,11 @@ from bayesanno.fits.parts import FitPart, log_label_posterior, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.intervals import choose_prob
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice, check_seed
 from bayesanno.ground.wording import counted, listed
-from bayesanno.inference.diagnosis.explain_misfit import errors_correlate
+from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.modeling.class_prior import class_prior_of, column_of
 from bayesanno.modeling.posterior import compile_formula
 
@@ -53,8 +54,8 @@ def group_table(
     differences: bool = False,
     at_large: bool = False,
     use_gold: bool = True,
-    ci_prob: float = CI_PROB,
-    order: Sequence[str] | None = None,
+    ci_prob: float | None = None,
+    order: str | Sequence[str] | None = None,
     dimension: str | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -99,7 +100,7 @@ def group_table(
         no row is prediction-powered.
     ci_prob
         As in `summary`. Intervals have equal tails, since shares are discrete.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         The labels from the lowest to the highest, for expected grades; by default as declared, or as numbers.
     dimension : str, optional
         The dimension, for data with several dimensions.
@@ -109,8 +110,8 @@ def group_table(
     -------
     pandas.DataFrame
         For each label one row per group, in the order of the model's shares: `group`; `source`, "model" or "ppi";
-        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti94_lb` and `eti94_ub`; the rank,
-        `rank_mean`, `rank_eti94_lb` and `rank_eti94_ub`, where 1 has the largest share; `p_best`, the probability of
+        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and `eti89_ub`; the rank,
+        `rank_mean`, `rank_eti89_lb` and `rank_eti89_ub`, where 1 has the largest share; `p_best`, the probability of
         having the largest share, with ties divided; `n_items`; and `n_known`, how many of these count with their known
         label. Three or more ordered labels also have rows for the mean grade (as in `grade_table`).
 
@@ -144,7 +145,7 @@ def group_table(
     ['billing', 'delivery', 'other', 'quality']
     """
     check_seed(random_seed)
-    name_ends(ci_prob, "eti")  # refuses what is no interval
+    ci_prob = choose_prob(ci_prob)
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data = part.data
@@ -266,8 +267,8 @@ def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterat
             "this recalibrated fit has a class prior: if annotators err together, groups are pulled towards each other "
             "and their intervals are too narrow; recalibrate a fit without a class prior"
         )
-    misfit = view.diagnostics.get("misfit", [])
-    if not is_powered and not is_recalibrated and any(map(errors_correlate, misfit)):
+    is_shared = any(one.code == "errors-correlate" for one in read_findings(view))
+    if is_shared and not is_powered and not is_recalibrated:
         yield (
             "annotators err together, so intervals of shares may be too narrow: give the true labels of some items of "
             "each group, drawn at random (gold)"

@@ -8,17 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import (
-    CI_PROB,
-    DIAGNOSTICS,
-    CiKind,
-    convergence_of,
-    describe_draws,
-    name_ends,
-    require_draws,
-)
+from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind, choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice
 from bayesanno.modeling.class_prior import terms_of
@@ -29,7 +22,7 @@ Ties = Literal["half", "out"]
 
 
 def ranking_table(
-    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the ranking of the compared systems, with its uncertainty.
 
@@ -48,9 +41,9 @@ def ranking_table(
         One row per system, the strongest first, with `system`; `n_answers`, the number of answers to its comparisons;
         `p_best`, the probability that it is the strongest; and
 
-        * `strength_` with `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
+        * `strength_` with `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
           0 over systems;
-        * `rank_` with `mean` and the equal-tailed interval `eti94_lb` and `eti94_ub`: 1 is the strongest;
+        * `rank_` with `mean` and the equal-tailed interval `eti89_lb` and `eti89_ub`: 1 is the strongest;
         * `win_rate_` with `mean`, `sd` and interval: how often it truly wins against a random other system, with ties
           as half a win;
         * with `elo`, also `elo_` with `mean`, `sd` and interval.
@@ -64,7 +57,7 @@ def ranking_table(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("ranking")  # doctest: +SKIP
-    >>> ba.ranking_table(fit)[["system", "strength_mean", "rank_eti94_lb", "rank_eti94_ub"]]  # doctest: +SKIP
+    >>> ba.ranking_table(fit)[["system", "strength_mean", "rank_eti89_lb", "rank_eti89_ub"]]  # doctest: +SKIP
     """
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
@@ -79,14 +72,14 @@ def ranking_table(
         table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
     of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, STRENGTH).values, strict=True))
     table = table.assign(**{f"strength_{what}": values for what, values in of_chains.items()})
-    table = table.assign(**describe_ranks(strength.values.reshape(-1, len(table)), ci_prob))
+    table = table.assign(**describe_ranks(strength.values.reshape(-1, len(table)), choose_prob(ci_prob)))
     kinds = ("system", "n_answers", "strength", "rank", "p_best", "win_rate", "elo")
     ordered = [name for kind in kinds for name in map(str, table) if name == kind or name.startswith(f"{kind}_")]
     return table[ordered].sort_values("strength_mean", ascending=False, kind="stable").reset_index(drop=True)
 
 
 def win_table(
-    fit: xr.DataTree | FitView, *, ties: Ties = "half", ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    fit: xr.DataTree | FitView, *, ties: Ties = "half", ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return how often one system truly wins against another, for every pair of systems.
 
@@ -103,7 +96,7 @@ def win_table(
     -------
     pandas.DataFrame
         One row per pair, in the order of the ranking: `first` (the stronger system), `second`; `n_answers`, the number
-        of answers to their comparisons; `mean`, `sd`, `hdi94_lb` and `hdi94_ub` of the probability that first wins; and
+        of answers to their comparisons; `mean`, `sd`, `eti89_lb` and `eti89_ub` of the probability that first wins; and
         `p_stronger`, the probability that first is the stronger one.
 
     Raises
@@ -146,7 +139,7 @@ def describe_ranks(draws: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
     is_best = ranks == 1
     return {
         "rank_mean": ranks.mean(axis=0),
-        **dict(zip((f"rank_{end}" for end in name_ends(ci_prob, "eti")), tails, strict=True)),
+        **dict(zip(name_bounds("eti", ci_prob, "rank"), tails, strict=True)),
         "p_best": (is_best / is_best.sum(axis=1, keepdims=True)).mean(axis=0),
     }
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.recalibrated import recalibrate_part, recalibrations_of, tabulate_recalibration
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.data.annotations import AnnotationData
@@ -31,18 +31,18 @@ from bayesanno.fits.parts import (
 )
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import LABELS, RECALIBRATION, FitView
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import counted, listed
+from bayesanno.ground.wording import listed
 from bayesanno.inference.adjust import adjusted_parts, adjustments_of
+from bayesanno.inference.diagnosis.findings import refresh_findings
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import refuse_types
 
-FEW = 20  # known labels: with fewer, the temperature is uncertain
 NOT_BY_GOLD = ": true labels cannot recalibrate it"  # of a model of item types
-ALMOST_NO_GAIN = 0.02  # nats per item that labels add to their frequencies
 
 
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
@@ -83,9 +83,9 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
         The fit with new `labels`; `latent` keeps the model's own posterior. The known labels are added to the gold of
         its data. The group `recalibration` has draws of `temperature` and `shift`, and the items in `known_item`. The
         attribute `recalibration` (JSON) has for each dimension ("" without dimensions): `n_known`; `temperature`
-        (`mean`, `hdi94_lb`, `hdi94_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
+        (`mean`, `eti89_lb`, `eti89_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
         of the known labels, `log_score_before`, `log_score` and `log_score_shares` (from the shares of the other known
-        labels alone); and `remarks` in words.
+        labels alone).
 
     Raises
     ------
@@ -101,6 +101,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     -----
     PredictionWarning
         If fewer than 20 labels are known, or with more, if labels carry almost no information beyond their frequencies.
+    MisfitWarning
+        If recalibrated labels still contradict known ones, or make more errors than the vote, unless the fit said so.
 
     References
     ----------
@@ -116,7 +118,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     >>> fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     >>> known = dict(list(data.gold.items())[:60])
     >>> table = ba.recalibration_table(ba.recalibrate(fit, known)).set_index("parameter")
-    >>> bool(table.loc["temperature", "hdi94_lb"] < 1 < table.loc["temperature", "hdi94_ub"])  # it was right
+    >>> bool(table.loc["temperature", "eti89_lb"] < 1 < table.loc["temperature", "eti89_ub"])  # it was right
     True
     """
     view = view_for_table(fit)
@@ -140,13 +142,12 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     for path, group in groups.items():
         whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
-    for said in (remark for about in found.values() for remark in about["remarks"]):
-        warn(said, PredictionWarning)
+    refresh_findings(whole, view)
     return whole
 
 
 def recalibration_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the temperature and the shifts of a recalibrated fit.
 
@@ -161,7 +162,7 @@ def recalibration_table(
     -------
     pandas.DataFrame
         One row for the temperature and one for each label: `parameter` ("temperature", "shift[<label>]"), `mean`, `sd`,
-        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 change nothing; a temperature above 1 means that
+        `eti89_lb`, `eti89_ub`. A temperature of 1 and shifts of 0 change nothing; a temperature above 1 means that
         labels were overconfident. For data with several dimensions, the same for each recalibrated dimension;
         `dimension` is the first column.
 
@@ -311,32 +312,14 @@ def _recalibrate_one(
         "log_score": float(after.mean()),
         "log_score_shares": float(shares.mean()),
     }
-    return done, learnt, about | {"remarks": _remark(about, after - shares, part.dimension)}
+    return done, learnt, about
 
 
 def _describe(
-    learnt: Recalibration, labels: Sequence[str], ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    learnt: Recalibration, labels: Sequence[str], ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the table of the temperature and the shifts."""
     values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)
     found = describe_draws(xr.DataArray(values, dims=("chain", "draw", "parameter")), ci_prob, ci_kind)
     names = ["temperature", *(f"shift[{label}]" for label in labels)]
     return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **found})
-
-
-def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> list[str]:
-    """Return remarks about a recalibration."""
-    of, n = f" in {dimension}" if dimension else "", about["n_known"]
-    if n < FEW:
-        return [
-            f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is uncertain, "
-            f"between {about['temperature']['hdi94_lb']:.3g} and {about['temperature']['hdi94_ub']:.3g} (94%); give "
-            f"{FEW} or more"
-        ]
-    if gained.mean() < ALMOST_NO_GAIN:
-        return [
-            f"the labels{of} carry {'no' if gained.mean() <= 0 else 'almost no'} information: their log score on known "
-            f"items is {about['log_score']:.3f}, and the log score of label frequencies alone is "
-            f"{about['log_score_shares']:.3f}"
-        ]
-    return []

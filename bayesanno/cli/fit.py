@@ -19,8 +19,6 @@ from bayesanno.cli.files import check_out, finish_fit, new_folder, show_status, 
 from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import as_line
-from bayesanno.inference.diagnosis.explain_modes import explain_chains
 from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 
@@ -106,8 +104,6 @@ def fit(
                 fitted = ba.recalibrate(fitted, known)
         view = view_of(fitted)
         run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, bio=bio, began=begin)
-    for problem in explain_chains(run["diagnostics"]):
-        typer.echo(f"warning: {as_line(problem)}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     finish_fit(view, run, out, report=report)
 
 

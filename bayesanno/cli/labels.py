@@ -10,7 +10,6 @@ import typer
 import bayesanno as ba
 from bayesanno.analysis.export_labels import check_least
 from bayesanno.analysis.group_shares import code_items
-from bayesanno.analysis.parameters import CI_PROB
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
@@ -40,7 +39,7 @@ def groups(
     out: opt.OutTable = None,
     at_large: bool = opt.flag("--at-large", "Shares in the population that the items of a group are a sample of."),
     ignore_gold: bool = opt.flag("--ignore-gold", "Do not count items by their known true labels."),
-    ci_prob: float = opt.option(CI_PROB, "The probability of the intervals."),
+    ci_prob: float | None = opt.option(None, "The probability of the intervals; ArviZ's by default (0.89).", "P"),
     label: str | None = opt.option(None, "The only label to give shares of; of two labels the last by default."),
     differences: bool = opt.flag("--differences", "The differences between groups instead of their shares."),
     order: str | None = opt.option(None, "The labels from the lowest to the highest, for mean grades.", "A,B,..."),
@@ -55,7 +54,8 @@ def groups(
     mean grade where labels are in order. Where five true labels of each group are known, rows of the source "ppi" have
     shares that hold without the model.
     """
-    check_share("--ci-prob", ci_prob)
+    if ci_prob is not None:
+        check_share("--ci-prob", ci_prob)
     for path in (out, figure):
         check_out(path, overwrite=overwrite)
     if figure is not None and figure.suffix not in FIGURES:

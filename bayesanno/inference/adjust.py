@@ -55,7 +55,7 @@ from bayesanno.fits.parts import (
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
 from bayesanno.fits.view import ADJUSTMENT, FitView
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.diagnosis.explain_misfit import DESIGN_EFFECT, agreement_is_off
+from bayesanno.inference.diagnosis.findings import DESIGN_EFFECT, agreement_is_off
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.modeling.weighing import average_logs

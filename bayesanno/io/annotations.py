@@ -47,7 +47,7 @@ def read_annotations(
     annotator: str | None = None,
     label: str | None = None,
     gold: str | None = None,
-    labels: Sequence[str] | None = None,
+    labels: str | Sequence[str] | None = None,
     unsure: str | Sequence[str] = (),
     controls: Mapping[str, str] | str | os.PathLike[str] | None = None,
     gold_file: str | os.PathLike[str] | None = None,
@@ -58,7 +58,7 @@ def read_annotations(
     missing: str | Sequence[str] = (),
     strip: bool = False,
     ignore_case: bool = False,
-    columns: Sequence[str] = (),
+    columns: str | Sequence[str] = (),
     items: Source | None = None,
     pairs: str | Sequence[str] = (),
     tie: str | Sequence[str] = (),
@@ -111,7 +111,7 @@ def read_annotations(
         these is present and the rows fit, any id is the item, `model` the annotator and `score` the label. For exports,
         `label` chooses one of several questions, and `item` and `gold` are fields, as in `data.id`. `item` and
         `annotator` may be templates over columns or fields, as `"{model}/{prompt}"`.
-    labels : sequence of str, optional
+    labels : str or sequence of str, optional
         All possible labels, also those that nobody used; grades from the lowest to the highest. By default the labels
         that occur, sorted as numbers if all are numbers, and otherwise alphabetically, which is no order of grades.
     unsure : str or sequence of str, optional
@@ -144,7 +144,7 @@ def read_annotations(
     ignore_case : bool, default False
         Whether to join labels that differ only in capitals. The spelling in `labels` is kept, or else the most
         frequent.
-    columns : sequence of str, optional
+    columns : str or sequence of str, optional
         The annotators' columns of a wide table, the items' columns with `transpose`, or the labels' columns of votes.
         All other columns are left out, except those of item and gold.
     items : path or DataFrame, optional

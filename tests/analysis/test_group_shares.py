@@ -51,8 +51,8 @@ class TestWhatIsCounted:
         fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, check=False, **SHORT)
         table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
         assert table.columns.tolist() == [
-            "group", "source", "quantity", "label", "mean", "sd", "eti94_lb", "eti94_ub", "rank_mean", "rank_eti94_lb",
-            "rank_eti94_ub", "p_best", "n_items", "n_known",
+            "group", "source", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "rank_mean", "rank_eti89_lb",
+            "rank_eti89_ub", "p_best", "n_items", "n_known",
         ]  # fmt: skip
         assert table[["group", "source", "label"]].to_numpy().tolist() == [
             ["old", "model", "yes"], ["new", "model", "yes"],
@@ -67,12 +67,12 @@ class TestWhatIsCounted:
             assert found["mean"] == pytest.approx(p[inside].mean(), abs=5 * mcse)
             assert found["sd"] == pytest.approx(share[name].std(), rel=0.2)
             assert found[["n_items", "n_known"]].tolist() == [N, 0]
-            assert found["eti94_lb"] < found["mean"] < found["eti94_ub"]
-            assert found[["rank_mean", "rank_eti94_lb", "rank_eti94_ub"]].tolist() == [1 + (name == "new")] * 3
+            assert found["eti89_lb"] < found["mean"] < found["eti89_ub"]
+            assert found[["rank_mean", "rank_eti89_lb", "rank_eti89_ub"]].tolist() == [1 + (name == "new")] * 3
             assert found["p_best"] == (name == "old")
         pairs = ba.group_table(fit, groups, differences=True, use_gold=False, random_seed=1)
         assert pairs.columns.tolist() == [
-            "first", "second", "source", "quantity", "label", "mean", "sd", "eti94_lb", "eti94_ub", "p_above",
+            "first", "second", "source", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "p_above",
             "n_items", "n_known",
         ]  # fmt: skip
         (pair,) = pairs.to_dict("records")
@@ -89,10 +89,10 @@ class TestWhatIsCounted:
         for name in SHARES:
             found = row(table, name)
             share = np.mean([label == "yes" for item, label in gold.items() if groups[item] == name])
-            assert found[["mean", "eti94_lb", "eti94_ub"]].tolist() == pytest.approx([share] * 3)
+            assert found[["mean", "eti89_lb", "eti89_ub"]].tolist() == pytest.approx([share] * 3)
             assert (found["sd"], found["n_known"]) == (0, N)
             same = row(table, name, source="ppi")
-            assert same[["mean", "eti94_lb", "eti94_ub", "sd"]].tolist() == pytest.approx([share] * 3 + [0])
+            assert same[["mean", "eti89_lb", "eti89_ub", "sd"]].tolist() == pytest.approx([share] * 3 + [0])
 
     def test_controls_count_even_if_gold_is_left_out(self, rng):
         data, groups = simulate_groups(rng)
@@ -128,7 +128,7 @@ class TestWhatIsCounted:
         assert found["n_items"] == 1
         p = float(fit["latent"]["probability"].sel(item=first, true_class="yes"))
         assert found["mean"] == pytest.approx(p, abs=0.1)
-        assert {found["eti94_lb"], found["eti94_ub"]} <= {0, 1}
+        assert {found["eti89_lb"], found["eti89_ub"]} <= {0, 1}
 
     def test_every_form_of_groups_is_the_same(self, grouped):
         fit, groups = grouped
@@ -141,7 +141,7 @@ class TestWhatIsCounted:
         table = ba.group_table(*grouped, use_gold=False, ci_prob=0.5, random_seed=1)
         wide = ba.group_table(*grouped, use_gold=False, random_seed=1)
         width = table["eti50_ub"] - table["eti50_lb"]
-        assert (width < wide["eti94_ub"] - wide["eti94_lb"]).all()
+        assert (width < wide["eti89_ub"] - wide["eti89_lb"]).all()
 
     def test_the_share_of_the_other_label_has_the_mirrored_interval(self, grouped):
         yes, no = (
@@ -149,8 +149,8 @@ class TestWhatIsCounted:
             for label in ("yes", "no")
         )
         assert (no["first"], no["second"]) == (yes["second"], yes["first"])  # so that the sign stays
-        assert no[["mean", "eti94_lb", "eti94_ub"]].tolist() == pytest.approx(
-            yes[["mean", "eti94_lb", "eti94_ub"]].tolist()
+        assert no[["mean", "eti89_lb", "eti89_ub"]].tolist() == pytest.approx(
+            yes[["mean", "eti89_lb", "eti89_ub"]].tolist()
         )
 
     def test_equal_shares_divide_the_first_place(self):
@@ -181,10 +181,10 @@ class TestKnownLabels:
         table = ba.group_table(fit, groups, random_seed=1)
         assert table["source"].tolist() == ["model"] * 2 + ["ppi"] * 2
         assert table["group"].tolist() == ["old", "new"] * 2
-        assert row(table, "old")["eti94_lb"] > true["old"]
+        assert row(table, "old")["eti89_lb"] > true["old"]
         for name in SHARES:
             found = row(table, name, source="ppi")
-            assert found["eti94_lb"] <= true[name] <= found["eti94_ub"]
+            assert found["eti89_lb"] <= true[name] <= found["eti89_ub"]
             assert found[["n_items", "n_known"]].tolist() == [N, 60]
         (_, pair) = ba.group_table(fit, groups, differences=True, random_seed=1).to_dict("records")
         assert (pair["source"], pair["first"], pair["n_known"]) == ("ppi", "old", 120)
@@ -279,7 +279,7 @@ class TestHardTables:
         assert table.notna().all(axis=None)
         for name in "ab":
             share = truth[[groups[item] == name for item in data.items]].mean()
-            assert row(table, name)["eti94_lb"] <= share <= row(table, name)["eti94_ub"] + 0.05
+            assert row(table, name)["eti89_lb"] <= share <= row(table, name)["eti89_ub"] + 0.05
 
     def test_labels_nobody_gave_have_shares(self):
         data = ba.AnnotationData.from_records(tiny_data().to_frame()[["item", "annotator", "label"]].to_numpy(),

@@ -37,8 +37,8 @@ def test_the_table_is_printed_and_written_as_the_library_has_it(at, folder):
     assert "warning: this fit by em is one point" in err
     lines = out.splitlines()
     assert lines[0].split() == [
-        "group", "source", "quantity", "label", "mean", "sd", "eti94_lb", "eti94_ub", "rank_mean", "rank_eti94_lb",
-        "rank_eti94_ub", "p_best", "n_items", "n_known",
+        "group", "source", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "rank_mean", "rank_eti89_lb",
+        "rank_eti89_ub", "p_best", "n_items", "n_known",
     ]  # fmt: skip
     assert lines[-1] == "groups.csv"
     table = pd.read_csv(folder / "by.csv").set_index("item")["system"]
@@ -53,7 +53,7 @@ def test_the_table_is_printed_and_written_as_the_library_has_it(at, folder):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--by", "wide.csv"), ("--by", "unnamed.csv", "--group", "system"), ("--by", "by.csv", "--ci-prob", "0.94")],
+    [("--by", "wide.csv"), ("--by", "unnamed.csv", "--group", "system"), ("--by", "by.csv", "--ci-prob", "0.89")],
 )
 def test_the_column_of_groups_is_found_or_named(at, arguments):
     assert at("--by", "by.csv", "--seed", "1")[1] == at(*arguments, "--seed", "1")[1]

@@ -13,8 +13,8 @@ from bayesanno.fits.parts import log_label_posterior, parts_of, split_data
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import MisfitWarning
 from bayesanno.inference.adjust import VOTE_WEIGHT, Adjustment, adjust_labels, adjustments_of, weigh_misfit
-from bayesanno.inference.diagnosis.errors import ErrorMeasure
 from bayesanno.inference.diagnosis.misfit import Misfit
+from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.modeling.capabilities import ITEM_TYPE
 from tests.inference.draws import make_fit
 from tests.inference.test_misfit import noisy, table
@@ -177,7 +177,7 @@ def test_fits_of_fewer_chains_are_adjusted_again(copies):
 
 
 def test_what_was_done_is_said(copies):
-    with pytest.warns(MisfitWarning, match="the probabilities of labels are adjusted for that"):
+    with pytest.warns(MisfitWarning, match="^errors-correlate: "):
         fit = ba.fit("mace", replace(copies, gold={}), method="em", random_seed=1, progressbar=False)
     done = ba.diagnostics_of(fit)["misfit"][0]["adjustment"]
     assert done.keys() == {"weight", "correlation", "worth"}

@@ -12,7 +12,7 @@ from bayesanno.report.sections.labels import FUTURES, show_progress
 from tests.samples import simulate_clique
 
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False, "check": False}
-pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far")  # what is said of it is not of interest
+pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")  # what is said of it is not of interest
 
 
 def show(fit):
@@ -69,7 +69,7 @@ class TestPlotProgress:
             assert curve.get_label() == name
             np.testing.assert_allclose(curve.get_xydata(), table[["answers", "share_sure"]])
             (path,) = band.get_paths()
-            ends = table[["share_sure_eti94_lb", "share_sure_eti94_ub"]]
+            ends = table[["share_sure_eti89_lb", "share_sure_eti89_ub"]]
             assert path.vertices[:, 1].min() == ends.to_numpy().min()
             assert path.vertices[:, 1].max() == ends.to_numpy().max()
         alone = ba.plot_progress(tables["evenly"]).axes[0]

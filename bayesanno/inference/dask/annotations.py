@@ -39,7 +39,7 @@ from bayesanno.inference.dask.parts import (
     make_part,
     take_some,
 )
-from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
+from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
 from bayesanno.io.names import warn_of_alike
 from bayesanno.io.partitioned import (
@@ -54,6 +54,7 @@ from bayesanno.io.partitioned import (
 )
 from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks, read_log_posterior
+from bayesanno.modeling.findings import Finding
 
 if TYPE_CHECKING:
     from dask.distributed import Client, Future
@@ -120,7 +121,7 @@ def distribute_annotations(
     annotator: str | None = None,
     label: str | None = None,
     gold: str | None = None,
-    labels: Sequence[str] | None = None,
+    labels: str | Sequence[str] | None = None,
 ) -> DaskAnnotations:
     """Read annotations on the workers of a cluster, and bring those of each item together on one worker.
 
@@ -135,7 +136,7 @@ def distribute_annotations(
         The client of the cluster that reads and holds the annotations.
     item, annotator, label, gold : str, optional
         The names of the columns, unless they are among the usual ones.
-    labels : sequence of str, optional
+    labels : str or sequence of str, optional
         All possible labels; their order then counts as declared. By default the labels found, sorted.
 
     Returns
@@ -202,9 +203,9 @@ def _(data: DaskAnnotations) -> AddsUp:
     return data.on_workers
 
 
-@design_problems.register
-def _(data: DaskAnnotations) -> list[str]:
-    return describe_links(data.on_workers.add_up(link_block), data)
+@find_in_design.register
+def _(data: DaskAnnotations) -> list[Finding]:
+    return find_in_links(data.on_workers.add_up(link_block), data)
 
 
 @parts_to_check.register

@@ -11,16 +11,16 @@ from typing import Any
 from bayesanno.fits.parts import FitPart
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.findings import threshold_of
 
 MARGIN = 0.1  # above chance, on a scale where 1 is perfect, by which an annotator counts as better than chance
-SURE = 0.8  # least probability of being listed; a coin has it from about 180 answers, an accuracy of 60% almost never
 
 
 def find_chance(model: AnnotationModel, posterior: xr.Dataset, parts: Iterable[FitPart]) -> dict[str, list[Any]]:
     """List the spammers and the adversaries among the annotators of a fit.
 
-    A spammer is no better than chance with a probability of 0.8 or more: at most 0.1 above it. An adversary is more
-    than 0.1 below it with that probability, and no spammer.
+    A spammer is probably no better than chance: at most 0.1 above it. An adversary is probably more than 0.1 below it,
+    and no spammer. The rules of the findings `spammer` and `adversary` say how probably.
 
     Returns
     -------
@@ -39,9 +39,9 @@ def find_chance(model: AnnotationModel, posterior: xr.Dataset, parts: Iterable[F
                 "annotator": annotator,
                 "n_annotations": int(part.data.by_annotator[code]),
             }
-            if p_worse[code] >= SURE:
+            if p_worse[code] >= threshold_of("adversary"):
                 found["adversaries"].append({**who, "probability": float(p_worse[code])})
-            elif p_chance[code] >= SURE:
+            elif p_chance[code] >= threshold_of("spammer"):
                 found["spammers"].append({**who, "probability": float(p_chance[code])})
     return found
 

@@ -14,15 +14,18 @@ from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment, describe_misfit
-from bayesanno.report.blocks import Heading, PageBlock, Problems, Text, draw, small_table
+from bayesanno.inference.diagnosis.findings import WRONG
+from bayesanno.modeling.findings import threshold_of
+from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
 from bayesanno.report.plots.parameters import plot_prior_posterior
 from bayesanno.report.plots.types import plot_types
-from bayesanno.report.sections.findings import SMALL, Findings, p_values
+from bayesanno.report.sections.findings import Findings, p_values
 
+SMALL = threshold_of("statistic-off")  # p-values below it are reported
 MOST_ROWS = 10  # parameters that are listed
 # Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
 MOST_OF_ONE = 20
@@ -32,11 +35,6 @@ SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", 
 def check_model(found: Findings, *, checks: bool, random_seed: int) -> Iterator[PageBlock]:
     """Show what a model predicts of the observed answers and of gold, and how much it depends on its prior."""
     view = found.view
-    for one in view.diagnostics.get("misfit", []):
-        if done := describe_adjustment(one):
-            yield Text(f"{done[0].upper()}{done[1:]}.")
-        if (near := describe_misfit(one)) and not found.is_misfit:
-            yield Text(f"The fit's own check of the answers: {near}.")
     if isinstance(view.named_data, AnnotationTotals):
         yield Text("The fit holds no answers to compare with: compare models on a part of the data, in memory.")
         return
@@ -64,12 +62,12 @@ def _show_predictions(found: Findings, check: PredictiveCheck) -> Iterator[PageB
         how += f"By chance alone, this happens in up to {chance:.0%} of fits of a correct model."
     else:
         how += f"none differs from the observed ones with p below {SMALL}."
-    if (found.is_misfit or found.wrong) and not found.failed:
+    if (found.is_misfit or found.has(*WRONG)) and not found.has("statistic-off"):
         how += " These statistics cannot see the problems listed at the top of the page."
     yield Heading("Does it predict the observed answers?")
     yield Text(how)
     said = (
-        "Grey: what the fit predicts (of several values bars with the middle 94%). Blue: what was observed. A black "
+        "Grey: what the fit predicts (of several values bars with an interval). Blue: what was observed. A black "
         f"cross is an observed value with p below {SMALL}."
     )
     yield draw(plot_predictive_check(check), said, alt="Predictive checks: simulated and observed statistics")
@@ -115,15 +113,15 @@ def show_recalibration(view: FitView) -> Iterator[PageBlock]:
 
 def _show_one(about: dict[str, Any], table: pd.DataFrame) -> Iterator[PageBlock]:
     temperature, n = about["temperature"], counted(about["n_known"], "item")
-    between = f"between {temperature['hdi94_lb']:.3g} and {temperature['hdi94_ub']:.3g} (94%)"
-    if temperature["hdi94_lb"] <= 1 <= temperature["hdi94_ub"]:
+    lower, upper, interval = find_bounds(temperature)
+    low, high = temperature[lower], temperature[upper]
+    between = f"between {low:.3g} and {high:.3g} ({interval})"
+    if low <= 1 <= high:
         said = f"Labels may have been calibrated already: the temperature is {between}, and 1 changes nothing"
     else:
-        how = "overconfident" if temperature["hdi94_lb"] > 1 else "underconfident"
+        how = "overconfident" if low > 1 else "underconfident"
         said = f"Labels were {how}: their log odds were divided by a temperature {between}"
     yield Text(f"{said}. It was estimated from the true labels of {n}, which the fit had not used.")
-    if about["remarks"]:
-        yield Problems([remark[0].upper() + remark[1:] + "." for remark in about["remarks"]])
     scores = {
         "before recalibration": about["log_score_before"],
         "recalibrated, each item without its own true label": about["log_score"],
