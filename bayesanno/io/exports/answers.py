@@ -152,10 +152,11 @@ class Export:
 
     def _answer(self, row: Row, item: str, options: ReadOptions, parts: dict[str, Value]) -> Answer:
         """Return the answer in a row, missing if the question is not asked for or is about parts of items."""
-        question = row.question.as_text()
-        names = (question, self.prefix + question, row.words.as_text())
-        asked = next((each for each in options.label if each in names), None)
-        known, labels = row.known.as_text(), None
+        question, known, labels = row.question.as_text(), row.known.as_text() if "known" in self.paths else "", None
+        asked = None
+        if options.label:
+            names = (question, self.prefix + question, row.words.as_text())
+            asked = next((each for each in options.label if each in names), None)
         if row.label.has_parts:
             parts.setdefault(asked or question, row.label)
             asked = question = ""

@@ -186,6 +186,9 @@ def _lack(at: Value, key: Any, steps: Steps, before: Steps = ()) -> _Lack | None
 def _follow(at: Value, key: Any, steps: Steps) -> Value:
     """Return what a path leads to from a value, whose number or key is given; None if a field is missing."""
     for number, step in enumerate(steps):
+        if at.given.__class__ is dict and step[:1] not in "[{#":
+            at = at.get(step)
+            continue
         if step == "#":
             return Value(at, key, step)
         if isinstance(at.given, str):

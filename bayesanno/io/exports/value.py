@@ -67,8 +67,8 @@ class Value(NamedTuple):
 
     def get(self, name: str) -> Value:
         """Return a field of an object; its value is None if it is missing. A part may have a place of its own."""
-        part = self.as_object().get(name)
-        return part if isinstance(part, Value) else Value(self, part, name)
+        part = (self.given if self.given.__class__ is dict else self.as_object()).get(name)
+        return part if part.__class__ is Value else Value(self, part, name)
 
     def as_list(self) -> list[Any]:
         """Return a list, empty if it is missing."""
