@@ -21,7 +21,6 @@ from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain
 from bayesanno.io.exports.records import FIELD, Value
-from bayesanno.io.guesses import name_columns
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import OF_EXPORTS, ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
@@ -31,7 +30,7 @@ from bayesanno.io.text_table import TextTable, header_only, table_from_rows, tab
 type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
 STANDARD_INPUT = "-"
-_OF_TABLES = ("columns", "no_header", "transpose")
+_OF_TABLES = ("columns", "count", "no_header", "transpose")
 PARQUET_MAGIC = b"PAR1"
 _JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes in which JSON is recognised
@@ -53,7 +52,6 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     options = replace(options, **named, items=_open_items(options))
     if options.pairs:
         return _open_comparisons(document, options), options
-    options = _name_fields(document, options)
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document, export, options)
@@ -61,34 +59,29 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     return _fill_in_items(document.table(), options.item), options
 
 
-def _name_fields(document: Document, options: ReadOptions) -> ReadOptions:
-    """Return options that name the fields of records whose own names are ambiguous."""
-    exports = (name for name, each in load_all(EXPORTS).items() if each.looks_like(document, options))
-    if (
-        document.kind != "records"
-        or len(options.label) > 1
-        or options.format not in ("auto", "records")
-        or next(exports, "records") != "records"
-    ):
-        return options
-    rows = [record.given if isinstance(record.given, Mapping) else {} for record in document.records()]
-    names = [name for name, value in document.first.items() if not isinstance(value, list | Mapping)]
-    columns = [["" if row.get(name) is None else str(row[name]) for row in rows] for name in names]
-    table = TextTable(
-        name=document.name, header=tuple(names), columns=tuple(columns), lines=range(len(rows)), unit="row"
-    )
-    found = name_columns(table, replace(options, format="auto"))
-    return replace(options, item=found.item, annotator=found.annotator, label=found.label)
+def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
+    """Return a table about the items of data that were read by these options, and its column of items.
+
+    The column is the one that the options name, or a template of theirs filled in, if the table has it; else it is
+    found by its name.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for `open_table`; if no column names the items.
+    """
+    table = source if isinstance(source, TextTable) else open_table(source, options.encoding, options.separator)
+    fields = [name.strip() for name in FIELD.findall(options.item or "")]
+    if all(name in table.header for name in fields):
+        table = _fill_in_items(table, options.item)
+    return table, table.need("item", options.item if options.item in table.header else None)
 
 
 def _open_items(options: ReadOptions) -> TextTable | None:
     """Return the table of items, with the item as its first column, if the options name one."""
     if options.items is None:
         return None
-    table = open_table(options.items, options.encoding)
-    if all(name.strip() in table.header for name in FIELD.findall(options.item or "")):
-        table = _fill_in_items(table, options.item)
-    item = table.need_item(options.item if options.item in table.header else None)
+    table, item = open_beside(options.items, options)
     order = sorted(range(len(table.header)), key=lambda column: column != item)
     header, columns = zip(*((table.header[column], table.columns[column]) for column in order), strict=True)
     return replace(table, header=header, columns=columns)
@@ -126,7 +119,7 @@ def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
     return replace(table, header=(*table.header, template), columns=(*table.columns, items))
 
 
-def open_table(source: Source, encoding: str | None = None) -> TextTable:
+def open_table(source: Source, encoding: str | None = None, separator: str | None = None) -> TextTable:
     """Return the table in a source that may be no export.
 
     Raises
@@ -138,7 +131,7 @@ def open_table(source: Source, encoding: str | None = None) -> TextTable:
     """
     if isinstance(source, list | Mapping):
         as_frame(source)  # which refuses it
-    document = open_document(source, ReadOptions(encoding=encoding))
+    document = open_document(source, ReadOptions(encoding=encoding, separator=separator))
     if document.table is None:
         what = "a zip" if document.kind == "zip" else "JSON"
         raise DataError(
@@ -152,7 +145,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
     """Return the contents of a source before its format is known.
 
     The first bytes of a file show whether it is Parquet, a zip or JSON; any other file is a table of text. Compressed
-    files are unpacked first. The options `encoding` and `no_header` apply to text.
+    files are unpacked first. The options `encoding`, `separator` and `no_header` apply to text.
 
     Raises
     ------
@@ -197,7 +190,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
     text = decode(raw, name, options.encoding)
     if _JSON.match(text):
         return Document.from_json(text, name)
-    return Document.from_table(table_from_text(text, name, no_header=options.no_header))
+    return Document.from_table(table_from_text(text, name, options.separator, no_header=options.no_header))
 
 
 def as_frame(source: Any) -> pd.DataFrame:

@@ -10,8 +10,7 @@ its cells hold lists. Labels may then be columns of 0 and 1, and annotators colu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
@@ -20,7 +19,7 @@ from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import Answer, Export, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.records import Value
-from bayesanno.io.layout import find_layout
+from bayesanno.io.layout import choose_columns, find_annotators
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable, header_only
 
@@ -171,52 +170,13 @@ def _find_columns(
     document: Document, header: TextTable, found: Mapping[str, str | None], options: ReadOptions
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns of annotators and the columns of labels of a table without a label column."""
-    others = [name for name in header.header if name and name not in found.values()]
     if document.kind != "table" or found["label"] is not None:
         return (), ()
+    others = [header.header.index(name) for name in found.values() if name in header.header]
     if found["annotator"] is not None:
-        if not options.multi_label:
-            return (), ()
-        kinds = (_columns_of(document, others, is_flag) for is_flag in (_is_number, _is_word))
-        return (), next(filter(None, kinds), ())
-    named = [header.header[header.need("annotator", name)] for name in options.columns]
-    named = named or list(_columns_of(document, others, lambda cell: isinstance(cell, list)))
-    if not named and options.split and document.table is not None and found["item"] is not None:
-        named = _find_separated(document.table(), others, found["item"], options)
-    return tuple(named), ()
-
-
-def _find_separated(table: TextTable, names: Iterable[str], item: str, options: ReadOptions) -> list[str]:
-    """Return the columns of annotators with separated labels in their cells, judged by the first label of each."""
-    first = tuple([split_cell(cell, options.split or "")[0] for cell in column] for column in table.columns)
-    candidates, gold = list(map(table.header.index, names)), table.find("gold", options.gold)
-    _, found = find_layout(replace(table, columns=first), options, table.header.index(item), candidates, gold)
-    return [table.header[column] for column in found]
-
-
-def _is_number(cell: Any) -> bool:
-    """Return whether a cell is 0 or 1."""
-    return not isinstance(cell, bool) and cell in _ZERO_OR_ONE
-
-
-def _is_word(cell: Any) -> bool:
-    """Return whether a cell is true or false."""
-    return isinstance(cell, bool) or cell in _TRUE_OR_FALSE
-
-
-def _columns_of(document: Document, names: Iterable[str], are: Callable[[Any], bool]) -> tuple[str, ...]:
-    """Return the columns whose cells, where they are not empty, are all of a kind."""
-    seen = dict.fromkeys(names, False)
-    for record in document.records():
-        for name in list(seen):
-            cell = unpack(record.as_object()[name])
-            if cell is None or cell == "":
-                continue
-            if are(cell):
-                seen[name] = True
-            else:
-                del seen[name]
-    return tuple(name for name, is_used in seen.items() if is_used)
+        return (), tuple(header.header[at] for at in choose_columns(header, options.columns, others))
+    item = header.header.index(found["item"]) if found["item"] in header.header else None
+    return tuple(header.header[at] for at in find_annotators(header, options, item, others)), ()
 
 
 def _explain_nobody(record: Value, fields: _Fields, options: ReadOptions) -> str:
