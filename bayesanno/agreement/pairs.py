@@ -279,10 +279,10 @@ def pair_table(
         One row per pair with a common item: `annotator_1`, `annotator_2`, `n` (items), and the coefficients:
         `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (for ordered labels,
         weighted by their positions), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal, or ordinal with `ordered`).
-        Undefined values are nan: kappa, pi and alpha if both gave one label throughout. With gold, `error_correlation` is the phi coefficient of
-        the two annotators' errors on the items with a known label (nan if one of them always or never errs). Unlike the
-        correlation in `dependence_table`, it is also affected by classes that both find hard. With resamples, each
-        coefficient has `_ci95_lb` and `_ci95_ub` (named by `ci_prob`).
+        Undefined values are nan: kappa, pi and alpha if both gave one label throughout. With gold, `error_correlation`
+        is the phi coefficient of the two annotators' errors on the items with a known label (nan if one of them always
+        or never errs). Unlike the correlation in `dependence_table`, it is also affected by classes that both find
+        hard. With resamples, each coefficient has `_ci95_lb` and `_ci95_ub` (named by `ci_prob`).
 
     Raises
     ------

@@ -121,8 +121,8 @@ class _Answers:
         if self.ordered:
             place = find_ranks(given)  # (subset, label)
             by_cell = place @ self.label.T  # (subset, cell)
-            sums = (np.add.reduceat(said * by_cell**power, self.begin, axis=1) for power in (1, 2))
-            return ordinal_alpha(n, *sums, given, place)
+            sums, places = (np.add.reduceat(said * by_cell**power, self.begin, axis=1) for power in (1, 2))
+            return ordinal_alpha(n, sums, places, given, place)
         return nominal_alpha(find_disagreement(n, squares).sum(axis=1), given)
 
 

@@ -43,7 +43,7 @@ def agreement(
     posterior: bool = opt.flag("--posterior", "Fit label_usage: intervals, and which annotator differs most."),
     ordered: bool | None = opt.option(
         None,
-        "Whether the labels are ordered: numbers (the default), a known scale, or --labels.",
+        "Whether labels are ordered: numbers (the default), a known scale, or --labels.",
         None,
         "--ordered/--unordered",
     ),
@@ -101,9 +101,8 @@ def tabulate(
 def _tabulate_annotators(data: ba.AnnotationData, *, ordered: bool) -> pd.DataFrame:
     usage = ba.usage_table(data)
     own = ba.annotator_agreement(data, ordered=ordered).rename(columns=SHORTER).drop(columns=["annotator", "n"])
-    first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(
-        alpha_without=alpha_without_each(data, ordered=ordered)
-    )
+    alpha = alpha_without_each(data, ordered=ordered)
+    first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(alpha_without=alpha)
     table = first.join(own).join(usage.drop(columns=first.columns, errors="ignore"))
     if not 3 <= _n_active(data) <= MOST_GROUPED:
         return table

@@ -273,7 +273,7 @@ class AnnotationData(Labelled):
         return replace(sure, label=code[sure.label], labels=self.classes, unsure=())
 
     def in_order(self) -> Self:
-        """Return the same annotations with labels whose order is known, as it is if it was declared or they are numbers.
+        """Return the same annotations with labels in a known order: declared, of numbers, or of a known scale.
 
         Raises
         ------

@@ -111,7 +111,7 @@ def find_annotators(
     """
     if options.columns:
         return choose_columns(table, options.columns, [item, *others])
-    left_out = {item, *others, *_beside(table)}
+    left_out = {item, *others, *others_than_annotators(table, options)}
     columns = [at for at, name in enumerate(table.header) if at not in left_out and name]
     if not columns:
         raise DataError(f"{table.name} has no column left for annotators among {listed(table.header)}: add columns")

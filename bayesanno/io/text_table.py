@@ -107,7 +107,7 @@ class TextTable:
     def matching(self, role: str) -> list[int]:
         """Return the columns whose name is an alias of a role, else those of its ids, as `worker_id`, else `model`."""
         names = [name.casefold() for name in self.header]
-        by_id = [strip_id(name) for name in self.header]
+        by_id = ["" if strip_id(name) == name else strip_id(name) for name in names]
         tiers = ((names, ALIASES[role]), (by_id, _NAMED_BY_ID.get(role, ())), (names, LAST_ALIASES.get(role, ())))
         found = ([at for at, name in enumerate(own) if name in aliases] for own, aliases in tiers)
         return next(filter(None, found), [])

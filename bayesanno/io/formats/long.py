@@ -72,7 +72,7 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
     """
     table, n = answers.table, len(answers.label)
     names = {role: table.header[column] for role, column in columns.items()}
-    is_loose = options.item is None and columns["item"] in table.matching_loosely()
+    is_loose = options.item is None and not table.matching("item")
     pairs = np.unique(answers.item * len(answers.annotators) + answers.annotator).size
     if options.item is None and names["item"].casefold() not in ("item", "item_id"):
         again = pairs < n if is_loose else 2 * pairs < n
