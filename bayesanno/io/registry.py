@@ -17,7 +17,7 @@ EXPORTS = {  # tried in this order
     "mturk": "bayesanno.io.exports.mturk:MTURK",
     "toloka": "bayesanno.io.exports.toloka:TOLOKA",
     "zooniverse": "bayesanno.io.exports.zooniverse:ZOONIVERSE",
-    "records": "bayesanno.io.exports.answer_records:RECORDS",
+    "records": "bayesanno.io.exports.records:RECORDS",
 }
 TOOLS = {
     "label-studio": "bayesanno.io.tools.label_studio:LABEL_STUDIO",

@@ -20,7 +20,8 @@ from bayesanno.ground.wording import listed, name_error
 from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain
-from bayesanno.io.exports.records import FIELD, Value
+from bayesanno.io.exports.paths import FIELD, Rows
+from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import OF_EXPORTS, ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
@@ -94,28 +95,24 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     header = header_only(document.name, document.first)
     known = [header.header[column] for role in options.roles for column in header.matching(role)]
     named = [name for name in (*options.roles.values(), *options.pairs) if name is not None]
-    rows: dict[str, list[str]] = {name: [] for name in (*known, *named)}
-    places = []
-    for record in document.records():
-        there = record.as_object()
-        places.append(record.place)
-        for name, cells in rows.items():
-            cells.append(
-                record.get(name).as_text() if name in there or name not in named else record.fill_in(name, name)
-            )
-    if not places:
+    rows = Rows({name: name for name in (*known, *named)}, document.first, inner="")
+    found = [row for record in document.records() for row in rows.read(record)]
+    if not found:
         raise DataError(f"{document.name} is {_kind(document)}, but pairs=... needs a table or records")
-    return TextTable(name=document.name, header=tuple(rows), columns=tuple(rows.values()), lines=places, unit="row")
+    rows.check(document.records, named)
+    columns = tuple([row.values[name].as_text() for row in found] for name in rows.templates)
+    places = [row.place for row in found]
+    return TextTable(name=document.name, header=tuple(rows.templates), columns=columns, lines=places, unit="row")
 
 
 def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
     """Return a table with an item column that fills in a template over columns, if the item is one."""
-    fields = [name.strip() for name in FIELD.findall(template or "")]
-    if template is None or not fields or template in table.header:
+    if template is None or template in table.header or not FIELD.search(template):
         return table
-    cells = zip(*(table.columns[table.need("item", name)] for name in fields), strict=True)
-    rows = (Value(table.where(row), dict(zip(fields, each, strict=True))) for row, each in enumerate(cells))
-    items = [row.fill_in(template, "item") for row in rows]
+    rows = Rows({template: template}, dict.fromkeys(table.header), inner="")
+    items = [
+        row.values[template].as_text() for record in Document.from_table(table).records() for row in rows.read(record)
+    ]
     return replace(table, header=(*table.header, template), columns=(*table.columns, items))
 
 
@@ -291,12 +288,12 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
     if chosen is not None and not chosen.looks_like(document, options):
         raise DataError(
             f"{document.name} does not have the form that format={chosen.name!r} reads, {chosen.form}: "
-            f"{_instead(document, found)}"
+            f"{_instead(found)}"
         )
     if chosen is None and document.table is None:
         named = options.format != "auto"
         no_table = f", and format={options.format!r} reads tables (CSV, TSV, Parquet)" if named else ""
-        raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(document, found)}")
+        raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(found)}")
     _refuse_unused(document.name, chosen, options)
     return chosen
 
@@ -309,14 +306,11 @@ def _kind(document: Document) -> str:
     return "JSON without records" if next(document.records(), None) is None else "JSON without objects"
 
 
-def _instead(document: Document, found: Export | None) -> str:
+def _instead(found: Export | None) -> str:
     """Return the remedy for a document that does not have the expected form."""
     if found is not None:
         return f"it looks like {found.name}, {found.form}; leave out format=..."
-    is_table = document.table is not None
-    known = [f"{each.name} ({each.form})" for each in load_all(EXPORTS).values() if each.of_tables == is_table]
-    fields = "" if is_table else "; if it has an object for each answer, name its fields with item=... and label=..."
-    return f"known exports are {', '.join(known)}{fields}"
+    return f"known exports are {', '.join(f'{each.name} ({each.form})' for each in load_all(EXPORTS).values())}"
 
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:

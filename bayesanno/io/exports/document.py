@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.io.exports.records import Value
+from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import MOST_BYTES, explain_size
 from bayesanno.io.text_rows import decode
 from bayesanno.io.text_table import TextTable, table_from_frame
@@ -42,6 +42,8 @@ class Document:
         () -> the table, if it is one.
     files : mapping of str to Document
         The files of a zip, by name.
+    whole : Value, optional
+        The object, if it is one, of which the records are made.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Document:
     records: Callable[[], Iterator[Value]]
     table: Callable[[], TextTable] | None = None
     files: Mapping[str, Document] = field(default_factory=dict)
+    whole: Value | None = None
 
     @cached_property
     def first(self) -> Mapping[str, Any]:
@@ -80,7 +83,11 @@ class Document:
     @classmethod
     def from_object(cls, whole: Value, name: str) -> Self:
         """Return the document of one object, which may hold the records by their names, or lists by column."""
-        return cls(name=name, kind="records", records=lambda: _read_whole(whole, name))
+        return cls(name=name, kind="records", records=lambda: _read_whole(whole, name), whole=whole)
+
+    def changed(self, change: Callable[[Value], Value]) -> Document:
+        """Return the document with changed records."""
+        return replace(self, records=lambda: map(change, self.records()))
 
     @classmethod
     def from_zip(cls, contents: Mapping[str, bytes], name: str, encoding: str | None = None) -> Self:
@@ -219,9 +226,14 @@ def _read_lines(text: str, name: str) -> Iterator[Value]:
 
 
 def _read_whole(whole: Value, name: str) -> Iterator[Value]:
-    """Yield the records in one object: records by id, rows of lists side by side, or the object itself."""
+    """Yield the records in one object: its only list, rows of lists side by side, records by id, or the object."""
     parts = whole.given if isinstance(whole.given, Mapping) else {}
-    if any(parts.values()) and all(isinstance(part, list) for part in parts.values()):
+    lists = [part for part in parts.values() if isinstance(part, list)]
+    of_objects = bool(lists) and all(part and isinstance(part[0], Mapping) for part in lists)
+    if of_objects and len(parts) == 1:
+        for row, each in enumerate(lists[0]):
+            yield Value(f"{name}, {next(iter(parts))}[{row}]", each)
+    elif any(lists) and len(lists) == len(parts) and not of_objects:
         lengths = {field: len(part) for field, part in parts.items()}
         shortest = min(lengths, key=lengths.__getitem__)
         for row in range(lengths[shortest]):

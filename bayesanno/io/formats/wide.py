@@ -15,7 +15,7 @@ from bayesanno.data.labelled import ANYONE
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import MOST_ROWS, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
-from bayesanno.io.exports.records import FIELD
+from bayesanno.io.exports.paths import FIELD
 from bayesanno.io.formats.long import read_rows
 from bayesanno.io.layout import (
     ROLES,

@@ -65,7 +65,8 @@ def test_several_labels_and_several_dimensions(said):
 
 
 WRONG = {
-    "nobody": (JUDGES[:1], {}, r"no field names the annotator: .* annotator='\{model\}/\{prompt\}'"),
+    "nobody": (JUDGES[:1], {}, r"no field names the annotator: name it with annotator=\.\.\.; the record has item = 'q1', "
+               r"model = 'gpt', prompt = 'v1', order = 'AB', label = 'A', usage\.tokens = 3 \(a\[\] is each"),
     "no field": (JUDGES, {"annotator": "modle"}, r"line 1: there is no field 'modle' among .*; did you mean 'model'"),
     "no field of a template": (JUDGES, {"annotator": "{model}/{promt}"}, "line 1: there is no field 'promt' among"),
     "empty field": ([judged("q", "m", "A"), judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"},

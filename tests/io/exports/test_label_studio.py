@@ -155,7 +155,8 @@ def test_answers_about_regions_are_none_of_the_task(said, refuses):
     project = [task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)]
     assert said(project)[1] == [("1", "1", "1"), ("2", "1", "2")]
     with refuses(
-        DataError, r"result\[0\]: 'sentiment' is about a region: only answers about the whole task can be read"
+        DataError,
+        r"result\[0\]\.value: question 'sentiment' asks for spans, but only labels and ratings of whole items",
     ):
         read_annotations(project, label="sentiment")
 
@@ -193,8 +194,8 @@ WRONG = {
     "NaN": ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", '
             '"type": "rating", "value": {"rating": NaN}}]}]}]', r"result\[0\]\.value: the label is nan"),
     "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: one annotation answers 'sentiment' twice"),
-    "a region": ([task(4, annotation(1, REGION))], r"only questions of .*'sentiment \(choices of regions\)'"),
-    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"only questions of .*'ner \(labels\)'"),
+    "a region": ([task(4, annotation(1, REGION))], r"result\[0\]\.value: question 'sentiment' asks for spans"),
+    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"result\[0\]\.value: question 'ner' asks for spans"),
     "nothing": ([task(4)], "has no answers: annotate some items, and export again"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with predictions=True"),
     "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the id of a"),

@@ -1,0 +1,261 @@
+"""Paths into nested records: a few paths turn each record into rows, one for each answer.
+
+    a.b      field b of field a            a[]   each element of a list       a[]#  its number, from 1
+    a[0]     the first element of a list   a{}   each value of an object      a{}#  its key
+
+Text that holds JSON is opened when a path goes into it. A template such as `{a.b}/{c}` joins the values of several paths.
+
+The lists and objects that paths go through form one chain, each inside the last: `annotations[]`, then
+`annotations[].result[]`. A row is one step of the innermost one that item, annotator and question go through; the label
+goes through all of these, and through further ones it has several values. A path that goes through fewer is repeated.
+
+The invariant: a path whose fields no record has is refused, and a row has the place of what it was made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.cells import unpack
+from bayesanno.io.exports.value import Value
+
+FIELD = re.compile(r"\{((?:[^{}]|\{\})+)\}")  # a path in a template
+LANGUAGE = "a[] is each element of a list, a[]# its number, a{} each value of an object, a{}# its key"
+
+_STEP = re.compile(r"[^.\[\]{}#]+|\[\d*\]|\{\}|#")
+_EACH = ("[]", "{}")
+_SHOWN, _LONGEST = 10, 40  # paths of a record in a message, and characters of a value
+
+type Steps = tuple[str, ...]
+
+
+class Row(NamedTuple):
+    """The values of a row by role, and the place of what it was made of."""
+
+    place: str
+    values: dict[str, Value]
+
+    def __getattr__(self, role: str) -> Value:
+        """Return the value of a role; it is None if the row has none."""
+        return self.values.get(role) or Value(self.place, None, role)
+
+
+class Rows:
+    """The rows of records, by a path or a template for each role.
+
+    Parameters
+    ----------
+    templates : mapping of role to str
+    first : mapping
+        The first record: if a path is the whole name of one of its fields, it is that field.
+    inner : str
+        The role that may go through more lists and objects than the others; its values are then a list.
+
+    Raises
+    ------
+    DataError
+        If a path is none, or paths go through lists of which none is inside the other.
+    """
+
+    def __init__(self, templates: Mapping[str, str], first: Mapping[str, Any] = {}, *, inner: str = "label") -> None:
+        self.templates = {role: (text, _paths_of(text, first)) for role, text in templates.items()}
+        self.steps = {path: _split(path, first) for _, paths in self.templates.values() for path in paths}
+        each = {path: _each_of(steps) for path, steps in self.steps.items()}
+        outer = [path for role, (_, paths) in self.templates.items() for path in paths if role != inner]
+        chain: Sequence[Steps] = max((each[path] for path in outer), key=len, default=())
+        for path, own in each.items():
+            other = next((pair for pair in zip(own, chain, strict=False) if pair[0] != pair[1]), None)
+            if other is not None:
+                one, two = map(_join, other)
+                raise DataError(
+                    f"{one!r} and {two!r} are different lists: all paths go through one list, or one inside the other; "
+                    f"name lists side by side without brackets, {one[:-2]!r} and {two[:-2]!r}"
+                )
+            if path not in outer and len(own) < len(chain):
+                raise DataError(f"{path!r} is one value for each {_join(chain[-1])!r}: let {inner} go through it, too")
+        starts = [0, *map(len, chain)]
+        self.into = [(steps[start:-1], steps[-1]) for start, steps in zip(starts, chain, strict=False)]  # of each level
+        self.here: list[list[tuple[str, Steps]]] = [[] for _ in starts]
+        for path, steps in self.steps.items():
+            level = min(len(each[path]), len(chain))
+            self.here[level].append((path, steps[starts[level] :]))
+        self.inner, self.found = inner, set[str]()
+
+    def read(self, record: Value) -> Iterator[Row]:
+        """Yield the rows of a record; an empty list gives one, with the values outside of it."""
+        plain = [(role, path) for role, (path, paths) in self.templates.items() if paths == [path]]
+        templates = [role for role, (text, paths) in self.templates.items() if paths != [text]]
+        for place, found in self._walk(record, None, 0):
+            row = Row(place, {role: found[path] for role, path in plain if path in found})
+            for role in templates:
+                row.values[role] = self._fill_in(role, row, found, record)
+            yield row
+
+    def _fill_in(self, role: str, row: Row, found: Mapping[str, Value], record: Value) -> Value:
+        """Return the text of a template; None if one of its values is missing in a row without a label."""
+        template, paths = self.templates[role]
+        texts = {path: found[path].as_text(role) if path in found else "" for path in paths}
+        missing = next((path for path, text in texts.items() if not text), None)
+        if missing is None:
+            return Value(row.place, FIELD.sub(lambda each: texts[each[1].strip()], template), role)
+        if self.inner in self.templates and getattr(row, self.inner).given in (None, ""):
+            return Value(row.place, None, role)
+        lacking = _lack(record, None, self.steps[missing])
+        if lacking is not None:
+            raise DataError(lacking.explain(missing))
+        raise DataError(f"{row.place}: field {missing!r} of the {role} {template!r} is missing: fill it in")
+
+    def _walk(self, at: Value, key: Any, level: int) -> Iterator[tuple[str, dict[str, Value]]]:
+        here = {}
+        for path, steps in self.here[level]:
+            here[path] = value = _follow(at, key, steps)
+            if value.given is not None:
+                self.found.add(path)
+        if level == len(self.into):
+            yield at.whole_place, here
+            return
+        steps, kind = self.into[level]
+        several = _follow(at, key, steps)
+        is_empty = True
+        for number, one in _each(several, kind):
+            is_empty = False
+            for place, found in self._walk(one, number, level + 1):
+                yield place, here | found
+        if is_empty:
+            yield at.whole_place, here
+
+    def fits(self, record: Value) -> bool:
+        """Return whether a record has the fields of all paths."""
+        try:
+            return all(_lack(record, None, steps) is None for steps in self.steps.values())
+        except DataError:
+            return False
+
+    def check(self, records: Callable[[], Iterator[Value]], roles: Iterable[str]) -> None:
+        """Raise a DataError if no record has the fields of a path of these roles; `records` gives those that were read."""
+        paths = [path for role in roles if role in self.templates for path in self.templates[role][1]]
+        for path in paths:
+            if path in self.found:
+                continue
+            lacking = (_lack(record, None, self.steps[path]) for record in records())
+            first = next(lacking, None)
+            if first is not None and None not in lacking:
+                raise DataError(first.explain(path))
+
+
+class _Lack(NamedTuple):
+    """An object that lacks a field of a path, and the path that leads there."""
+
+    at: Value
+    before: Steps
+
+    def explain(self, path: str) -> str:
+        start = f"{_join(self.before)}." if self.before else ""
+        names = [f"{start}{name}" for name in self.at.as_object()]
+        return f"{self.at.whole_place}: there is no field {path!r} among {listed(names)}{nearest(path, names)}"
+
+
+def _lack(at: Value, key: Any, steps: Steps, before: Steps = ()) -> _Lack | None:
+    """Return where the fields of a path end; None if they are there, or a list or an object is empty."""
+    if not steps or steps[0] == "#" or at.given is None:
+        return None
+    step, rest, inside = steps[0], steps[1:], (*before, steps[0])
+    if step in _EACH:
+        lacking = [_lack(one, number, rest, inside) for number, one in _each(at, step)]
+        return None if None in lacking else next(iter(lacking), None)
+    if step[0] == "[":
+        return _lack(_follow(at, key, (step,)), key, rest, inside)
+    at = at.opened()
+    if isinstance(at.given, Mapping) and step not in at.given:
+        return _Lack(at, before)
+    return _lack(_follow(at, key, (step,)), key, rest, inside)
+
+
+def _follow(at: Value, key: Any, steps: Steps) -> Value:
+    """Return what a path leads to from a value, whose number or key is given; None if a field is missing."""
+    for number, step in enumerate(steps):
+        if step == "#":
+            return Value(at.place, key, "#")
+        if isinstance(at.given, str):
+            at = at.opened()
+        if at.given is None:
+            return at
+        if step in _EACH:
+            parts = [_follow(one, each, steps[number + 1 :]).given for each, one in _each(at, step)]
+            said = [part for part in parts if part is not None]
+            flat = [one for part in said for one in (part if isinstance(part, list) else [part])]
+            return at._replace(given=flat if said or not parts else None)
+        if step[0] == "[":
+            wanted = int(step[1:-1])
+            at = dict(at.elements()).get(wanted + 1, at._replace(given=None))
+        elif isinstance(at.given, list):
+            name = at.name or "this"
+            raise DataError(
+                f"{at.place}: {name} is a list: write {name}[].{step} for each element, or {name}[0].{step}"
+            )
+        else:
+            at = at.get(step)
+    return at
+
+
+def _each(several: Value, kind: str) -> Iterator[tuple[Any, Value]]:
+    """Yield the elements of a list with their numbers, or the values of an object with their keys."""
+    several = several.opened()
+    if kind == "[]" and isinstance(several.given, Mapping):
+        raise several.refuse(f"a list: write {several.name}{{}} for each value of an object")
+    if kind == "{}" and isinstance(several.given, list):
+        raise several.refuse(f"an object: write {several.name}[] for each element of a list")
+    return several.elements() if kind == "[]" else several.fields()
+
+
+def _paths_of(template: str, first: Mapping[str, Any]) -> list[str]:
+    """Return the paths in a template, or the only path that a text is."""
+    found = [] if template in first else [path.strip() for path in FIELD.findall(template)]
+    return found or [template]
+
+
+def _split(path: str, first: Mapping[str, Any]) -> Steps:
+    if path in first:
+        return (path,)
+    steps = tuple(_STEP.findall(path))
+    numbered = [before for before, step in zip(("", *steps), steps, strict=False) if step == "#"]
+    if not steps or _join(steps) != path or "#" in steps[:-1] or any(before not in _EACH for before in numbered):
+        raise DataError(f"{path!r} is neither a field nor a path: write it as 'a.b', 'a[]' or 'a{{}}'")
+    return steps
+
+
+def _join(steps: Iterable[str]) -> str:
+    return "".join(step if step == "#" or step[0] in "[{" else f".{step}" for step in steps).removeprefix(".")
+
+
+def _each_of(steps: Steps) -> list[Steps]:
+    """Return the lists and objects that a path goes through, each as the path to its elements."""
+    return [steps[: number + 1] for number, step in enumerate(steps) if step in _EACH]
+
+
+def show_paths(record: Mapping[str, Any]) -> str:
+    """Return the paths of a record with their values, for a message: short values of outer fields first."""
+    every = [(path, repr(value)) for path, value in _list_paths(record) if value is not None]
+    every.sort(key=lambda one: (len(one[1]) > _LONGEST, len(_STEP.findall(one[0]))))
+    shown = ", ".join(f"{path} = {_cut(text)}" for path, text in every[:_SHOWN])
+    return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _list_paths(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path of each text and number, in the first element of each list."""
+    value = unpack(value)
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _list_paths(part, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list):
+        yield from _list_paths(value[0] if value else None, f"{path}[]")
+    else:
+        yield path, value
