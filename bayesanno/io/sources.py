@@ -109,9 +109,9 @@ def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
     """Return a table with an item column that fills in a template over columns, if the item is one."""
     if template is None or template in table.header or not FIELD.search(template):
         return table
-    rows = Rows({template: template}, dict.fromkeys(table.header), inner="")
+    rows = Rows({"item": template}, dict.fromkeys(table.header), inner="")
     items = [
-        row.values[template].as_text() for record in Document.from_table(table).records() for row in rows.read(record)
+        row.values["item"].as_text() for record in Document.from_table(table).records() for row in rows.read(record)
     ]
     return replace(table, header=(*table.header, template), columns=(*table.columns, items))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from pathlib import Path
 
@@ -26,7 +27,10 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     kind = path.suffix.lower()
     if kind in (".parquet", ".pq"):
         raise DataError(f"{path} would be text, not Parquet: give a name that ends in .csv or .tsv")
-    write_text(path, table.to_csv(index=False, sep="\t" if kind == ".tsv" else ",", lineterminator="\n"))
+    text = table.to_csv(index=False, sep="\t" if kind == ".tsv" else ",", lineterminator="\n")
+    if kind == ".tsv" and '"' in text:  # which between tabs may be part of a cell, unless all cells are in quotes
+        text = table.to_csv(index=False, sep="\t", lineterminator="\n", quoting=csv.QUOTE_ALL)
+    write_text(path, text)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -109,11 +109,11 @@ REFUSED = {
     "people without an item": ("ada,bo\nx,y\nx,x\n", "columns='ada,bo', and item=.* if one names"),
     "no header": (NO_HEADER, "use no_header=True as well"),
     "votes": (VOTES, "columns='1,2,3'.* use format='votes' and columns='1,2,3'"),
-    "one-hot": ("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n", r"no column for the label .* name it with label=\.\.\.; "
-                                                               "if a row is .* multi_label=True and columns='joy,anger'"),
+    "one-hot": ("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n", "no column for the label .*; if a row .* use "
+                                                               "multi_label=True and columns='joy,anger'"),
     "transposed": (TRANSPOSED, "no column for the item and the label .* use transpose=True and columns='Q1,Q2,Q3'"),
     "questions": ("id,Q1,Q2\n1,a,b\n2,a,a\n", "columns='Q1,Q2'"),
-    "a label alone": ("item,label,ada\n1,x,y\n", r"no column for the annotator .* annotator=\.\.\.; .* columns='label,ada'"),
+    "a label alone": ("item,label,ada\n1,x,y\n", r"no column for the annotator .* columns='label,ada'"),
     "two words with numbers": ("id,ann1,ann2,sure1,sure2\n1,a,b,2,2\n", "columns='ann1,ann2'"),
     "raters and another": ("id,rater_1,rater_2,age\n1,x,y,7\n", "columns='rater_1,rater_2'"),
     "a topic beside people": ("id,topic,ada,bo\n1,tech,x,y\n", "columns='ada,bo'"),
@@ -197,7 +197,7 @@ class TestWideTables:
         assert (data.items, data.annotators) == (("s1/0", "s1/1", "s2/0"), ("ada", "bo"))
         with refuses(DataError, "line 3: field 'token' of the item .* is missing"):
             read(text.replace("s1,1", "s1,"), item="{text}/{token}", columns="4:")
-        with refuses(DataError, "no column 'tokn' to use as item; .*did you mean 'token'"):
+        with refuses(DataError, "no field 'tokn' among .*did you mean 'token'"):
             read(text, item="{text}/{tokn}", columns="4:")
 
     def test_columns_that_are_of_no_use(self, read, refuses):
@@ -284,16 +284,14 @@ class TestTransposedTables:
 
     def test_first_answers_are_not_taken_for_names(self, read, refuses):
         text = "Q1,Q2,Q3\na,b,a\nc,b,b\n"
-        with refuses(DataError, r"no column for the annotator .* transpose=True name it with annotator=\.\.\."):
+        with refuses(DataError, r"no column for the annotator .* transpose=True name it, as in annotator='Q1'"):
             read(text, transpose=True)
 
     def test_items_are_named_where_their_names_do_not_decide(self, read, refuses, caplog):
         caplog.set_level(logging.INFO, "bayesanno")
         with refuses(DataError, "no column for the annotator"):
             read(SURVEY, transpose=True)
-        with refuses(
-            DataError, r"do not say which columns are items: name them, as in columns='Timestamp,Age,How clear"
-        ):
+        with refuses(DataError, r"do not say which columns are items: name them, as in columns='Timestamp,Age,How"):
             read(SURVEY, transpose=True, annotator="Name")
         data = read(SURVEY, transpose=True, annotator="Name", columns="How*")
         assert (data.items, data.annotators) == (("How clear is text 1?", "How clear is text 2?"), ("Ada", "Bo", "Cy"))
@@ -313,7 +311,8 @@ class TestTransposedTables:
 def test_without_a_header_columns_have_numbers(read, refuses):
     data = read(NO_HEADER, no_header=True, item="2", annotator="1", label="3")
     assert triples(data) == [
-        ("url1", "w1", "spam"), ("url1", "w2", "ok"), ("url1", "w3", "spam"), ("url2", "w1", "ok"), ("url2", "w2", "ok"),
+        ("url1", "w1", "spam"), ("url1", "w2", "ok"), ("url1", "w3", "spam"), ("url2", "w1", "ok"),
+        ("url2", "w2", "ok"),
     ]  # fmt: skip
     with refuses(DataError, "the names '1', '2', '3' do not say .* columns='1,2,3'"):
         read("NOUN,,VERB\n,VERB,VERB\n", no_header=True)

@@ -47,7 +47,7 @@ def _find_fields(document: Document, options: ReadOptions) -> dict[str, str | No
         column = header.find(role)
         also = [name for name in _ALSO[role] if name in header.header]
         found[role] = header.header[column] if column is not None else next(iter(also), None)
-    if found["item"] is None and (column := header.find_item()) is not None:
+    if document.kind != "table" and found["item"] is None and (column := header.find_item()) is not None:
         found["item"] = header.header[column]
     if options.gold is None and found["gold"] in options.label:
         found["gold"] = None

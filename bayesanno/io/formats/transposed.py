@@ -67,7 +67,7 @@ def _find_people(table: TextTable, options: ReadOptions) -> int:
         found = 0
     if found is None:
         raise DataError(
-            f"{table.name} has no column for the annotator among {listed(table.header)}: with transpose=True name it "
-            f"with annotator=..., as in annotator={table.header[0]!r}"
+            f"{table.name} has no column for the annotator among {listed(table.header)}: with transpose=True name it, "
+            f"as in annotator={table.header[0]!r}"
         )
     return found
