@@ -119,12 +119,17 @@ DATA_OPTIONS: dict[str, Any] = {
     "missing": _text("A,B,...", "Codes for missing answers, such as NA,-1."),
     "strip": _flag("strip", "Join labels that differ only in the spaces between words."),
     "ignore_case": _flag("ignore-case", "Join labels that differ only in capitals."),
-    "columns": _text("A,B,...", "The annotators' columns of a wide table; others are left out."),
+    "same": Annotated[
+        list[str] | None, value("A=B", "Read label A as B, such as a misspelt one; may be repeated.", "--same")
+    ],
+    "columns": _text("A,B,...", "The annotators' columns: names, patterns (rater_*), positions (2: to the end)."),
+    "count": _column("The column that counts the items with the answers of a row."),
     "items": _file("A table of items (item and further columns), for --class-prior."),
     "pairs": _text("A,B", "The columns that name the two systems compared; their strengths are fitted."),
     "tie": _text("A,B,...", 'Labels that are ties; by default those that begin with "tie" (see --pairs).'),
     "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
     "transpose": _flag("transpose", "Rows are annotators, and columns are items."),
+    "separator": _text("C", "What separates the cells of a text file, such as ' '; by default it is detected."),
     "encoding": _text("NAME", "The encoding of a text file, such as latin-1; by default UTF-8."),
     "positive": _text("LABEL", "The positive label; all others are negative (models of two labels)."),
     "successes": _column("The column of positive answers (counts)."),
@@ -223,7 +228,8 @@ def gather_options(
     """
     named = (label,) if isinstance(label, str) else tuple(label or ())
     said = {name: value for name, value in given.items() if value is not None}
-    said |= {name: tuple(split_names(said[name])) for name in ("missing", "columns") if name in said}
+    if "same" in said:
+        said["same"] = parse_settings(said["same"], option="--same", form="LABEL=LABEL", example="dgo=dog")
     return DataOptions(label=named, declared=tuple(labels or ()), **said)
 
 

@@ -1,4 +1,4 @@
-"""Readers by name: shapes of tables, and exports of tools.
+"""Readers of the exports of tools, by name.
 
 A line says where a reader is. Its file is imported when it is asked for.
 """
@@ -8,15 +8,8 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-# Formats and exports are tried in this order; the last format takes every table.
-FORMATS = {
-    "snow": "bayesanno.io.formats.long:SNOW",
-    "long": "bayesanno.io.formats.long:LONG",
-    "grouped": "bayesanno.io.formats.wide:GROUPED",
-    "votes": "bayesanno.io.formats.wide:VOTES",
-    "wide": "bayesanno.io.formats.wide:WIDE",
-}
-EXPORTS = {
+SHAPES = ("long", "wide", "votes")  # of tables
+EXPORTS = {  # tried in this order
     "label-studio": "bayesanno.io.exports.label_studio:LABEL_STUDIO",
     "prodigy": "bayesanno.io.exports.prodigy:PRODIGY",
     "argilla": "bayesanno.io.exports.argilla:ARGILLA",
@@ -26,7 +19,7 @@ EXPORTS = {
     "zooniverse": "bayesanno.io.exports.zooniverse:ZOONIVERSE",
     "records": "bayesanno.io.exports.records:RECORDS",
 }
-FORMAT_NAMES = ("auto", *FORMATS, *EXPORTS)
+FORMAT_NAMES = ("auto", *SHAPES, *EXPORTS)
 
 
 def load_all(registered: dict[str, str]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from bayesanno.io.text_table import TextTable, header_only, table_from_rows, tab
 type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
 STANDARD_INPUT = "-"
-_OF_TABLES = ("columns", "no_header", "transpose")
+_OF_TABLES = ("columns", "count", "no_header", "transpose")
 PARQUET_MAGIC = b"PAR1"
 _JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes in which JSON is recognised
@@ -60,14 +60,29 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     return _fill_in_items(document.table(), options.item), options
 
 
+def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
+    """Return a table about the items of data that were read by these options, and its column of items.
+
+    The column is the one that the options name, or a template of theirs filled in, if the table has it; else it is
+    found by its name.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for `open_table`; if no column names the items.
+    """
+    table = source if isinstance(source, TextTable) else open_table(source, options.encoding, options.separator)
+    fields = [name.strip() for name in FIELD.findall(options.item or "")]
+    if all(name in table.header for name in fields):
+        table = _fill_in_items(table, options.item)
+    return table, table.need("item", options.item if options.item in table.header else None)
+
+
 def _open_items(options: ReadOptions) -> TextTable | None:
     """Return the table of items, with the item as its first column, if the options name one."""
     if options.items is None:
         return None
-    table = open_table(options.items, options.encoding)
-    if all(name.strip() in table.header for name in FIELD.findall(options.item or "")):
-        table = _fill_in_items(table, options.item)
-    item = table.need_item(options.item if options.item in table.header else None)
+    table, item = open_beside(options.items, options)
     order = sorted(range(len(table.header)), key=lambda column: column != item)
     header, columns = zip(*((table.header[column], table.columns[column]) for column in order), strict=True)
     return replace(table, header=header, columns=columns)
@@ -94,14 +109,14 @@ def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
     """Return a table with an item column that fills in a template over columns, if the item is one."""
     if template is None or template in table.header or not FIELD.search(template):
         return table
-    rows = Rows({template: template}, dict.fromkeys(table.header), inner="")
+    rows = Rows({"item": template}, dict.fromkeys(table.header), inner="")
     items = [
-        row.values[template].as_text() for record in Document.from_table(table).records() for row in rows.read(record)
+        row.values["item"].as_text() for record in Document.from_table(table).records() for row in rows.read(record)
     ]
     return replace(table, header=(*table.header, template), columns=(*table.columns, items))
 
 
-def open_table(source: Source, encoding: str | None = None) -> TextTable:
+def open_table(source: Source, encoding: str | None = None, separator: str | None = None) -> TextTable:
     """Return the table in a source that may be no export.
 
     Raises
@@ -113,7 +128,7 @@ def open_table(source: Source, encoding: str | None = None) -> TextTable:
     """
     if isinstance(source, list | Mapping):
         as_frame(source)  # which refuses it
-    document = open_document(source, ReadOptions(encoding=encoding))
+    document = open_document(source, ReadOptions(encoding=encoding, separator=separator))
     if document.table is None:
         what = "a zip" if document.kind == "zip" else "JSON"
         raise DataError(
@@ -127,7 +142,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
     """Return the contents of a source before its format is known.
 
     The first bytes of a file show whether it is Parquet, a zip or JSON; any other file is a table of text. Compressed
-    files are unpacked first. The options `encoding` and `no_header` apply to text.
+    files are unpacked first. The options `encoding`, `separator` and `no_header` apply to text.
 
     Raises
     ------
@@ -172,7 +187,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
     text = decode(raw, name, options.encoding)
     if _JSON.match(text):
         return Document.from_json(text, name)
-    return Document.from_table(table_from_text(text, name, no_header=options.no_header))
+    return Document.from_table(table_from_text(text, name, options.separator, no_header=options.no_header))
 
 
 def as_frame(source: Any) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import FIELD, LANGUAGE, Row, Rows, show_paths
 from bayesanno.io.exports.value import Value
+from bayesanno.io.layout import choose_columns
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import header_only
 
@@ -46,6 +47,8 @@ def _find_fields(document: Document, options: ReadOptions) -> dict[str, str | No
         column = header.find(role)
         also = [name for name in _ALSO[role] if name in header.header]
         found[role] = header.header[column] if column is not None else next(iter(also), None)
+    if document.kind != "table" and found["item"] is None and (column := header.find_item()) is not None:
+        found["item"] = header.header[column]
     if options.gold is None and found["gold"] in options.label:
         found["gold"] = None
     return found
@@ -161,7 +164,8 @@ def _gather_columns(
 ) -> tuple[Document, dict[str, str | None]]:
     """Return a table with a column of labels in place of columns of annotators, or of 0 and 1 for each label."""
     header = header_only(document.name, document.first)
-    names = [header.header[header.need("annotator", name)] for name in options.columns]
+    others = [header.header.index(name) for name in found.values() if name in header.header]
+    names = [header.header[at] for at in choose_columns(header, options.columns, others)]
 
     def gather(row: Value) -> Value:
         cells = {name: row.get(name) for name in names}

@@ -240,7 +240,8 @@ WRONG = {
                       r"line 3, label: \"\['x' 'y'\]\" looks like a list, but is not valid: write it as JSON"),
     "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {},
                   r"line 2: label 'x\|y' .* with multi_label=True and split='\|'; if it is one label, declare it"),
-    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
+    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"},
+             r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
     "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {},
                      "line 2: label '0,1' .* if each is the label of another annotator, use split=','"),
     "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","},
@@ -334,4 +335,4 @@ def test_what_is_no_list_of_labels_is_refused(tmp_path, refuses):
         read_annotations(counts, item="uid", label="label_counter")
     path.write_text("id,a,b\n1,joy|anger,joy\n2,anger,anger\n3,joy,joy|fear\n")
     with refuses(DataError, r"'joy\|anger' of item '1' looks like several labels in one cell: .*split='\|'"):
-        read_annotations(path)
+        read_annotations(path, columns="2:")
