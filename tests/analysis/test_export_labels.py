@@ -215,7 +215,7 @@ def test_soft_labels_and_their_weight_are_columns_of_the_labels(fit):
     np.testing.assert_allclose(table["weight"], 1 - entropy / np.log(3), atol=1e-12)
 
 
-def test_agreement_is_the_share_of_answers_that_are_the_label(data, fit):
+def test_agreement_is_the_share_of_answers_that_are_the_label(fit):
     table = ba.label_table(fit)
     said = [[LABELS[code] for code in row if code is not None] for row in SAYINGS]
     expected = [row.count(label) / len(row) for row, label in zip(said, table["label"], strict=True)]
@@ -280,7 +280,7 @@ def test_of_several_dimensions_one_is_exported_which_is_the_question(multi_fit, 
     assert [record["suggestions"]["polarity"]["value"] for record in found] == table["label"].tolist()
 
 
-def test_what_is_exported_is_read_again(data, fit, expected, tmp_path):
+def test_what_is_exported_is_read_again(fit, expected, tmp_path):
     def read(path, **options):
         again = ba.read_annotations(path, **options)
         return {

@@ -65,8 +65,9 @@ def test_cleanlab_takes_the_answers_and_the_probabilities_of_labels(fit):
     """The four lines of the guide; cleanlab's own table has the columns that the table of labels has."""
     multiannotator = pytest.importorskip("cleanlab.multiannotator")
     data, table = ba.read_annotations("@crowd"), ba.label_table(fit)
-    answers = data.to_frame().pivot(index="item", columns="annotator", values="label").loc[table["item"]]
-    answers = answers.replace({label: code for code, label in enumerate(data.classes)}).astype("Int64")
+    codes = {label: code for code, label in enumerate(data.classes)}
+    answers = data.to_frame().pivot_table("label", "item", "annotator", aggfunc="last")
+    answers = answers.loc[table["item"]].map(codes.get).astype("Int64")
     found = multiannotator.get_label_quality_multiannotator(answers, table.filter(like="p[").to_numpy(), verbose=False)
     quality = found["label_quality"]
     assert quality["num_annotations"].tolist() == table["n_annotations"].tolist()

@@ -72,16 +72,20 @@ class Rows:
         each = {path: _each_of(steps) for path, steps in self.steps.items()}
         outer = [path for role, (_, paths) in self.templates.items() for path in paths if role != inner]
         chain: Sequence[Steps] = max((each[path] for path in outer), key=len, default=())
-        for path, own in each.items():
-            other = next((pair for pair in zip(own, chain, strict=False) if pair[0] != pair[1]), None)
-            if other is not None:
-                one, two = map(_join, other)
-                raise DataError(
-                    f"{one!r} and {two!r} are different lists: all paths go through one list, or one inside the other; "
-                    f"name lists side by side without brackets, {one[:-2]!r} and {two[:-2]!r}"
-                )
-            if path in self.templates.get(inner, ("", ()))[1] and len(own) < len(chain):
-                raise DataError(f"{path!r} is one value for each {_join(chain[-1])!r}: let {inner} go through it, too")
+        for role, (_, paths) in self.templates.items():
+            for path in paths:
+                other = next((pair for pair in zip(each[path], chain, strict=False) if pair[0] != pair[1]), None)
+                if other is not None:
+                    bare = [f"{of}={text[:-2]!r}" for of, (text, _) in self.templates.items() if text.endswith("[]")]
+                    raise DataError(
+                        f"{_join(other[0])!r} and {_join(other[1])!r} are different lists: all paths go through one "
+                        f"list, or one inside the other"
+                        + (f"; if they are side by side, name them as {' and '.join(bare)}" if bare else "")
+                    )
+                if role == inner and len(each[path]) < len(chain):
+                    raise DataError(
+                        f"{path!r} is one value for each {_join(chain[-1])!r}: let {role} go through it, too"
+                    )
         starts = [0, *map(len, chain)]
         self.into = [(steps[start:-1], steps[-1]) for start, steps in zip(starts, chain, strict=False)]  # of each level
         self.here: list[list[tuple[str, Steps]]] = [[] for _ in starts]  # paths by role, and the others of templates

@@ -47,8 +47,8 @@ def _find_fields(document: Document, options: ReadOptions) -> dict[str, str | No
         column = header.find(role)
         also = [name for name in _ALSO[role] if name in header.header]
         found[role] = header.header[column] if column is not None else next(iter(also), None)
-    if document.kind != "table" and found["item"] is None and (column := header.find_item()) is not None:
-        found["item"] = header.header[column]
+    if document.kind != "table" and found["item"] is None and len(header.matching_loosely()) == 1:
+        found["item"] = header.header[header.matching_loosely()[0]]
     if options.gold is None and found["gold"] in options.label:
         found["gold"] = None
     return found
@@ -108,8 +108,8 @@ def _paths_to(
     paths = {**found, "label": question}
     if isinstance(given, Mapping) and "count" in question.casefold():
         raise DataError(
-            f"{document.name}, {question}: these are numbers of answers without annotators: write a table with a column "
-            "for each label, and use format='votes'"
+            f"{document.name}, {question}: these are numbers of answers without annotators: write a table with a "
+            "column for each label, and use format='votes'"
         )
     if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
         paths |= {"annotator": question + "{}#", "label": question + "{}"}
@@ -193,7 +193,8 @@ def _ask_for(
         columns, what = _suggest_columns(document, found, options)
         how += f", or the columns of {what} with columns={','.join(columns)!r}" if columns else ""
     if of_lists:
-        how += f"; if each element of {of_lists!r} is by another annotator, use annotator={of_lists + '[]#'!r}"
+        each = f"annotator={of_lists + '[]#'!r} and label={of_lists + '[]'!r}"
+        how += f"; if each element of {of_lists!r} is by another annotator, use {each}"
     language = (
         f" ({LANGUAGE})" if any(isinstance(unpack(each), list | dict) for each in document.first.values()) else ""
     )
