@@ -144,7 +144,7 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
     several = [{**MINIMAL[0], "sentiment": {"choices": ["a", "b"]}}]
     with pytest.warns(ExportWarning):
         assert said(several, label="sentiment", multi_label=True)[0].items == ("12 / a", "12 / b")
-    with refuses(DataError, "is JSON_MIN without predictions"):
+    with pytest.warns(ExportWarning), refuses(DataError, "has no predictions: leave out predictions=True"):
         read_annotations(path, predictions=True)
 
 
