@@ -338,6 +338,8 @@ def _only_label(answer: Answer, answers: Sequence[Answer]) -> str:
         if is_ranking
         else "make each label a yes-or-no question with multi_label=True"
     )
+    if "[]" in answer.question:
+        advice += f"; if each is an answer of its own, use annotator={answer.question.rpartition('[]')[0] + '[]#'!r}"
     raise DataError(
         f"{answer.place}: an answer to item {answer.item!r} has {len(labels)} labels, {listed(labels)}: {advice}"
     )

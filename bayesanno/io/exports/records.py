@@ -7,12 +7,11 @@ hold lists. Its `columns` are then those of annotators, or, in a table of annota
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, listed
 from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
 from bayesanno.io.exports.document import Document
@@ -25,7 +24,6 @@ from bayesanno.io.text_table import header_only
 type Fields = Mapping[str, str | None]  # the field of each role
 
 _ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labels", "annotations"), "gold": ()}
-_OF_COUNTS = re.compile(r"(?i)count|vote|distribution|histogram|soft|freq|prob")  # names of numbers by label
 _CHOSEN = {"1": True, "0": False, "1.0": True, "0.0": False, "true": True, "false": False, "": False}
 
 
@@ -92,13 +90,16 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
     labels = (row.label.opened().given for record in document.records() for row in said.read(record))
     given = next(filter(None, labels), None)
     paths = {**found, "label": question}
-    if isinstance(given, Mapping) and _OF_COUNTS.search(question):
-        raise DataError(
-            f"{document.name}: {question!r} has numbers of answers without annotators: write a table with a column for "
-            "each label, and use format='votes'"
-        )
     if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
-        paths |= {"annotator": question + "{}#", "label": question + "{}"}
+        by_key = {"annotator": question + "{}#", "label": question + "{}"}
+        if all(isinstance(number, int | float) and not isinstance(number, bool) for number in given.values()):
+            named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
+            raise DataError(
+                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if they are annotators, "
+                f"use {named}; if they are labels with numbers of answers, write a table with a column for each label, "
+                "and use format='votes'"
+            )
+        paths |= by_key
     if paths["annotator"] is None:
         raise _ask_for(document, paths, options, question if isinstance(given, list) else "")
     return Rows({role: path for role, path in paths.items() if path is not None}, first)
