@@ -112,7 +112,7 @@ def test_a_fit_is_not_yet_what_is_made_of_it(refuses, tiny_fit):
 
 def test_there_are_such_functions():
     assert {"label_table", "save", "plot_annotators"} <= {one.__name__ for one in functions_of("fit")}
-    assert {"usage_table", "agreement_table", "write_annotations"} <= {one.__name__ for one in functions_of("data")}
+    assert {"usage_table", "agreement_table", "pair_table"} <= {one.__name__ for one in functions_of("data")}
     named = {"table", "check", "description", "study", "ranks"}
     assert set(MADE) == {one.__name__ for name in named for one in functions_of(name)}
     assert issubclass(DataError, BayesannoError)

@@ -14,7 +14,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.cli.app import name_options
-from bayesanno.io.write import write_annotations
+from bayesanno.io.write import write_table
 from bayesanno.modeling.registry import describe_models
 from tests.samples import COMMAND, LABELS
 
@@ -32,7 +32,7 @@ def run(*arguments, cwd):
 def fitted(crowd, tmp_path_factory):
     """The folder of a fit by the command, and what the command printed."""
     folder = tmp_path_factory.mktemp("fitted")
-    write_annotations(crowd[0], folder / "answers.csv")
+    write_table(crowd[0].to_frame(), folder / "answers.csv")
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
     done = run("fit", "mace", "answers.csv", "--out", "run", *settings, "--seed", "1", "--coverage", "0.9", cwd=folder)
     return folder / "run", done
