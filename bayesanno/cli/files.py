@@ -125,7 +125,7 @@ def write_fit(
     labels: WrittenLabels | None = None,
     grades: bool = False,
     bio: bool = False,
-    reading: Mapping[str, Any],
+    reading: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds.
 
@@ -150,7 +150,7 @@ def write_fit(
         "recalibration.csv": (view.is_recalibrated, ba.recalibration_table),
     }
     tables = {name: tabulate(view) for name, (is_asked, tabulate) in possible.items() if is_asked}
-    run = describe_run(view, total=time.perf_counter() - began, labels=labels) | {"reading": dict(reading)}
+    run = describe_run(view, total=time.perf_counter() - began, labels=labels) | {"reading": dict(reading or {})}
     there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
     run["files"] = write_results(folder, tables, {}, run, there=there)
     return run

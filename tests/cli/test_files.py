@@ -65,7 +65,7 @@ def test_files_of_text_are_the_same_on_every_system(tiny_fit, tmp_path, monkeypa
     for system in ("this", "other"):
         folder = tmp_path / system
         folder.mkdir()
-        write_fit(tiny_fit, folder, began=time.perf_counter(), reading={})
+        write_fit(tiny_fit, folder, began=time.perf_counter())
         ba.write_report(tiny_fit, folder / "report.html", random_seed=1)
         ba.export_labels(tiny_fit, folder / "soft.csv", to="soft-labels")
         ba.export_labels(tiny_fit, folder / "cleanlab", to="cleanlab")

@@ -18,7 +18,7 @@ from tests.cli.within import run
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
 LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,bo,no\ns3,cy,yes\n"
-WIDE = "item,ada,bo,cy\ns1,yes,no,\ns2,no,no,\ns3,,,yes\n"
+WIDE = "item,rater1,rater2,rater3\ns1,yes,no,\ns2,no,no,\ns3,,,yes\n"
 THREE = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,perhaps\n"
 COUNTS = "item,successes,trials\ns1,1,2\ns2,0,2\ns3,1,1\n"
 HISTOGRAM = "x,n,count\n1,2,1\n0,2,1\n1,1,1\n"

@@ -39,7 +39,7 @@ def test_files_and_folders_have_the_mode_that_the_umask_gives(mode, tiny_fit, tm
         ba.save(TREE, tmp_path / "fit.nc")  # in the place of another
         write_table(view_of(tiny_fit).data.to_frame(), tmp_path / "data.csv")
         with new_folder(run) as folder:
-            write_fit(tiny_fit, folder, coverage=None, began=0.0, reading={})
+            write_fit(tiny_fit, folder, coverage=None, began=0.0)
     file, folder = modes(tmp_path / "file", tmp_path / "folder")
     assert (file, folder) == (oct(0o666 & ~mode), oct(0o777 & ~mode))
     assert modes(tmp_path / "fit.nc", tmp_path / "data.csv") == [file, file]
