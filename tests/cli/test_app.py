@@ -103,15 +103,25 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     annotators = read(folder / "annotators.csv")
     assert annotators.columns.tolist() == [
         "annotator", "n_annotations", "n_gold", "gold_agreement", "competence_mean", "competence_sd",
-        "competence_hdi94_lb", "competence_hdi94_ub", "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
+        "competence_eti89_lb", "competence_eti89_ub", "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
     ]  # fmt: skip
     assert annotators["n_annotations"].sum() == labels["n_annotations"].sum()
 
     summary = read(folder / "summary.csv").set_index("parameter")
-    assert summary.columns.tolist() == ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
+    assert summary.columns.tolist() == [
+        "mean",
+        "sd",
+        "eti89_lb",
+        "eti89_ub",
+        "ess_bulk",
+        "ess_tail",
+        "r_hat",
+        "mcse_mean",
+        "mcse_sd",
+    ]
     own = summary.loc[[f"competence[{name}]" for name in annotators["annotator"]]]
     np.testing.assert_allclose(own["mean"], annotators["competence_mean"])
-    np.testing.assert_allclose(own["hdi94_lb"], annotators["competence_hdi94_lb"])
+    np.testing.assert_allclose(own["eti89_lb"], annotators["competence_eti89_lb"])
     assert len(summary) == 30 + 30 * 3 + 3  # competence, strategy, prevalence
 
 
