@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 import bayesanno as ba
-from bayesanno.analysis.export_labels import check_least
 from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, reading_of, show_status, show_table, write_if_asked
@@ -19,10 +18,9 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_share
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.registry import TOOLS
 from bayesanno.io.sources import open_beside
 from bayesanno.io.text_table import TextTable
-from bayesanno.io.tools.tool import ToolOptions, find_tool
+from bayesanno.io.tools import TOOLS
 
 GROUP = "group"
 FIGURES = (".png", ".pdf", ".svg")
@@ -123,7 +121,7 @@ def _find_group(table: TextTable, option: str | None, item: int) -> int:
 def export(
     folder: opt.FitFolder,
     to: Annotated[str, opt.value("TOOL", f"{opt.name_one_of([*TOOLS])}.")],
-    out: Annotated[Path, opt.value("FILE", "The file to write; for cleanlab a folder.")],
+    out: Annotated[Path, opt.value("FILE", "The file to write.")],
     tasks: Path | None = opt.option(
         None,
         "The contents of items to show: the tool's own export (JSON or JSON Lines), or a table (item,text).",
@@ -152,15 +150,18 @@ def export(
 
     \b
     bayesanno export run --to label-studio --tasks export.json --out labels.json
-    bayesanno export run --to soft-labels --out labels.parquet
+    bayesanno export run --to doccano --tasks texts.csv --out labels.jsonl
     """  # noqa: D301  (the escape keeps the lines as they are)
     check_out(out, overwrite=overwrite)
     options: dict[str, Any] = {"question": question, "to_name": to_name, "tasks": tasks, "item": item, "agent": agent}
-    find_tool(to).check(ToolOptions(**options))
-    check_least(min_probability)
-    fit = ba.load(folder)
     written = ba.export_labels(
-        fit, out, to=to, **options, min_probability=min_probability, dimension=dimension, use_gold=not ignore_gold
+        ba.load(folder),
+        out,
+        to=to,
+        **options,
+        min_probability=min_probability,
+        dimension=dimension,
+        use_gold=not ignore_gold,
     )
     known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
     typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")

@@ -1,6 +1,6 @@
-"""Readers and writers by name: exports of tools, and tools that take labels.
+"""Readers of the exports of tools, by name.
 
-A line says where a reader or a writer is. Its file is imported when it is asked for.
+A line says where a reader is. Its file is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -18,14 +18,6 @@ EXPORTS = {  # tried in this order
     "toloka": "bayesanno.io.exports.toloka:TOLOKA",
     "zooniverse": "bayesanno.io.exports.zooniverse:ZOONIVERSE",
     "records": "bayesanno.io.exports.records:RECORDS",
-}
-TOOLS = {
-    "label-studio": "bayesanno.io.tools.label_studio:LABEL_STUDIO",
-    "argilla": "bayesanno.io.tools.argilla:ARGILLA",
-    "prodigy": "bayesanno.io.tools.prodigy:PRODIGY",
-    "doccano": "bayesanno.io.tools.doccano:DOCCANO",
-    "cleanlab": "bayesanno.io.tools.cleanlab:CLEANLAB",
-    "soft-labels": "bayesanno.io.tools.soft_labels:SOFT_LABELS",
 }
 FORMAT_NAMES = ("auto", *SHAPES, *EXPORTS)
 

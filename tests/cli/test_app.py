@@ -91,7 +91,8 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     labels = read(folder / "labels.csv")
     probabilities = [f"p[{label}]" for label in LABELS]
     assert labels.columns.tolist() == [
-        "item", "label", "probability", "entropy", "n_annotations", *probabilities, "gold", "kept",
+        "item", "label", "probability", "entropy", "n_annotations", *probabilities, "weight", "agreement", "gold",
+        "kept",
     ]  # fmt: skip
     p = labels[probabilities].to_numpy()
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=len(LABELS) * SIX_DIGITS)

@@ -18,6 +18,7 @@ from bayesanno.cli.app import app
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DATA_OPTIONS, gather_options
 from bayesanno.ground.errors import NamesWarning
+from tests.io.exports.shapes import FILES, SHAPES
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide.md"
 COMMANDS = dict(
@@ -185,6 +186,14 @@ EXPECTED = {
     "survey.csv": (("Q1", "Q2", "Q3"), ("P0", "P1", "P2"), ("a", "b"), 9),
     "tokens.csv": (("s1/0", "s1/1"), ("ada", "bo"), ("B-LOC", "O"), 4),
 }  # fmt: skip
+
+
+for file, shape in FILES.items():
+    content, _, answers = SHAPES[shape]
+    lines = "".join(f"{json.dumps(each)}\n" for each in content) if file.endswith(".jsonl") else json.dumps(content)
+    TEXTS[file] = lines
+    items, annotators, labels = (tuple(dict.fromkeys(each)) for each in zip(*answers, strict=True))
+    EXPECTED[file] = (items, annotators, tuple(sorted(labels)), len(answers))
 
 
 def read_as_commanded(command, folder):

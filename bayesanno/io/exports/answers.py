@@ -59,9 +59,10 @@ def _records_of(document: Document, _: ReadOptions) -> Iterator[Value]:
     return document.records()
 
 
-def with_answers(record: Value, answers: Sequence[Value], **more: Any) -> Value:
+def with_answers(record: Value, answers: Iterable[Value | dict[str, Any]], **more: Any) -> Value:
     """Return a record with a list of answers, as the paths `SAID` find them, and with more fields."""
-    return record._replace(given={**record.as_object(), "said": answers, **more})
+    said = [each if isinstance(each, Value) else record.put(each) for each in answers]
+    return record.put({**record.as_object(), "said": said, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +99,8 @@ class Export:
     name: str
     form: str
     looks_like: Callable[[Document, ReadOptions], bool]
-    paths: Mapping[str, str] = field(default_factory=dict)
-    predictions: Mapping[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    predictions: dict[str, str] = field(default_factory=dict)
     records: Callable[[Document, ReadOptions], Iterator[Value]] = _records_of
     uses: frozenset[str] = frozenset({"item", "gold", "multi_label"})
     is_unique: bool = False
@@ -114,8 +115,8 @@ class Export:
         DataError
             With the place of the problem.
         """
-        named = {"item": options.item, "annotator": options.annotator, "gold": options.gold}
-        named = {role: path for role, path in named.items() if path is not None}
+        given = {"item": options.item, "annotator": options.annotator, "gold": options.gold}
+        named = {role: path for role, path in given.items() if path is not None}
         rows = Rows(self.paths | named, document.first)
         of_models = Rows(self.paths | named | self.predictions, document.first) if self.predictions else None
         seen: dict[Any, str] = {}
@@ -127,7 +128,7 @@ class Export:
                     continue
                 item = row.item.as_text("item")
                 if number == 0:
-                    self._check_item(document, record, row, item, None if options.item else seen)
+                    self._check_item(rows, record, row, item, None if options.item else seen)
                     known = row.gold.as_labels() if options.gold is not None else None
                     if known and item:
                         yield Answer(record.place, item, "", "", known, GOLD)
@@ -150,11 +151,12 @@ class Export:
             )
 
     def _answer(self, row: Row, item: str, options: ReadOptions, parts: dict[str, Value]) -> Answer:
-        """Return the answer in a row; one to a question that is not asked for, or about parts of an item, is missing."""
-        question = row.question.as_text()
-        names = (question, self.prefix + question, row.words.as_text())
-        asked = next((each for each in options.label if each in names), None)
-        known, labels = row.known.as_text(), None
+        """Return the answer in a row, missing if the question is not asked for or is about parts of items."""
+        question, known, labels = row.question.as_text(), row.known.as_text() if "known" in self.paths else "", None
+        asked = None
+        if options.label:
+            names = (question, self.prefix + question, row.words.as_text())
+            asked = next((each for each in options.label if each in names), None)
         if row.label.has_parts:
             parts.setdefault(asked or question, row.label)
             asked = question = ""
@@ -163,9 +165,10 @@ class Export:
         annotator = "" if known == CONTROL else row.annotator.as_text("annotator")
         return Answer(row.place, item, annotator, asked or question, labels, known)
 
-    def _check_item(self, document: Document, record: Value, row: Row, item: str, seen: dict[Any, str] | None) -> None:
-        """Raise a DataError if an item of JSON is missing, or occurs twice in a file where it must not."""
-        if not item and document.kind != "table":
+    def _check_item(self, rows: Rows, record: Value, row: Row, item: str, seen: dict[Any, str] | None) -> None:
+        """Raise a DataError if the item is missing, or occurs twice in a file where it must not."""
+        if not item and not self.prefix:
+            rows.refuse_lack(record, "item")
             raise DataError(
                 f"{record.place}: {row.item.name} is missing: fill it in, or name another field with item=..."
             )

@@ -44,7 +44,7 @@ def read_argilla(document: Document, _: ReadOptions) -> Iterator[Value]:
             question: {**each.as_object(), "agent": each.get("agent").as_text() or "suggestion"}
             for question, each in suggested.items()
         }
-        yield record._replace(given={**given, "id": name, "responses": submitted, "suggestions": suggestions})
+        yield record.put({**given, "id": name, "responses": submitted, "suggestions": suggestions})
 
 
 def _is_nested(record: Mapping[str, Any]) -> bool:
@@ -69,12 +69,12 @@ def _nest(record: Value) -> tuple[dict[str, Value], dict[str, Value]]:
         elif question is not None:
             columns = {"value": value, "user_id": record.get(f"{field}.users"), "status": record.get(f"{field}.status")}
             lists = {name: column.as_list() for name, column in columns.items() if name != "status" or column.given}
-            responses[question] = value._replace(given=lists)
+            responses[question] = value.put(lists)
         for ending, agent in ((_SUGGESTION, ".agent"), (_OLD_SUGGESTION, "-metadata")):
             if field.endswith(ending) and value.given is not None:
                 by = record.get(field + agent)
                 by = by if agent == ".agent" or by.given is None else by.get("agent")
-                suggestions[field.removesuffix(ending)] = record._replace(given={"value": value, "agent": by})
+                suggestions[field.removesuffix(ending)] = record.put({"value": value, "agent": by})
     return responses, suggestions
 
 
@@ -86,11 +86,11 @@ def _submitted(given: Value) -> Iterator[Value]:
             sizes = ", ".join(f"{len(column)} of {name}" for name, column in columns.items())
             raise DataError(f"{given.whole_place}: the lists differ in length, {sizes}: export the records again")
         rows = zip(*columns.values(), strict=True)
-        given = given._replace(given=[dict(zip(columns, row, strict=True)) for row in rows])
+        given = given.put([dict(zip(columns, row, strict=True)) for row in rows])
     for _, response in given.elements():
         user = response.get("user_id").as_text()
         said = response.get("value").given if response.get("status").as_text() in _SUBMITTED else None
-        yield response._replace(given={"value": Value(response.place, said), "user_id": user if user != "None" else ""})
+        yield response.put({"value": Value(response, said), "user_id": user if user != "None" else ""})
 
 
 ARGILLA = Export(

@@ -44,9 +44,9 @@ def read_members(document: Document, _: ReadOptions) -> Iterator[Value]:
             for field in filter(record.as_object().__contains__, _LABEL_FIELDS):
                 label = record.get(field)
                 if not isinstance(label.given, str):
-                    label = label._replace(given=label.as_list() or None)  # an object or a number is refused
+                    label = label.put(label.as_list() or None)  # an object or a number is refused
                 by = members[name] if label.given else ""
-                answers.append(record._replace(given={"question": field, "label": label, "by": by}))
+                answers.append({"question": field, "label": label, "by": by})
             yield with_answers(record, answers)
 
 

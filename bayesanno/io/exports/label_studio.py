@@ -45,7 +45,7 @@ def read_tasks(document: Document, options: ReadOptions) -> Iterator[Value]:
         return
     for record in document.records():
         name = record.get("id").as_text()
-        task = record._replace(place=f"{document.name}, task {name}") if name else record
+        task = Value(f"{document.name}, task {name}", record.given) if name else record
         annotations = task.get("annotations" if task.get("annotations").given is not None else "completions")
         said = [answer for _, each in annotations.elements() for answer in _read_annotation(each, options)]
         predictions = list(task.get("predictions").elements())
@@ -55,38 +55,39 @@ def read_tasks(document: Document, options: ReadOptions) -> Iterator[Value]:
 
 def _read_annotation(annotation: Value, options: ReadOptions) -> Iterator[Value]:
     cancelled = any(annotation.get(name).as_flag() for name in ("was_cancelled", "skipped"))
-    answers = [] if cancelled else list(_read_result(annotation, options))
-    if all(answer.given["label"] is None or answer.given["label"].has_parts for answer in answers):
-        answers.append(annotation._replace(given={"label": None if cancelled else []}))
     more = {"by": _name_annotator(annotation), "known": GOLD if annotation.get("ground_truth").as_flag() else ""}
-    for answer in answers:
-        yield answer._replace(given=answer.given | more)
+    is_answered = False
+    for result, question, said in () if cancelled else _read_result(annotation, options):
+        is_answered |= said is not None and not said.has_parts
+        yield result.put({**more, "question": question, "label": said})
+    if not is_answered:
+        yield annotation.put({**more, "label": None if cancelled else []})
 
 
 def _read_prediction(prediction: Value, options: ReadOptions) -> Iterator[Value]:
-    if isinstance(prediction.given, int):
-        if options.predictions:
-            raise DataError(
-                f"{prediction.place}: this is the id of a prediction, not the prediction itself: export a snapshot of "
-                'the project with {"predictions": {"only_id": false}}'
-            )
-        return
-    for answer in _read_result(prediction, options):
-        yield answer._replace(given=answer.given | {"by": prediction.get("model_version").as_text() or "prediction"})
+    if not isinstance(prediction.given, int):
+        by = prediction.get("model_version").as_text() or "prediction"
+        for result, question, said in _read_result(prediction, options):
+            yield result.put({"by": by, "question": question, "label": said})
+    elif options.predictions:
+        raise DataError(
+            f"{prediction.place}: this is the id of a prediction, not the prediction itself: export a snapshot of the "
+            'project with {"predictions": {"only_id": false}}'
+        )
 
 
-def _read_result(annotation: Value, options: ReadOptions) -> Iterator[Value]:
-    """Yield the answer to each question; one about a region is a list of what was marked."""
+def _read_result(annotation: Value, options: ReadOptions) -> Iterator[tuple[Value, str, Value | None]]:
+    """Yield each result with its question and the answer; one about a region is a list of what was marked."""
     seen = set()
     for _, result in annotation.get("result").elements():
         question, kind = (result.get(name).as_text() for name in ("from_name", "type"))
         value = result.get("value")
-        value = value if value.given else value._replace(given={})
+        value = value if value.given else value.put({})
         if not question:
             continue
         said: Value | None = None
         if not _OF_REGION.isdisjoint(value.as_object()) or kind not in _ANSWER_IN:
-            said = value._replace(given=[{**value.as_object(), kind: None}])
+            said = value.put([{**value.as_object(), kind: None}])
         elif not options.label or question in options.label:
             if question in seen:
                 raise DataError(
@@ -96,9 +97,8 @@ def _read_result(annotation: Value, options: ReadOptions) -> Iterator[Value]:
             seen.add(question)
             if _ANSWER_IN[kind] not in value.as_object():
                 raise DataError(f"{value.whole_place}: the answer is missing: it should be in {_ANSWER_IN[kind]!r}")
-            said = value.get(_ANSWER_IN[kind])._replace(name="")
-            said = said._replace(given=_plain(kind, said.given))
-        yield result._replace(given={"question": question, "label": said})
+            said = Value(value, _plain(kind, value.as_object()[_ANSWER_IN[kind]]))
+        yield result, question, said
 
 
 def _plain(kind: str, given: Any) -> Any:
@@ -113,7 +113,7 @@ def _name_annotator(annotation: Value) -> str:
     given = annotation.get("completed_by" if "completed_by" in annotation.as_object() else "created_username")
     if isinstance(given.given, Mapping):
         named = (given.get(name) for name in ("email", "username", "id"))
-        given = next((each for each in named if each.given is not None), given._replace(given=None))
+        given = next((each for each in named if each.given is not None), given.put(None))
     return given.as_text("completed_by")
 
 
@@ -141,8 +141,7 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Value]:
             cell = row.get(question)
             said = _plain_value(unpack(cell.given) if form == "CSV" else cell.given)
             if said not in (None, "") or options.label:
-                answer = {"question": question, "label": cell._replace(given=said), "by": row.get("annotator")}
-                answers.append(row._replace(given=answer))
+                answers.append({"question": question, "label": cell.put(said), "by": row.get("annotator")})
         yield with_answers(row, answers)
 
 

@@ -24,21 +24,19 @@ def read_batch(document: Document, _: ReadOptions) -> Iterator[Value]:
     boxes = _find_boxes(document)
     for row in document.records():
         said: dict[str, Any] = {}
-        for name, cell in row.fields():
-            question = name.removeprefix(_ANSWER)
-            if name == _TASK_ANSWERS:
-                answers = cell.opened()  # a list of one
-                for given in answers.as_list() if isinstance(answers.given, list) else [answers.given or {}]:
-                    said |= row._replace(given=given).as_object()  # null is refused
-            elif name in boxes:
-                group, _, label = question.rpartition(".")
+        for column, cell in row.fields():
+            question = column.removeprefix(_ANSWER)
+            if column == _TASK_ANSWERS:
+                whole = cell.opened().given  # a list of one
+                for part in whole if isinstance(whole, list) else [whole or {}]:
+                    said |= row.put(part).as_object()  # null is refused
+            elif column in boxes:
+                group, label = question.rsplit(".", 1)
                 said.setdefault(group, {})[label] = cell.given in ("true", True)
-            elif name.startswith(_ANSWER):
+            elif column.startswith(_ANSWER):
                 said[question] = cell.given
-        answers = [
-            {"question": name, "label": Value(row.place, _labels_in(given), name)} for name, given in said.items()
-        ]
-        yield with_answers(row, [row._replace(given=each) for each in answers])
+        labels = {name: Value(row, _labels_in(answer), name) for name, answer in said.items()}
+        yield with_answers(row, [{"question": name, "label": label} for name, label in labels.items()])
 
 
 def _find_boxes(document: Document) -> frozenset[str]:

@@ -3,7 +3,7 @@
     a.b      field b of field a            a[]   each element of a list       a[]#  its number, from 1
     a[0]     the first element of a list   a{}   each value of an object      a{}#  its key
 
-Text that holds JSON is opened when a path goes into it. A template such as `{a.b}/{c}` joins the values of several paths.
+Text that holds JSON is opened when a path goes into it. A template, as `{a.b}/{c}`, joins the values of several paths.
 
 The lists and objects that paths go through form one chain, each inside the last: `annotations[]`, then
 `annotations[].result[]`. A row is one step of the innermost one that item, annotator and question go through; the label
@@ -34,14 +34,19 @@ type Steps = tuple[str, ...]
 
 
 class Row(NamedTuple):
-    """The values of a row by role, and the place of what it was made of."""
+    """The values of a row by role, and what it was made of."""
 
-    place: str
+    at: Value
     values: dict[str, Value]
+
+    @property
+    def place(self) -> str:
+        """The place of what the row was made of."""
+        return self.at.whole_place
 
     def __getattr__(self, role: str) -> Value:
         """Return the value of a role; it is None if the row has none."""
-        return self.values.get(role) or Value(self.place, None, role)
+        return self.values.get(role) or Value(self.at, None, role)
 
 
 class Rows:
@@ -67,66 +72,68 @@ class Rows:
         each = {path: _each_of(steps) for path, steps in self.steps.items()}
         outer = [path for role, (_, paths) in self.templates.items() for path in paths if role != inner]
         chain: Sequence[Steps] = max((each[path] for path in outer), key=len, default=())
-        for path, own in each.items():
-            other = next((pair for pair in zip(own, chain, strict=False) if pair[0] != pair[1]), None)
-            if other is not None:
-                one, two = map(_join, other)
-                raise DataError(
-                    f"{one!r} and {two!r} are different lists: all paths go through one list, or one inside the other; "
-                    f"name lists side by side without brackets, {one[:-2]!r} and {two[:-2]!r}"
-                )
-            if path not in outer and len(own) < len(chain):
-                raise DataError(f"{path!r} is one value for each {_join(chain[-1])!r}: let {inner} go through it, too")
+        for role, (_, paths) in self.templates.items():
+            for path in paths:
+                other = next((pair for pair in zip(each[path], chain, strict=False) if pair[0] != pair[1]), None)
+                if other is not None:
+                    bare = [f"{of}={text[:-2]!r}" for of, (text, _) in self.templates.items() if text.endswith("[]")]
+                    raise DataError(
+                        f"{_join(other[0])!r} and {_join(other[1])!r} are different lists: all paths go through one "
+                        f"list, or one inside the other"
+                        + (f"; if they are side by side, name them as {' and '.join(bare)}" if bare else "")
+                    )
+                if role == inner and len(each[path]) < len(chain):
+                    raise DataError(
+                        f"{path!r} is one value for each {_join(chain[-1])!r}: let {role} go through it, too"
+                    )
         starts = [0, *map(len, chain)]
         self.into = [(steps[start:-1], steps[-1]) for start, steps in zip(starts, chain, strict=False)]  # of each level
-        self.here: list[list[tuple[str, Steps]]] = [[] for _ in starts]
-        for path, steps in self.steps.items():
+        self.here: list[list[tuple[str, Steps]]] = [[] for _ in starts]  # paths by role, and the others of templates
+        self.filled = {role: of for role, of in self.templates.items() if of[1] != [of[0]]}
+        self.unseen = {
+            name: path
+            for role, (text, paths) in self.templates.items()
+            for name, path in ([(role, text)] if paths == [text] else [(f"{{{path}}}", path) for path in paths])
+        }
+        for name, path in self.unseen.items():
             level = min(len(each[path]), len(chain))
-            self.here[level].append((path, steps[starts[level] :]))
-        self.inner, self.found = inner, set[str]()
+            self.here[level].append((name, self.steps[path][starts[level] :]))
+        self.inner = inner
 
     def read(self, record: Value) -> Iterator[Row]:
         """Yield the rows of a record; an empty list gives one, with the values outside of it."""
-        plain = [(role, path) for role, (path, paths) in self.templates.items() if paths == [path]]
-        templates = [role for role, (text, paths) in self.templates.items() if paths != [text]]
-        for place, found in self._walk(record, None, 0):
-            row = Row(place, {role: found[path] for role, path in plain if path in found})
-            for role in templates:
-                row.values[role] = self._fill_in(role, row, found, record)
+        for row in self._walk(record, None, {}, 0):
+            for role in self.filled:
+                row.values[role] = self._fill_in(role, row, record)
             yield row
 
-    def _fill_in(self, role: str, row: Row, found: Mapping[str, Value], record: Value) -> Value:
+    def _fill_in(self, role: str, row: Row, record: Value) -> Value:
         """Return the text of a template; None if one of its values is missing in a row without a label."""
-        template, paths = self.templates[role]
-        texts = {path: found[path].as_text(role) if path in found else "" for path in paths}
+        template, paths = self.filled[role]
+        texts = {path: getattr(row, f"{{{path}}}").as_text(role) for path in paths}
         missing = next((path for path, text in texts.items() if not text), None)
         if missing is None:
-            return Value(row.place, FIELD.sub(lambda each: texts[each[1].strip()], template), role)
+            return Value(row.at, FIELD.sub(lambda each: texts[each[1].strip()], template), role)
         if self.inner in self.templates and getattr(row, self.inner).given in (None, ""):
-            return Value(row.place, None, role)
-        lacking = _lack(record, None, self.steps[missing])
-        if lacking is not None:
-            raise DataError(lacking.explain(missing))
+            return Value(row.at, None, role)
+        self.refuse_lack(record, role)
         raise DataError(f"{row.place}: field {missing!r} of the {role} {template!r} is missing: fill it in")
 
-    def _walk(self, at: Value, key: Any, level: int) -> Iterator[tuple[str, dict[str, Value]]]:
-        here = {}
-        for path, steps in self.here[level]:
-            here[path] = value = _follow(at, key, steps)
-            if value.given is not None:
-                self.found.add(path)
+    def _walk(self, at: Value, key: Any, outer: dict[str, Value], level: int) -> Iterator[Row]:
+        found = outer.copy()
+        for name, steps in self.here[level]:
+            found[name] = value = _follow(at, key, steps)
+            if name in self.unseen and value.given is not None:
+                del self.unseen[name]
         if level == len(self.into):
-            yield at.whole_place, here
+            yield Row(at, found)
             return
         steps, kind = self.into[level]
-        several = _follow(at, key, steps)
-        is_empty = True
-        for number, one in _each(several, kind):
-            is_empty = False
-            for place, found in self._walk(one, number, level + 1):
-                yield place, here | found
-        if is_empty:
-            yield at.whole_place, here
+        several = list(_each(_follow(at, key, steps), kind))
+        for number, one in several:
+            yield from self._walk(one, number, found, level + 1)
+        if not several:
+            yield Row(at, found)
 
     def fits(self, record: Value) -> bool:
         """Return whether a record has the fields of all paths."""
@@ -135,12 +142,17 @@ class Rows:
         except DataError:
             return False
 
+    def refuse_lack(self, record: Value, role: str) -> None:
+        """Raise a DataError if a record does not have the fields of the paths of a role."""
+        for path in self.templates[role][1]:
+            lacking = _lack(record, None, self.steps[path])
+            if lacking is not None:
+                raise DataError(lacking.explain(path))
+
     def check(self, records: Callable[[], Iterator[Value]], roles: Iterable[str]) -> None:
-        """Raise a DataError if no record has the fields of a path of these roles; `records` gives those that were read."""
-        paths = [path for role in roles if role in self.templates for path in self.templates[role][1]]
-        for path in paths:
-            if path in self.found:
-                continue
+        """Raise a DataError if no record has the fields of a path of these roles; `records` gives them again."""
+        paths = {path for role in roles if role in self.templates for path in self.templates[role][1]}
+        for path in paths.intersection(self.unseen.values()):
             lacking = (_lack(record, None, self.steps[path]) for record in records())
             first = next(lacking, None)
             if first is not None and None not in lacking:
@@ -167,7 +179,7 @@ def _lack(at: Value, key: Any, steps: Steps, before: Steps = ()) -> _Lack | None
     if step in _EACH:
         lacking = [_lack(one, number, rest, inside) for number, one in _each(at, step)]
         return None if None in lacking else next(iter(lacking), None)
-    if step[0] == "[":
+    if step[:1] == "[":
         return _lack(_follow(at, key, (step,)), key, rest, inside)
     at = at.opened()
     if isinstance(at.given, Mapping) and step not in at.given:
@@ -178,8 +190,11 @@ def _lack(at: Value, key: Any, steps: Steps, before: Steps = ()) -> _Lack | None
 def _follow(at: Value, key: Any, steps: Steps) -> Value:
     """Return what a path leads to from a value, whose number or key is given; None if a field is missing."""
     for number, step in enumerate(steps):
+        if at.given.__class__ is dict and step[:1] not in "[{#":
+            at = at.get(step)
+            continue
         if step == "#":
-            return Value(at.place, key, "#")
+            return Value(at, key, step)
         if isinstance(at.given, str):
             at = at.opened()
         if at.given is None:
@@ -188,10 +203,10 @@ def _follow(at: Value, key: Any, steps: Steps) -> Value:
             parts = [_follow(one, each, steps[number + 1 :]).given for each, one in _each(at, step)]
             said = [part for part in parts if part is not None]
             flat = [one for part in said for one in (part if isinstance(part, list) else [part])]
-            return at._replace(given=flat if said or not parts else None)
-        if step[0] == "[":
+            return at.put(flat if said or not parts else None)
+        if step[:1] == "[":
             wanted = int(step[1:-1])
-            at = dict(at.elements()).get(wanted + 1, at._replace(given=None))
+            at = dict(at.elements()).get(wanted + 1, at.put(None))
         elif isinstance(at.given, list):
             name = at.name or "this"
             raise DataError(
@@ -229,7 +244,7 @@ def _split(path: str, first: Mapping[str, Any]) -> Steps:
 
 
 def _join(steps: Iterable[str]) -> str:
-    return "".join(step if step == "#" or step[0] in "[{" else f".{step}" for step in steps).removeprefix(".")
+    return "".join(step if step[:1] in ("#", "[", "{") else f".{step}" for step in steps).removeprefix(".")
 
 
 def _each_of(steps: Steps) -> list[Steps]:

@@ -38,7 +38,7 @@ def read_lines(document: Document, options: ReadOptions) -> Iterator[Value]:
         if options.annotator is None and _TIMESTAMP.fullmatch(who):
             anonymous[who] = None
         question, said = _read_answer(record)
-        yield record._replace(given={**record.as_object(), "who": who, "question": question, "said": said})
+        yield record.put({**record.as_object(), "who": who, "question": question, "said": said})
     if anonymous:
         warn(
             f"{document.name}: {counted(len(anonymous), 'session')} named only by a time, such as "
@@ -58,7 +58,7 @@ def _read_answer(record: Value) -> tuple[str, Value | str | None]:
         if answer != "accept":
             return CHOICE, None
         if not isinstance(accepted.given, str | int):
-            accepted = accepted._replace(given=accepted.as_list())
+            accepted = accepted.put(accepted.as_list())
         known = {each.get("id").as_text("an option") for _, each in offered.elements()}
         odd = next((label for label in accepted.as_labels() or () if known and label not in known), None)
         if odd is not None:

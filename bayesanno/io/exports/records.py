@@ -1,13 +1,13 @@
 """Records of any form: item, annotator and label are fields, paths or templates, or the names that columns have.
 
 A field of labels may be an object with a label for each annotator, or a list beside a list of annotators. A table is
-read in this way if the options ask for a path, a template, several labels in a cell or a separator, or if its cells hold
-lists. Its `columns` are then those of annotators, or, in a table of annotators, columns of 0 and 1 for each label.
+read in this way if the options ask for a path, a template, several labels in a cell or a separator, or if its cells
+hold lists. Its `columns` are then those of annotators, or, in a table of annotators, columns of 0 and 1 for each label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
@@ -47,8 +47,8 @@ def _find_fields(document: Document, options: ReadOptions) -> dict[str, str | No
         column = header.find(role)
         also = [name for name in _ALSO[role] if name in header.header]
         found[role] = header.header[column] if column is not None else next(iter(also), None)
-    if document.kind != "table" and found["item"] is None and (column := header.find_item()) is not None:
-        found["item"] = header.header[column]
+    if document.kind != "table" and found["item"] is None and len(header.matching_loosely()) == 1:
+        found["item"] = header.header[header.matching_loosely()[0]]
     if options.gold is None and found["gold"] in options.label:
         found["gold"] = None
     return found
@@ -69,34 +69,53 @@ class Records(Export):
             document, found = _gather_columns(document, found, options)
         if found["item"] is None or found["label"] is None:
             raise _ask_for(document, found, options)
-        records, each_rows = document.records, []
-        for question in options.label or (found["label"],):
-            paths = {**found, "label": question}
-            said = Rows({"label": question}, document.first)
-            given = next(
-                (row.label.opened().given for each in records() for row in said.read(each) if row.label.given), None
-            )
-            if isinstance(given, Mapping) and "count" in question.casefold():
-                raise DataError(
-                    f"{document.name}, {question}: these are numbers of answers without annotators: write a table with a "
-                    "column for each label, and use format='votes'"
-                )
-            if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
-                paths |= {"annotator": question + "{}#", "label": question + "{}"}
-            if paths["annotator"] is None:
-                raise _ask_for(document, paths, options, question if isinstance(given, list) else "")
-            each_rows.append((question, Rows({role: path for role, path in paths.items() if path}, document.first)))
-        first = next(records(), None)
-        if document.whole is not None and first is not None and not all(rows.fits(first) for _, rows in each_rows):
-            whole = document.whole
-            records = (lambda: iter([whole])) if all(rows.fits(whole) for _, rows in each_rows) else records
+        records, questions = _records_with(document, found, options), options.label or (found["label"],)
+        each_rows = [
+            Rows(_paths_to(question, document, records, found, options), document.first) for question in questions
+        ]
         is_template = options.annotator is not None and FIELD.search(options.annotator) is not None
         for record in records():
-            for question, rows in each_rows:
+            for question, rows in zip(questions, each_rows, strict=True):
                 for row in rows.read(record):
                     yield from _answers_in(row, question, options, is_template=is_template)
-        for _, rows in each_rows:
+        for rows in each_rows:
             rows.check(records, ("item", "annotator", "label", *(() if options.gold is None else ("gold",))))
+
+
+def _records_with(
+    document: Document, found: Mapping[str, str | None], options: ReadOptions
+) -> Callable[[], Iterator[Value]]:
+    """Return the records of a document, or the whole object if only that has the fields of the paths."""
+    paths = {path: path for path in (*found.values(), *options.label) if path is not None}
+    each = [Rows({path: path}, document.first, inner=path) for path in paths]
+    first, whole = next(document.records()), document.whole
+    fits_whole = whole is not None and all(rows.fits(whole) for rows in each)
+    if whole is None or not fits_whole or all(rows.fits(first) for rows in each):
+        return document.records
+    return lambda: iter([whole])
+
+
+def _paths_to(
+    question: str,
+    document: Document,
+    records: Callable[[], Iterator[Value]],
+    found: Mapping[str, str | None],
+    options: ReadOptions,
+) -> dict[str, str]:
+    """Return the paths of item, annotator and label; those of an object of labels go to its keys and its values."""
+    said = Rows({"label": question}, document.first)
+    given = next((row.label.opened().given for each in records() for row in said.read(each) if row.label.given), None)
+    paths = {**found, "label": question}
+    if isinstance(given, Mapping) and "count" in question.casefold():
+        raise DataError(
+            f"{document.name}, {question}: these are numbers of answers without annotators: write a table with a "
+            "column for each label, and use format='votes'"
+        )
+    if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
+        paths |= {"annotator": question + "{}#", "label": question + "{}"}
+    if paths["annotator"] is None:
+        raise _ask_for(document, paths, options, question if isinstance(given, list) else "")
+    return {role: path for role, path in paths.items() if path is not None}
 
 
 def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: bool) -> Iterator[Answer]:
@@ -112,7 +131,7 @@ def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: b
         return
     answers = _list_of(row.label, options)
     if answers is None:
-        answers = [row.label._replace(given=None if row.label.given == "" else row.label.given)]
+        answers = [row.label.put(None if row.label.given == "" else row.label.given)]
     if len(answers) != len(annotators):
         raise DataError(
             f"{row.place}: {counted(len(annotators), 'annotator')} in {row.annotator.name!r}, "
@@ -129,7 +148,7 @@ def _labels_of(said: Value, options: ReadOptions) -> tuple[str, ...] | None:
         raise DataError(
             f'{said.whole_place}: {given[:60]!r} looks like a list, but is not valid: write it as JSON, ["a", "b"]'
         )
-    return said._replace(given=given).as_labels()
+    return said.put(given).as_labels()
 
 
 def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
@@ -137,7 +156,7 @@ def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
     given = unpack(value.given)
     if isinstance(given, str) and options.split and options.split in given:
         given = split_cell(given, options.split)
-    return [each for _, each in value._replace(given=given).elements()] if isinstance(given, list) else None
+    return [each for _, each in value.put(given).elements()] if isinstance(given, list) else None
 
 
 def _gather_columns(
@@ -151,7 +170,7 @@ def _gather_columns(
     def gather(row: Value) -> Value:
         cells = {name: row.get(name) for name in names}
         if found["annotator"] is None:
-            return row._replace(given={**row.as_object(), "label": cells})
+            return row.put({**row.as_object(), "label": cells})
         flags = [(name, cell.as_text().casefold()) for name, cell in cells.items()]
         odd = next((flag for flag in flags if flag[1] not in _CHOSEN), None)
         if odd is not None:
@@ -159,7 +178,7 @@ def _gather_columns(
                 f"{row.place}: {odd[0]} is {odd[1]!r}, but must be 0 or 1: leave this column out of columns=..."
             )
         chosen = [name for name, cell in flags if _CHOSEN[cell]] if any(cell for _, cell in flags) else None
-        return row._replace(given={**row.as_object(), "label": chosen})
+        return row.put({**row.as_object(), "label": chosen})
 
     return document.changed(gather), {**found, "label": "label"}
 
@@ -167,14 +186,15 @@ def _gather_columns(
 def _ask_for(
     document: Document, found: Mapping[str, str | None], options: ReadOptions, of_lists: str = ""
 ) -> DataError:
-    """Return the error that no field has a role, with the fields there are; `of_lists` is a field of lists of labels."""
+    """Return the error that no field has a role, with the fields there are; `of_lists` has lists of labels."""
     lacking = [role for role in ("item", "annotator", "label") if found[role] is None]
     how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(f'{role}=...' for role in lacking)}"
     if document.kind == "table" and found["label"] is None:
         columns, what = _suggest_columns(document, found, options)
         how += f", or the columns of {what} with columns={','.join(columns)!r}" if columns else ""
     if of_lists:
-        how += f"; if each element of {of_lists!r} is by another annotator, use annotator={of_lists + '[]#'!r}"
+        each = f"annotator={of_lists + '[]#'!r} and label={of_lists + '[]'!r}"
+        how += f"; if each element of {of_lists!r} is by another annotator, use {each}"
     language = (
         f" ({LANGUAGE})" if any(isinstance(unpack(each), list | dict) for each in document.first.values()) else ""
     )

@@ -32,7 +32,7 @@ def read_pool(document: Document, options: ReadOptions) -> Iterator[Value]:
     for row in document.records():
         given = row.as_object()
         answers = [
-            row._replace(given={"question": name[len(start) :], "label": row.get(name), "known": kind})
+            {"question": name[len(start) :], "label": row.get(name), "known": kind}
             for start, kind in known.items()
             for name in given
             if name.startswith(start) and name != options.gold

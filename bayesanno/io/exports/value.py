@@ -21,23 +21,38 @@ class Value(NamedTuple):
 
     Attributes
     ----------
-    place : str
-        The file, and a line, a row, or a path inside the JSON; of a field, the place of the object that has it.
+    parent : Value or str
+        The object or the list that has it; or the place of a record: the file, and a line, a row, or a number.
     given : object
         The value itself.
-    name : str
-        The name of a field; "" of anything else.
+    key : str or int
+        The name of a field, or the number of an element from 0; "" of anything else.
     """
 
-    place: str
+    parent: Any
     given: Any
-    name: str = ""
+    key: str | int = ""
+
+    @property
+    def name(self) -> str:
+        """The name of a field."""
+        return self.key if isinstance(self.key, str) else ""
+
+    @property
+    def place(self) -> str:
+        """The place of the value, or of the object that has the field, for a message."""
+        place = self.parent if isinstance(self.parent, str) else self.parent.whole_place
+        return place if isinstance(self.key, str) else f"{place}[{self.key}]"
 
     @property
     def whole_place(self) -> str:
         """The place with the name of a field."""
-        between = ", " if self.place[-1:].isdigit() else "."
-        return f"{self.place}{between}{self.name}" if self.name else self.place
+        place, name = self.place, self.name
+        return f"{place}{', ' if place[-1:].isdigit() else '.'}{name}" if name else place
+
+    def put(self, given: Any) -> Value:
+        """Return another value at this place."""
+        return Value(self.parent, given, self.key)
 
     def refuse(self, expected: str) -> DataError:
         """Return the error that this is not of the expected kind."""
@@ -47,13 +62,13 @@ class Value(NamedTuple):
     def as_object(self) -> Mapping[str, Any]:
         """Return an object: a value with names for its parts."""
         if not isinstance(self.given, dict):
-            raise self._replace(place=self.whole_place, name="").refuse("an object, {...}")
+            raise Value(self.whole_place, self.given).refuse("an object, {...}")
         return self.given
 
     def get(self, name: str) -> Value:
         """Return a field of an object; its value is None if it is missing. A part may have a place of its own."""
-        part = self.as_object().get(name)
-        return part if isinstance(part, Value) else Value(self.whole_place, part, name)
+        part = (self.given if self.given.__class__ is dict else self.as_object()).get(name)
+        return part if part.__class__ is Value else Value(self, part, name)
 
     def as_list(self) -> list[Any]:
         """Return a list, empty if it is missing."""
@@ -63,9 +78,8 @@ class Value(NamedTuple):
 
     def elements(self) -> Iterator[tuple[int, Value]]:
         """Yield the elements of a list with their numbers from 1; nothing if it is missing."""
-        place = self.whole_place
         for number, each in enumerate(self.as_list()):
-            yield number + 1, each if isinstance(each, Value) else Value(f"{place}[{number}]", each)
+            yield number + 1, each if isinstance(each, Value) else Value(self, each, number)
 
     def fields(self) -> Iterator[tuple[str, Value]]:
         """Yield the fields of an object, by name; nothing if it is missing."""
@@ -85,7 +99,7 @@ class Value(NamedTuple):
         given = unpack(self.given.strip()) or None
         if isinstance(given, str) and given[0] in "[{":
             raise DataError(f"{self.whole_place}: this is not JSON: {given[:60]!r}; download the file again")
-        return self._replace(given=given)
+        return self.put(given)
 
     @property
     def has_parts(self) -> bool:
@@ -108,40 +122,41 @@ class Value(NamedTuple):
         DataError
             If it is a list or an object, NaN or infinite, or not valid Unicode.
         """
-        value, what = self.given, what or self.name or "this"
+        value = self.given
         if isinstance(value, str):
-            return _check_text(value, what, self.place)
+            if len(value) > _LONGEST or not value.isprintable():
+                self._check_text(value, what or self.name or "this")
+            return value.strip()
         if value is None:
             return ""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, int | float):
-            return _number_as_text(value, what, self.place)
-        raise self._replace(name=what).refuse("a text or a number")
+            return self._number_as_text(value, what or self.name or "this")
+        raise Value(self.place, value, what or self.name or "this").refuse("a text or a number")
 
     def as_labels(self) -> tuple[str, ...] | None:
         """Return the labels of an answer, one value or a list, without blank ones; None for a missing answer."""
-        here = Value(self.whole_place, unpack(self.given))
+        here = Value(self, unpack(self.given))
         if isinstance(here.given, list):
-            labels = (here._replace(given=each).as_text("a label") for each in here.given)
+            labels = (here.put(each).as_text("a label") for each in here.given)
             return tuple(dict.fromkeys(filter(None, labels)))
         label = here.as_text("the label")
         return (label,) if label else None
 
+    def _check_text(self, text: str, what: str) -> None:
+        if any("\ud800" <= sign <= "\udfff" for sign in text):
+            raise DataError(
+                f"{self.place}: {what} {text[:40]!r} is not valid Unicode: it holds half of a surrogate pair"
+            )
+        if "\0" in text or len(text) > _LONGEST:
+            odd = "has a zero byte" if "\0" in text else f"has {len(text):,} characters"
+            raise DataError(f"{self.place}: {what} {text[:40]!r} {odd}: give it another name")
 
-def _check_text(text: str, what: str, place: str) -> str:
-    if not text.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise DataError(f"{place}: {what} {text[:40]!r} is not valid Unicode: it holds half of a surrogate pair")
-    if "\0" in text or len(text) > _LONGEST:
-        odd = "has a zero byte" if "\0" in text else f"has {len(text):,} characters"
-        raise DataError(f"{place}: {what} {text[:40]!r} {odd}: give it another name")
-    return text.strip()
-
-
-def _number_as_text(value: float, what: str, place: str) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise DataError(f"{place}: {what} is {value}: leave the field out if it is missing, or write null")
-    try:
-        return str(int(value)) if float(value).is_integer() else str(value)
-    except (OverflowError, ValueError):
-        raise DataError(f"{place}: {what} is a number with hundreds of digits: write it as text") from None
+    def _number_as_text(self, value: float, what: str) -> str:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise DataError(f"{self.place}: {what} is {value}: leave the field out if it is missing, or write null")
+        try:
+            return str(int(value)) if float(value).is_integer() else str(value)
+        except (OverflowError, ValueError):
+            raise DataError(f"{self.place}: {what} is a number with hundreds of digits: write it as text") from None

@@ -105,7 +105,7 @@ def test_several_questions_and_kinds(said, refuses):
     assert said(records, label="stars", labels=["4", "5"])[1] == [("a", ADA, "4")]
     with refuses(
         DataError,
-        r"\[0\]\.order\.responses\[0\]: question 'order' asks for a ranking, .*: write a row for each two of the options",
+        r"\[0\]\.order\.responses\[0\]: question 'order' asks for a ranking, .*: write a row for each two of the",
     ):
         read_annotations(records, label="order")
     ticked = [flat("a", [["x", "y"], []])]
