@@ -1,4 +1,4 @@
-"""Files beside the data are read with the options that the data were read with; words of options are those of errors."""
+"""Files beside the data are read with the options that the data were read with."""
 
 import json
 from functools import partial
@@ -50,21 +50,21 @@ def at(folder):
 
 def test_a_run_has_the_options_that_its_data_were_read_with(folder):
     reading = json.loads((folder / "fit" / "run.json").read_text())["reading"]
-    assert reading == {**READING, "separator": " "}
+    assert reading == READING
 
 
-def test_groups_are_read_by_the_items_of_the_fit(at, folder):
+def test_groups_are_read_by_the_items_of_the_fit(at):
     code, out, err = at("groups", "fit", "--by", "systems.csv", "--group", "system", "--seed", "1")
     assert code == 0, err
-    assert "between" not in err
+    assert len(out.splitlines()) > 10
     assert at("groups", "fit", "--by", "systems.csv", "--seed", "1")[2].endswith("name the column with --group COL\n")
 
 
 def test_known_labels_are_read_by_the_items_and_spellings_of_the_fit(at, folder):
     code, out, err = at("recalibrate", "fit", "--gold", "gold.csv", "--out", "again", "--no-report")
     assert code == 0, err
-    assert "of 37 true labels" in out or "true labels; their log score" in out
-    assert json.loads((folder / "again" / "run.json").read_text())["reading"] == {**READING, "separator": " "}
+    assert "of 40 true labels; their log score" in out
+    assert json.loads((folder / "again" / "run.json").read_text())["reading"] == READING
 
 
 def test_items_to_ask_about_are_read_by_the_items_of_the_fit(at, folder):
@@ -86,17 +86,15 @@ def test_further_answers_are_read_as_the_data_were(at, folder):
     assert "1 of the annotations are from more.csv" in err
 
 
-def test_a_file_that_does_not_fit_is_refused_before_the_fit_is_read(at, tmp_path):
-    (tmp_path / "none").mkdir()
+def test_a_file_that_does_not_fit_is_refused_before_the_fit_is_read(at):
     code, _, err = at("groups", "nowhere", "--by", "gold.csv")
-    assert (code, "nowhere" in err) == (1, False)
-    assert "name the column with --group" in err or "no column for the item" in err
+    assert (code, "nowhere" in err, "gold.csv has no column for the item" in err) == (1, False, True)
 
 
 def test_order_that_is_not_known_is_an_error_of_the_command(at):
     code, _, err = at("agreement", "@crowd", "--ordered", "--out", "agreed", "--no-plots")
     assert code == 1
-    assert "have no order that is known: declare them from the lowest to the highest with --labels A,B,..." in err
+    assert "have no order that is known: declare them from the lowest to the highest with --labels" in err
 
 
 def test_words_of_a_warning_are_those_of_options(at, folder):
