@@ -19,8 +19,8 @@ Symbols, and priors.
     tau      ability_spread, ()          ~ Gamma(2, 2 / 0.5), with mean 0.5
     sigma    spread       (true_class)   ~ Gamma(2, 2), with mean 1: the sd of log odds among equally able annotators
     theta    accuracy     (annotator), a deterministic: sum_psi gamma_psi lambda^x[psi, psi]
-Under the prior, an annotator is right in .70 of the cases on average with two labels, and in .63 with five (94% of
-annotators: .32 to .94, and .35 to .86); in model B in .60, for any number of labels.
+Under the prior, an annotator is right in .70 of the cases on average with two labels, and in .63 with five (89% of
+annotators: .36 to .93, and .39 to .83); in model B in .60, for any number of labels.
 
 Identifiability.  Only the prior of `population` ties classes to labels.  Classes with few items may be swapped in
 separate modes, more easily than in `model_b`.  A fit warns of classes that the typical annotator usually gives another

@@ -28,10 +28,10 @@ Symbols, and priors.
                          K + 1/2; with five labels, thresholds have a standard deviation of .28 to .34
     threshold        (boundary)     deterministic: the boundaries between the intervals of neighbouring labels
     severity         (annotator)    how many grades too low an annotator perceives items; below 0, too high: lenient
-    severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 94% of annotators are within .73
+    severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 89% of annotators are within .54
     sd               (annotator)    standard deviation of an annotator's noise, in grades; consistency is 1 / sd
     typical_sd       ()             ~ LogNormal(log .5, .5): the median annotator's noise is half a grade
-    sd_spread        ()             ~ Gamma(2, 2 / sd_spread_prior), with mean 0.4: 94% of sds are from .13 to 1.9
+    sd_spread        ()             ~ Gamma(2, 2 / sd_spread_prior), with mean 0.4: 89% of sds are from .17 to 1.5
     shared_spread    ()             ~ HalfNormal(0.3), with shared=True
     accuracy         (annotator)    deterministic: P(V_ij = C_i), over items of all grades
 Under the prior, an annotator is right in .78 of the cases on average with two labels, and in .63 with five (94% of

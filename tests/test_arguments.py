@@ -2,6 +2,7 @@
 
 import inspect
 
+import arviz as az
 import pandas as pd
 import pytest
 
@@ -112,7 +113,7 @@ def test_a_fit_is_not_yet_what_is_made_of_it(refuses, tiny_fit):
 
 def test_there_are_such_functions():
     assert {"label_table", "save", "plot_annotators"} <= {one.__name__ for one in functions_of("fit")}
-    assert {"usage_table", "agreement_table", "write_annotations"} <= {one.__name__ for one in functions_of("data")}
+    assert {"usage_table", "agreement_table", "pair_table"} <= {one.__name__ for one in functions_of("data")}
     named = {"table", "check", "description", "study", "ranks"}
     assert set(MADE) == {one.__name__ for name in named for one in functions_of(name)}
     assert issubclass(DataError, BayesannoError)
@@ -131,7 +132,7 @@ def test_who_gives_an_interval_takes_its_probability_by_arviz_name(name):
     parameters, doc = inspect.signature(PUBLIC[name]).parameters, inspect.getdoc(PUBLIC[name])
     assert not {"prob", "confidence"} & set(parameters)
     returned = doc.partition("Returns\n-------")[2].partition("Raises\n------")[0]
-    if "94_lb" in returned and name != "recalibrate":  # that of its temperature is kept in the fit
+    if "89_lb" in returned and name != "recalibrate":  # that of its temperature is kept in the fit
         assert "ci_prob" in parameters
     if "ci_kind" in parameters:
         assert "ci_prob" in parameters
@@ -145,5 +146,54 @@ def test_intervals_are_those_that_are_asked_for(tiny_fit):
         (ba.summary(tiny_fit, ["accuracy"], **half), ""),
         (ba.annotator_table(tiny_fit, **half), "competence_"),
     ):
-        assert not [column for column in table if "94" in column]
+        assert not [column for column in table if "89" in column]
         assert table[[f"{of}eti50_lb", f"{of}eti50_ub"]].to_numpy() == pytest.approx(ends)
+
+
+OF_TESTS = {"bound_chance_difference", "bound_noise", "bound_noise_of", "noise_posterior", "plan_annotators",
+            "plot_ranks", "tolerated_disagreements"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_intervals_not_asked_for_are_those_of_arviz(name):
+    defaults = {one.name: one.default for one in inspect.signature(PUBLIC[name]).parameters.values()}
+    assert defaults.get("ci_kind") is None
+    assert defaults.get("ci_prob") == (0.95 if name in OF_TESTS else None)
+
+
+def test_one_line_changes_the_intervals_of_tables_and_figures(tiny_fit):
+    data = ba.data_of(tiny_fit)
+    with az.rc_context({"stats.ci_prob": 0.5, "stats.ci_kind": "hdi"}):
+        assert "competence_hdi50_lb" in ba.annotator_table(tiny_fit)
+        assert "ci50_lb" in ba.agreement_table(data, resamples=0)
+        assert "ci50_lb" in ba.calibration_table(tiny_fit)
+        title = ba.plot_annotators(tiny_fit).axes[0].get_title(loc="left")
+    assert title.endswith("50% interval of highest density")
+    assert "competence_eti89_lb" in ba.annotator_table(tiny_fit)
+
+
+def test_a_text_is_one_name(tiny_fit):
+    for asked in (
+        lambda who: ba.compare_annotators(tiny_fit, who),
+        lambda who: ba.suggest_annotations(tiny_fit, 1, annotators=who, random_seed=1),
+        lambda who: ba.plot_confusion(tiny_fit, who).axes[0].get_title(loc="left"),
+        lambda who: ba.make_design(items=3, annotators=who, labels=2, per_item=1, random_seed=1).annotators,
+    ):
+        one, several = asked("ada"), asked(["ada"])
+        assert one.equals(several) if isinstance(one, pd.DataFrame) else one == several
+
+
+def test_what_is_made_is_printed_in_ten_lines(tiny_fit):
+    made = (
+        ba.predictive_check(tiny_fit, replicates=20, random_seed=1),
+        ba.describe_prior("model_b", tiny_data(), draws=20, random_seed=1),
+        ba.sensitivity(
+            "one_coin", tiny_data(), {"accuracy_prior": [(right, 1) for right in range(3, 15)]},
+            method="em", random_seed=1, progressbar=False,
+        ),
+    )  # fmt: skip
+    for one in made:
+        lines = repr(one).splitlines()
+        assert lines[0].startswith(type(one).__name__)
+        assert 3 <= len(lines) <= 10
+        assert max(map(len, lines)) <= 160

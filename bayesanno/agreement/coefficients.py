@@ -35,8 +35,9 @@ from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.intervals import name_bounds
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, name_bounds
+from bayesanno.ground.wording import counted
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 NO_ORDER = "the labels have no order: if they are declared from lowest to highest, pass ordered=True (--ordered)"
@@ -74,7 +75,7 @@ def agreement_table(
     data: AnnotationData,
     *,
     ordered: bool | None = None,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -86,8 +87,8 @@ def agreement_table(
     ordered : bool, optional
         Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are if all are numbers.
         Others must be declared in order, or be words of a known scale (none, mild, severe).
-    ci_prob : float, default 0.95
-        The confidence level of the bootstrap intervals.
+    ci_prob : float, optional
+        The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int
         Number of bootstrap resamples of the items; 0 for no intervals.
     random_seed : int, optional
@@ -95,7 +96,7 @@ def agreement_table(
     Returns
     -------
     pandas.DataFrame
-        `coefficient`, `value`, `ci95_lb` and `ci95_ub` (named by `ci_prob`), and `reason`: why the value or a bound is
+        `coefficient`, `value`, `ci89_lb` and `ci89_ub` (named by `ci_prob`), and `reason`: why the value or a bound is
         nan, or what was left out. The rows:
 
         - percent_agreement: the probability that two random answers to an item agree, averaged over items with two or
@@ -117,10 +118,10 @@ def agreement_table(
     --------
     >>> import bayesanno as ba
     >>> table = ba.agreement_table(ba.read_annotations("@table9"), random_seed=1).set_index("coefficient")
-    >>> table.loc["krippendorff_alpha_nominal", ["value", "ci95_lb", "ci95_ub"]].astype(float).round(3).tolist()
+    >>> table.loc["krippendorff_alpha_nominal", ["value", "ci89_lb", "ci89_ub"]].astype(float).round(3).tolist()
     [0.041, 0.031, 0.05]
     """
-    check_resampling(ci_prob, resamples, random_seed)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data.in_order() if ordered else data, "agreement_table")
     (numbers, is_ordered), pairs, sums = find_label_scale(data, ordered), find_pairs(data), count_sums(data)
     reasons = _explain_undefined(data, numbers, is_ordered)

@@ -127,8 +127,8 @@ def bound_noise(
     ----------
     n, d, p, prior
         As for `hard_items_posterior`.
-    ci_prob : float
-        The probability with which the bounds hold, between 0 and 1.
+    ci_prob : float, default 0.95
+        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
 
     Raises
     ------
@@ -164,8 +164,8 @@ def bound_noise_of(
     data : AnnotationData
         The annotations, with any number of labels and annotators. "Unsure" ones are left out, and so are items with
         fewer than two others.
-    ci_prob : float
-        The probability with which the bounds hold, between 0 and 1.
+    ci_prob : float, default 0.95
+        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
     chance : float, optional
         The probability that the annotators of a hard item agree; by default from `estimate_chance_agreement`.
     prior : array, shape (n + 1,), optional
@@ -214,8 +214,8 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, ci_prob: float = 
         The probability that the annotators of a hard item agree.
     gamma : float
         The tolerated noise, at least 0 and below 1.
-    ci_prob : float
-        The probability with which the bounds hold, between 0 and 1.
+    ci_prob : float, default 0.95
+        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
 
     Returns
     -------
@@ -263,8 +263,8 @@ def plan_annotators(
         The number of annotators, at least 2.
     coin : sequence of float
         The probability of each label when an annotator flips a coin; the same for all annotators.
-    ci_prob : float
-        The probability with which the bounds hold, between 0 and 1.
+    ci_prob : float, default 0.95
+        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
 
     Raises
     ------

@@ -27,8 +27,8 @@ from bayesanno.agreement.resampling import bound, check_resampling, resample_ite
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
+from bayesanno.ground.intervals import name_bounds
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import name_bounds
 
 ARRAYS = 10  # arrays over the labels of pairs in memory at a time
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful for ordered labels
@@ -256,7 +256,7 @@ def pair_table(
     data: AnnotationData,
     *,
     ordered: bool = False,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     resamples: int = 0,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -267,8 +267,8 @@ def pair_table(
     data : AnnotationData
     ordered : bool, default False
         Whether alpha is ordinal, for labels in order.
-    ci_prob : float, default 0.95
-        The confidence level of the bootstrap intervals.
+    ci_prob : float, optional
+        The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int
         Number of bootstrap resamples of the items; by default there are no intervals.
     random_seed : int, optional
@@ -282,7 +282,7 @@ def pair_table(
         Undefined values are nan: kappa, pi and alpha if both gave one label throughout. With gold, `error_correlation`
         is the phi coefficient of the two annotators' errors on the items with a known label (nan if one of them always
         or never errs). Unlike the correlation in `dependence_table`, it is also affected by classes that both find
-        hard. With resamples, each coefficient has `_ci95_lb` and `_ci95_ub` (named by `ci_prob`).
+        hard. With resamples, each coefficient has `_ci89_lb` and `_ci89_ub` (named by `ci_prob`).
 
     Raises
     ------
@@ -296,7 +296,7 @@ def pair_table(
     >>> table[["annotator_1", "annotator_2", "n"]].to_numpy().tolist()
     [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
     """
-    check_resampling(ci_prob, resamples, random_seed)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data.in_order() if ordered else data, "pair_table")
     pairs, names = find_pairs(data, ordered=ordered), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
@@ -309,7 +309,7 @@ def annotator_agreement(
     data: AnnotationData,
     *,
     ordered: bool = False,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     resamples: int = 0,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -320,8 +320,8 @@ def annotator_agreement(
     data : AnnotationData
     ordered : bool, default False
         Whether alpha is ordinal, for labels in order.
-    ci_prob : float, default 0.95
-        The confidence level of the bootstrap intervals.
+    ci_prob : float, optional
+        The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int
         Number of bootstrap resamples of the items; by default there are no intervals.
     random_seed : int, optional
@@ -345,7 +345,7 @@ def annotator_agreement(
     >>> table.loc[table["cohen_kappa"].idxmin(), "annotator"]
     'xavier'
     """
-    check_resampling(ci_prob, resamples, random_seed)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data.in_order() if ordered else data, "annotator_agreement")
     pairs, n = find_pairs(data, ordered=ordered), data.n_annotators
     table = pd.DataFrame({"annotator": list(data.annotators)}, dtype="str").assign(n=data.by_annotator)

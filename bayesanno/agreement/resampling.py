@@ -13,18 +13,19 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_seed, check_share
+from bayesanno.ground.intervals import choose_prob
+from bayesanno.ground.validate import check_seed
 
 MAX_CELLS = 20_000_000  # array cells in memory at a time
 MOST_BIAS = 1.0  # largest distance of the median of resamples from the value, in standard errors
 
 
-def check_resampling(ci_prob: float, resamples: int, random_seed: int | None) -> None:
-    """Raise an error if the settings of intervals are invalid."""
+def check_resampling(ci_prob: float | None, resamples: int, random_seed: int | None) -> float:
+    """Return the probability of the intervals, by default ArviZ's, or raise an error if a setting is invalid."""
     check_seed(random_seed)
-    check_share("ci_prob", ci_prob)
     if resamples < 0:
         raise DataError(f"resamples is {resamples}: it must be 0 or more")
+    return choose_prob(ci_prob)
 
 
 def resample_items(

@@ -8,16 +8,20 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, DIAGNOSTICS, CiKind, convergence_of, describe_draws, require_draws
+from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import as_names
 from bayesanno.modeling.capabilities import OF_GRADING
 
 
-def annotator_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
+def annotator_table(
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
+) -> pd.DataFrame:
     """Return the posterior of each annotator's competence, as the model defines it.
 
     Parameters
@@ -31,7 +35,7 @@ def annotator_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_
     pandas.DataFrame
         One row per annotator, in the data's order: `annotator`, `n_annotations`, where any true label is known `n_gold`
         (answers to such items) and `gold_agreement` (the share of these that are right; an unsure answer is not right),
-        and `competence_` with each of `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The
+        and `competence_` with each of `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail` and `r_hat`. The
         last three require Markov chains; a point estimate, such as EM's, has only the mean. If some labels are not
         classes ("unsure"), the column `unsure` gives their share among the annotator's annotations. Models of grades
         add the same columns for `severity_`, which is positive for severe annotators, and for `sd_`, both in grades.
@@ -84,14 +88,14 @@ def _list_annotators(part: FitPart) -> pd.DataFrame:
 
 
 def compare_annotators(
-    fit: xr.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView, annotators: str | Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
     """Return the posterior probability that one annotator is better than another.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         The annotators to compare; all by default.
     dimension : str, optional
         The dimension, for data with several dimensions.
@@ -118,7 +122,7 @@ def compare_annotators(
     competence = view.posterior[competence_name(view)]
     competence = part_of(view, dimension, need_items=False).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
-    chosen = everybody if annotators is None else list(annotators)
+    chosen = everybody if annotators is None else as_names(annotators)
     codes = find_positions("annotator", chosen, everybody)
     draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values[codes]
     above = np.array([(row > draws).mean(axis=1) + 0.5 * (row == draws).mean(axis=1) for row in draws])

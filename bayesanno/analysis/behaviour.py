@@ -13,10 +13,11 @@ import numpy as np
 
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, require_draws
+from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice
 from bayesanno.modeling.capabilities import HasKnownParameters
@@ -34,8 +35,8 @@ def behaviour_table(
     *,
     farthest_by: Measure = "jsd_mean",
     base: float = math.e,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
 ) -> pd.DataFrame:
     """Return the posterior of how much each annotator's use of the labels differs from the others'.
 
@@ -54,7 +55,7 @@ def behaviour_table(
     Returns
     -------
     pandas.DataFrame
-        One row per annotator: `annotator`, `n_annotations`; `_mean`, `_sd`, `_hdi94_lb` and `_hdi94_ub` for each of
+        One row per annotator: `annotator`, `n_annotations`; `_mean`, `_sd`, `_eti89_lb` and `_eti89_ub` for each of
         `leverage`, `kld` and `jsd_mean`; and `farthest_probability`, the probability that this annotator differs most.
 
     Raises
@@ -113,7 +114,9 @@ def differ_more_probability(fit: xr.DataTree | FitView, pair: tuple[str, str], t
     return float((distances[:, 0, 1] > distances[:, 2, 3]).mean())
 
 
-def confusion_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
+def confusion_table(
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
+) -> pd.DataFrame:
     """Return the posterior of how often annotators give one label in place of another.
 
     Parameters
@@ -126,7 +129,7 @@ def confusion_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_
     Returns
     -------
     pandas.DataFrame
-        One row per pair of labels: `true_class`, `response`, and `mean`, `sd`, `hdi94_lb` and `hdi94_ub` of the
+        One row per pair of labels: `true_class`, `response`, and `mean`, `sd`, `eti89_lb` and `eti89_ub` of the
         probability of that response to an item of that class. The probability is averaged over annotators, weighted by
         their numbers of annotations. The labels confused most often come first.
 

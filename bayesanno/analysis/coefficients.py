@@ -7,15 +7,18 @@ from itertools import product
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, DIAGNOSTICS, CiKind, convergence_of, describe_draws
+from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.columns import SLOPE, Classifier, Columns
 
 
-def coefficient_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
+def coefficient_table(
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
+) -> pd.DataFrame:
     """Return the effects of item columns on the log odds of each class.
 
     Parameters
@@ -29,7 +32,7 @@ def coefficient_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, c
     -------
     pandas.DataFrame
         One row per effect, level and class: `effect` (a term of the formula, or `slope` for a classifier); `level` (for
-        categorical columns; several are joined by " | "); `true_class`; `mean`, `sd`, `hdi94_lb`, `hdi94_ub`,
+        categorical columns; several are joined by " | "); `true_class`; `mean`, `sd`, `eti89_lb`, `eti89_ub`,
         `ess_bulk`, `ess_tail` and `r_hat`. Effects are on the log-odds scale. The effect of a numeric column is that of
         one standard deviation among the items of the fit.
 
@@ -65,7 +68,7 @@ def _list_effects(view: FitView) -> list[str]:
     return names + [SLOPE for term in terms if isinstance(term, Classifier)]
 
 
-def _describe(view: FitView, name: str, ci_prob: float, ci_kind: CiKind) -> pd.DataFrame:
+def _describe(view: FitView, name: str, ci_prob: float | None, ci_kind: CiKind) -> pd.DataFrame:
     draws = view.posterior[name].transpose("chain", "draw", ...)
     rows = list(product(*(draws[dim].values.tolist() for dim in draws.dims[2:])))  # levels, and the class at the end
     found = describe_draws(draws, ci_prob, ci_kind)

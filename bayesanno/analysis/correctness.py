@@ -15,7 +15,7 @@ from bayesanno.modeling.capabilities import NONE_OF_THESE
 
 
 def correctness_table(
-    fit: xr.DataTree | FitView, items: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView, items: str | Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
     """Return the posterior of each item's correctness pattern: which annotators are right (C) and which are not (I).
 
@@ -28,7 +28,7 @@ def correctness_table(
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model whose states are the given labels and "none of them", such as model A.
-    items : sequence of str, optional
+    items : str or sequence of str, optional
         The items to report; all by default.
     dimension : str, optional
         The dimension, for data with several dimensions.

@@ -21,7 +21,7 @@ def decide_labels(
     fit: xr.DataTree | FitView,
     cost: pd.DataFrame | Mapping[str, Mapping[str, float]] | str,
     *,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     dimension: str | None = None,
 ) -> pd.DataFrame:
     """Return the label with the lowest expected cost for each item.
@@ -34,7 +34,7 @@ def decide_labels(
         are the labels of the fit; columns may name further decisions, such as "ask an expert". For ordered labels,
         "absolute" and "squared" take the distance between the decision's grade and the true one, or its square, by the
         grades of `grade_table`. The decision is then the median label, or the label nearest to the expected grade.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         For "absolute" and "squared": the labels from the lowest to the highest, unless their order is already declared.
     dimension : str, optional
         The dimension, for data with several dimensions.

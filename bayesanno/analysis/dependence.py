@@ -36,9 +36,10 @@ from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_ans
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
+from bayesanno.ground.intervals import name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
-from bayesanno.ground.wording import counted, name_bounds
+from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.measures import count_independent
 
 Truth = Literal["gold", "posterior"]
@@ -54,7 +55,7 @@ def dependence_table(
     truth: Truth | None = None,
     dimension: str | None = None,
     least_items: int = 20,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -81,8 +82,8 @@ def dependence_table(
         The dimension, for data with several dimensions.
     least_items : int, default 20
         The number of shared items from which a pair of annotators has a row of its own.
-    ci_prob : float, default 0.95
-        The confidence level of the bootstrap intervals.
+    ci_prob : float, optional
+        The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int, default 1000
         Bootstrap samples of the items for the intervals, with fixed error probabilities; 0 for none. An interval that
         excludes 0 is also beyond what independent errors give at that confidence.
@@ -100,9 +101,9 @@ def dependence_table(
         The columns: `level`; `first` and `second`, the groups or annotators, empty for pooled rows; `n_items`, the
         items that at least two of them answered; `n_pairs`, the pairs that share an item; `correlation`, from -1 to 1
         (nan if no errors are possible; several pairs are averaged, weighted by their denominators), with
-        `correlation_ci95_lb` and `correlation_ci95_ub` (named by `ci_prob`); `n_answers`, how many of these annotators
+        `correlation_ci89_lb` and `correlation_ci89_ub` (named by `ci_prob`); `n_answers`, how many of these annotators
         answered an item, on average over the items that any of them answered, with or without gold; `worth`, the
-        equivalent number of independent answers, with `worth_ci95_lb` and `worth_ci95_ub` (nan between groups; at most
+        equivalent number of independent answers, with `worth_ci89_lb` and `worth_ci89_ub` (nan between groups; at most
         `n_answers`, as negative correlations count as 0); and `truth`, the source of true labels.
 
     Raises
@@ -131,7 +132,7 @@ def dependence_table(
     >>> table.loc[0, ["correlation", "n_answers", "worth"]].astype(float).round(2).tolist()  # independent by design
     [-0.0, 5.13, 5.13]
     """
-    check_resampling(ci_prob, resamples, random_seed)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     check_at_least("least_items", least_items, 1, DataError)
     view = view_for_table(fit)
     part = part_of(view, dimension)

@@ -6,30 +6,28 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import label_table
-from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 
-QUANTILES = 200  # number of intervals compared to find the shortest
 
-
-def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB) -> pd.DataFrame:
+def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None) -> pd.DataFrame:
     """Return the difficulty of each item, the hardest first.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model with item difficulties: `item_difficulty`.
-    ci_prob : float, default 0.94
-        The probability of the intervals, which is part of their columns' names.
+    ci_prob : float, optional
+        The probability of the intervals, with equal tails; by default as in `summary`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per item: `item`; `difficulty_mean`, `difficulty_sd`, `difficulty_hdi94_lb` and `difficulty_hdi94_ub`,
-        the posterior of its difficulty on the log-odds scale, with the average item at 0 (the interval is the shortest
-        one of its probability, computed on bins of 0.25 between -8 and 8); `expected_accuracy`, the probability that a
+        One row per item: `item`; `difficulty_mean`, `difficulty_sd`, `difficulty_eti89_lb` and `difficulty_eti89_ub`,
+        the posterior of its difficulty on the log-odds scale, with the average item at 0 (computed on
+        bins of 0.25 between -8 and 8); `expected_accuracy`, the probability that a
         random annotator is right; `n_annotations`, `label` (the most probable one), `probability` (of that label), and
         `gold` if any is known. Rows are sorted by `difficulty_mean`. The posterior of an item without answers is the
         distribution of difficulty over all items.
@@ -48,15 +46,16 @@ def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB) ->
     view = view_for_table(fit)
     if not view.model.has_difficulty:
         raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
-    lower, upper = name_ends(ci_prob, "hdi")
+    ci_prob = choose_prob(ci_prob)
+    lower, upper = name_bounds("eti", ci_prob, "difficulty")
     latent, labels = view.latent, label_table(view)
     found = latent["difficulty_probability"]
     centres = found[found.dims[1]].values.astype(float)
-    low, high = shortest_intervals(found.values, centres, ci_prob)
+    low, high = bound_bins(found.values, centres, ci_prob)
     table = labels[["item"]].assign(
         difficulty_mean=latent["difficulty"].values,
         difficulty_sd=_measure_sd(found.values, centres),
-        **{f"difficulty_{lower}": low, f"difficulty_{upper}": high},
+        **{lower: low, upper: high},
         expected_accuracy=latent["expected_accuracy"].values,
     )
     rest = [name for name in ("n_annotations", "label", "probability", "gold") if name in labels]
@@ -64,10 +63,8 @@ def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB) ->
     return table.sort_values("difficulty_mean", ascending=False, kind="stable", ignore_index=True)
 
 
-def shortest_intervals(
-    probability: np.ndarray, centres: np.ndarray, ci_prob: float = CI_PROB
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shortest intervals with a given probability, for densities that are uniform within equal bins.
+def bound_bins(probability: np.ndarray, centres: np.ndarray, ci_prob: float) -> list[np.ndarray]:
+    """Return the ends of intervals of equal tails, (item,) each, for densities that are uniform within equal bins.
 
     Parameters
     ----------
@@ -75,29 +72,19 @@ def shortest_intervals(
     centres : array, shape (bin,)
     ci_prob : float
 
-    Returns
-    -------
-    array, array, shape (item,)
-        The lower and the upper ends.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.analysis.difficulty import shortest_intervals
-    >>> low, high = shortest_intervals(np.array([[0.0, 0.94, 0.06]]), np.array([0.0, 1.0, 2.0]))
+    >>> from bayesanno.analysis.difficulty import bound_bins
+    >>> low, high = bound_bins(np.array([[0.0, 0.5, 0.5]]), np.array([0.0, 1.0, 2.0]), 0.9)
     >>> low.round(2).tolist(), high.round(2).tolist()
-    ([0.5], [1.5])
+    ([0.6], [2.4])
     """
     half = (centres[1] - centres[0]) / 2
     edges = np.append(centres - half, centres[-1] + half)  # (edge,)
-    begin = np.linspace(0, 1 - ci_prob, QUANTILES)
-    ends = np.empty((len(probability), 2))
-    for item, row in enumerate(probability):
-        below = np.append(0.0, row.cumsum())
-        low, high = (np.interp(at, below, edges) for at in (begin, begin + ci_prob))
-        best = np.argmin(high - low)
-        ends[item] = low[best], high[best]
-    return ends[:, 0], ends[:, 1]
+    below = np.pad(probability.cumsum(axis=1), ((0, 0), (1, 0)))  # (item, edge)
+    tails = ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
+    return [np.array([np.interp(tail, row, edges) for row in below]) for tail in tails]
 
 
 def _measure_sd(probability: np.ndarray, centres: np.ndarray) -> np.ndarray:

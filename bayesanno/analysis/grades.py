@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import enumerated, listed, nearest
+from bayesanno.ground.wording import as_names, enumerated, listed, nearest
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import latents
 
@@ -50,9 +50,9 @@ class Graded(NamedTuple):
 def grade_table(
     fit: xr.DataTree | FitView,
     *,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     dimension: str | None = None,
-    ci_prob: float = CI_PROB,
+    ci_prob: float | None = None,
 ) -> pd.DataFrame:
     """Return the posterior of each item's grade, for ordered labels.
 
@@ -64,19 +64,20 @@ def grade_table(
     ----------
     fit : xarray.DataTree or FitView
         A fit of any model that gives labels.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         The labels from the lowest to the highest. The default is the order declared when the data were read, or that
         of the numbers.
     dimension : str, optional
         The dimension, for data with several dimensions; all by default.
-    ci_prob : float, default 0.94
-        The least probability of the range of grades, which is part of its columns' names.
+    ci_prob : float, optional
+        The least probability of the range of grades; by default as in `summary`.
 
     Returns
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`; `median`, the median label; `grade_mean`, the expected grade;
-        `grade_sd`; `grade_hdi94_lb` and `grade_hdi94_ub`, the shortest range of grades with that probability or more;
+        `grade_sd`; `grade_eti89_lb` and `grade_eti89_ub`, the range of grades with that probability or
+        more: at most half of the rest is below it, and above it;
         `p_below` and `p_above`, the probability that the true grade is below or above the median label;
         `n_annotations`, `label` (the most probable one), `probability` (of that label), and `gold` if any is known. For
         data with several dimensions, one row per dimension and item; `dimension` is the first column.
@@ -108,21 +109,23 @@ def grade_table(
     return concat_parts(parts, lambda part: _tabulate(view, part, order, ci_prob))
 
 
-def _tabulate(view: FitView, part: FitPart, order: Sequence[str] | None, ci_prob: float) -> pd.DataFrame:
-    lower, upper = name_ends(ci_prob, "hdi")
+def _tabulate(view: FitView, part: FitPart, order: str | Sequence[str] | None, ci_prob: float | None) -> pd.DataFrame:
     labels, grades, probability = graded = grade_items(view, part, order)
     median = (graded.at_most >= 0.5 - ROUNDED).argmax(axis=1)  # (item,)
     place = np.arange(grades.size) - median[:, None]  # (item, label), 0 at the median
     mean = probability @ grades
-    low, high = shortest_ranges(probability, grades, ci_prob)
+    ci_prob = choose_prob(ci_prob)
+    tails = ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
+    low, high = ((graded.at_most >= tail - ROUNDED).argmax(axis=1) for tail in tails)  # (item,)
+    lower, upper = name_bounds("eti", ci_prob, "grade")
     table = pd.DataFrame(
         {
             "item": pd.Series(list(part.data.items), dtype="str"),
             "median": pd.Series([labels[code] for code in median], dtype="str"),
             "grade_mean": mean,
             "grade_sd": np.sqrt((probability * (grades - mean[:, None]) ** 2).sum(axis=1)),
-            f"grade_{lower}": low,
-            f"grade_{upper}": high,
+            lower: grades[low],
+            upper: grades[high],
             "p_below": (probability * (place < 0)).sum(axis=1),
             "p_above": (probability * (place > 0)).sum(axis=1),
         }
@@ -161,7 +164,7 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
     """
     of = f" of dimension {dimension!r}" if dimension else ""
     if order is not None:
-        names = [order] if isinstance(order, str) else [str(name) for name in order]
+        names = as_names(order)
         odd = next((name for name in names if name not in data.classes), None)
         if odd is not None:
             raise DataError(
@@ -170,7 +173,7 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
         if sorted(names) != sorted(data.classes):
             wrong = next(name for name in data.classes if names.count(name) != 1)
             raise DataError(f"order must name each label once ({enumerated(data.classes)}): see {wrong!r}")
-        return tuple(names)
+        return names
     if not data.labels_are_ordered:
         raise DataError(
             f"the order of the labels{of} {listed(data.classes)} was not declared (they are sorted alphabetically): "
@@ -212,43 +215,6 @@ def find_loss(view: FitView, part: FitPart, loss: str, order: Sequence[str] | No
     labels, grades, _ = grade_items(view, part, order)
     far = np.abs(grades[:, None] - grades) ** LOSSES[loss]
     return pd.DataFrame(far, index=list(labels), columns=list(labels))
-
-
-def shortest_ranges(
-    probability: np.ndarray, grades: np.ndarray, ci_prob: float = CI_PROB
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shortest range of grades with at least a given probability; ties go to the most probable range.
-
-    Parameters
-    ----------
-    probability : array, shape (item, label)
-    grades : array, shape (label,)
-        Increasing.
-    ci_prob : float
-
-    Returns
-    -------
-    array, array, shape (item,)
-        The lowest and the highest grade.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayesanno.analysis.grades import shortest_ranges
-    >>> low, high = shortest_ranges(np.array([[0.02, 0.9, 0.08], [0.3, 0.3, 0.4]]), np.array([1.0, 2.0, 3.0]))
-    >>> low.tolist(), high.tolist()
-    ([2.0, 1.0], [3.0, 3.0])
-    """
-    low, high = np.triu_indices(grades.size)  # (range,)
-    total = np.pad(probability.cumsum(axis=1), ((0, 0), (1, 0)))  # (item, label + 1)
-    shortest = np.full(len(probability), np.inf)
-    most, best = np.zeros(len(probability)), np.zeros(len(probability), dtype=int)
-    for number in np.argsort(grades[high] - grades[low], kind="stable"):
-        inside = total[:, high[number] + 1] - total[:, low[number]]  # (item,)
-        length = grades[high[number]] - grades[low[number]]
-        better = (inside >= ci_prob - ROUNDED) & ((length < shortest) | ((length == shortest) & (inside > most)))
-        shortest[better], most[better], best[better] = length, inside[better], number
-    return grades[low[best]], grades[high[best]]
 
 
 def check_grades(model: AnnotationModel, data: object) -> None:

@@ -16,7 +16,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.recalibrated import each_posterior, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
@@ -24,6 +24,7 @@ from bayesanno.fits.parts import FitPart, log_label_posterior, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
+from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted, listed
@@ -44,9 +45,9 @@ def group_table(
     *,
     at_large: bool = False,
     use_gold: bool = True,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
-    order: Sequence[str] | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
+    order: str | Sequence[str] | None = None,
     dimension: str | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -87,7 +88,7 @@ def group_table(
         Whether items with gold count with their gold label. Otherwise only controls count with their known label.
     ci_prob, ci_kind
         As in `summary`.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         The labels from the lowest to the highest, for expected grades; by default as declared, or as numbers.
     dimension : str, optional
         The dimension, for data with several dimensions.
@@ -100,7 +101,7 @@ def group_table(
         for the share of each label and, for ordered labels, one for the mean grade (as in `grade_table`).
 
         The columns: `first`, the group; `second`, the other group of a pair, with values for first minus second;
-        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `hdi94_lb` and `hdi94_ub`;
+        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and `eti89_ub`;
         `p_above`, for pairs, the probability that first has more than second, with equal values counted half;
         `n_items`, of both groups in a pair; and `n_known`, how many of these count with their known label.
 
@@ -131,7 +132,7 @@ def group_table(
     ['billing', 'delivery', 'other', 'quality']
     """
     check_seed(random_seed)
-    name_ends(ci_prob, ci_kind)  # refuses what is no interval
+    choose_interval(ci_prob, ci_kind)  # refuses what is no interval
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data = part.data
@@ -179,7 +180,7 @@ def _tabulate(
     names: Sequence[str],
     labels: Sequence[str],
     sizes: np.ndarray,
-    ci_prob: float,
+    ci_prob: float | None,
     ci_kind: CiKind,
 ) -> pd.DataFrame:
     """Return the table of values (sample, group, quantity): shares and, for the label "", mean grades."""

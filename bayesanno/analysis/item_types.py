@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import ITEM_TYPE
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.posterior import compile_formula
 
 
-def type_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
+def type_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None) -> pd.DataFrame:
     """Return the posterior of each item type: its number of items and its rate of positive answers.
 
     Parameters
@@ -27,7 +28,7 @@ def type_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind:
     Returns
     -------
     pandas.DataFrame
-        One row per type: `item_type`; `<name>_mean`, `<name>_sd`, `<name>_hdi94_lb` and `<name>_hdi94_ub` for each
+        One row per type: `item_type`; `<name>_mean`, `<name>_sd`, `<name>_eti89_lb` and `<name>_eti89_ub` for each
         parameter of types (`weight`, `rate`, ...) and for `expected_items`, the expected number of items of the type
         given the parameters and the answers; and `hard_type_probability`, the probability that this is the hard type,
         the one with its rate nearest to one half.

@@ -79,8 +79,8 @@ def noise_posterior(fit: xr.DataTree | FitView, *, ci_prob: float = 0.95) -> Noi
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model of annotations that infers which items are hard, such as `easy_hard`.
-    ci_prob : float
-        The probability with which the bounds hold, between 0 and 1.
+    ci_prob : float, default 0.95
+        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
 
     Raises
     ------

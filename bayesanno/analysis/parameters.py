@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind, choose_interval, name_bounds
 from bayesanno.ground.lazy import azs, pd, xr
-from bayesanno.ground.validate import check_choice, check_share
-from bayesanno.ground.wording import listed, name_bounds, name_elements
+from bayesanno.ground.wording import as_names, listed, name_elements
 
-CI_PROB = 0.94
-CiKind = Literal["hdi", "eti"]  # of an interval: of the highest density, or with equal tails
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
 
 def summary(
     fit: xr.DataTree | FitView,
-    var_names: Sequence[str] | None = None,
+    var_names: str | Sequence[str] | None = None,
     *,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
 ) -> pd.DataFrame:
     """Return ArviZ's summary of the parameters, unrounded.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    var_names : sequence of str, optional
+    var_names : str or sequence of str, optional
         The variables to report; all by default.
     ci_prob, ci_kind
-        The probability and the kind of the intervals, as in ArviZ: "hdi", the highest density, or "eti", equal tails.
-        They name the columns: `hdi94_lb`, `eti89_ub`.
+        The probability and the kind of the intervals: "eti", equal tails, or "hdi", the highest density. They name the
+        columns: `eti89_lb`, `hdi94_ub`. The default is ArviZ's, which `arviz.rcParams["stats.ci_prob"] = 0.94` and
+        `arviz.rcParams["stats.ci_kind"] = "hdi"` change for all functions.
 
     Returns
     -------
     pandas.DataFrame
-        One row per parameter: `parameter`, `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail`, `r_hat`. The
-        last three require Markov chains. A point estimate, such as EM's, has only its value, in `mean`.
+        One row per parameter: `parameter`, `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail`, `r_hat`,
+        `mcse_mean` and `mcse_sd`, the Monte Carlo standard errors of the mean and sd. The last five require Markov
+        chains. A point estimate, such as EM's, has only its value, in `mean`.
 
     Raises
     ------
@@ -58,7 +57,7 @@ def summary(
     """
     view = view_for_table(fit)
     known = [str(name) for name in view.posterior.data_vars]
-    chosen = known if var_names is None else list(var_names)
+    chosen = known if var_names is None else as_names(var_names)
     unknown = [name for name in chosen if name not in known]
     if unknown:
         raise FitError(f"variable {unknown[0]!r} is not in this fit, which has {listed(known)}")
@@ -67,10 +66,20 @@ def summary(
         draws = view.posterior[name].transpose("chain", "draw", ...)
         found = describe_draws(draws, ci_prob, ci_kind)
         found |= dict(zip(DIAGNOSTICS, convergence_of(view, name).values, strict=True))
+        found |= {f"mcse_{what}": _measure_mcse(draws, what, found["ess_bulk"]) for what in ("mean", "sd")}
         names = name_elements(name, [draws[dim].values.tolist() for dim in draws.dims[2:]])
         table = pd.DataFrame({"parameter": names}, dtype="str")
         tables.append(table.assign(**{what: np.ravel(values) for what, values in found.items()}))
     return pd.concat(tables, ignore_index=True)
+
+
+def _measure_mcse(draws: xr.DataArray, of: str, ess: np.ndarray) -> np.ndarray:
+    """Return the Monte Carlo standard errors of a mean or an sd, nan where the ESS is."""
+    if not np.isfinite(ess).any():
+        return np.full_like(ess, np.nan)
+    with np.errstate(invalid="ignore"):  # the sd of a constant has none
+        found = azs.mcse(draws.rename("of").to_dataset(), method=of)["of"].values
+    return np.where(np.isfinite(ess), found, np.nan)
 
 
 def require_draws(view: FitView, what: str) -> FitView:
@@ -83,26 +92,7 @@ def require_draws(view: FitView, what: str) -> FitView:
     return view
 
 
-def name_ends(ci_prob: float, ci_kind: CiKind) -> tuple[str, str]:
-    """Return the names of the columns of an interval.
-
-    Raises
-    ------
-    DataError
-        If the probability is not between 0 and 1, or there is no such kind.
-
-    Examples
-    --------
-    >>> from bayesanno.analysis.parameters import name_ends
-    >>> name_ends(0.94, "hdi")
-    ('hdi94_lb', 'hdi94_ub')
-    """
-    check_share("ci_prob", ci_prob)
-    check_choice(f"ci_kind is {ci_kind!r}", ci_kind, get_args(CiKind), DataError)
-    return name_bounds(ci_kind, ci_prob)
-
-
-def describe_draws(draws: xr.DataArray, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> dict[str, np.ndarray]:
+def describe_draws(draws: xr.DataArray, ci_prob: float | None = None, ci_kind: CiKind = None) -> dict[str, np.ndarray]:
     """Return the mean, standard deviation and interval, by column name and in this order.
 
     For a single draw (a point estimate) the last three are nan.
@@ -114,13 +104,14 @@ def describe_draws(draws: xr.DataArray, ci_prob: float = CI_PROB, ci_kind: CiKin
     ci_prob, ci_kind
         As in `summary`.
     """
-    lower, upper = name_ends(ci_prob, ci_kind)
+    prob, kind = choose_interval(ci_prob, ci_kind)
+    lower, upper = name_bounds(kind, prob)
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
         return {"mean": point} | {name: np.full(point.shape, np.nan) for name in ("sd", lower, upper)}
 
-    find = azs.hdi if ci_kind == "hdi" else azs.eti
-    interval = find(draws.rename("of").to_dataset(), prob=ci_prob)["of"]
+    find = azs.hdi if kind == "hdi" else azs.eti
+    interval = find(draws.rename("of").to_dataset(), prob=prob)["of"]
     return {
         "mean": draws.mean(("chain", "draw")).values,
         "sd": draws.std(("chain", "draw"), ddof=1).values,

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends, require_draws
+from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind, choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasPopulation
 
@@ -17,7 +18,9 @@ SEED = 0  # for annotators drawn from the population: the same fit gives the sam
 NEW_ANNOTATORS_PER_DRAW = 4
 
 
-def population_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
+def population_table(
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
+) -> pd.DataFrame:
     """Return the posterior of the population of annotators, which describes both those in the fit and new ones.
 
     Parameters
@@ -32,10 +35,10 @@ def population_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci
     pandas.DataFrame
         One row per class and response, with `true_class`, `response` and
 
-        * `mean`, `sd`, `hdi94_lb`, `hdi94_ub`: the probability of that response by the typical annotator;
-        * `annotators_eti94_lb`, `annotators_eti94_ub`: the range of this probability over 94% of annotators, including
+        * `mean`, `sd`, `eti89_lb`, `eti89_ub`: the probability of that response by the typical annotator;
+        * `annotators_eti89_lb`, `annotators_eti89_ub`: the range of this probability over 89% of annotators, including
           the uncertainty of the typical one;
-        * `spread_mean`, `spread_hdi94_lb`, `spread_hdi94_ub`: the spread of log odds among equally able annotators;
+        * `spread_mean`, `spread_eti89_lb`, `spread_eti89_ub`: the spread of log odds among equally able annotators;
         * `pooling`: how strongly annotators are pooled in that class. With more answers than this to items of the
           class, an annotator's accuracy depends more on their own answers than on those of others. It is the posterior
           median of 1 / (v p (1 - p)), with v = spread^2 + ability_spread^2 and p the accuracy of the typical annotator.
@@ -63,6 +66,7 @@ def population_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci
     draws = {str(name): one.values.reshape(-1, *one.shape[2:]) for name, one in sampled.items()}
     rng = np.random.default_rng(SEED)
     drawn = view.model.draw_annotators(draws, NEW_ANNOTATORS_PER_DRAW, data.class_codes, rng)["confusion"]
+    ci_prob = choose_prob(ci_prob)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     low, high = np.quantile(drawn, tails, axis=(0, 1))  # (true_class, response)
     right = draws["population"][:, np.arange(data.n_classes), data.class_codes]  # (draw, true_class)
@@ -74,10 +78,10 @@ def population_table(fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci
     described = describe_draws(sampled["population"], ci_prob, ci_kind)
     of_rates = {what: values[row, column] for what, values in described.items()}
     of_spread = describe_draws(sampled["spread"], ci_prob, ci_kind)
-    of_annotators = zip(name_ends(ci_prob, "eti"), (low, high), strict=True)
+    of_annotators = zip(name_bounds("eti", ci_prob, "annotators"), (low, high), strict=True)
     return pd.DataFrame(names, dtype="str").assign(
         **of_rates,
-        **{f"annotators_{end}": values[row, column] for end, values in of_annotators},
+        **{end: values[row, column] for end, values in of_annotators},
         **{f"spread_{what}": values[row] for what, values in of_spread.items() if what != "sd"},
         pooling=pooling[row],
     )

@@ -8,17 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import (
-    CI_PROB,
-    DIAGNOSTICS,
-    CiKind,
-    convergence_of,
-    describe_draws,
-    name_ends,
-    require_draws,
-)
+from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import CiKind, choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice
 from bayesanno.modeling.class_prior import terms_of
@@ -29,7 +22,7 @@ Ties = Literal["half", "out"]
 
 
 def ranking_table(
-    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the ranking of the compared systems, with its uncertainty.
 
@@ -48,9 +41,9 @@ def ranking_table(
         One row per system, the strongest first, with `system`; `n_answers`, the number of answers to its comparisons;
         `p_best`, the probability that it is the strongest; and
 
-        * `strength_` with `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
+        * `strength_` with `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
           0 over systems;
-        * `rank_` with `mean` and the equal-tailed interval `eti94_lb` and `eti94_ub`: 1 is the strongest;
+        * `rank_` with `mean` and the equal-tailed interval `eti89_lb` and `eti89_ub`: 1 is the strongest;
         * `win_rate_` with `mean`, `sd` and interval: how often it truly wins against a random other system, with ties
           as half a win;
         * with `elo`, also `elo_` with `mean`, `sd` and interval.
@@ -64,7 +57,7 @@ def ranking_table(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("ranking")  # doctest: +SKIP
-    >>> ba.ranking_table(fit)[["system", "strength_mean", "rank_eti94_lb", "rank_eti94_ub"]]  # doctest: +SKIP
+    >>> ba.ranking_table(fit)[["system", "strength_mean", "rank_eti89_lb", "rank_eti89_ub"]]  # doctest: +SKIP
     """
     from scipy.stats import rankdata
 
@@ -82,10 +75,11 @@ def ranking_table(
         table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
     of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, STRENGTH).values, strict=True))
     table = table.assign(**{f"strength_{what}": values for what, values in of_chains.items()})
+    ci_prob = choose_prob(ci_prob)
     tails = ranks.quantile([(1 - ci_prob) / 2, (1 + ci_prob) / 2], ("chain", "draw"), method="inverted_cdf").values
     table["rank_mean"] = ranks.mean(("chain", "draw")).values
-    for end, values in zip(name_ends(ci_prob, "eti"), tails, strict=True):
-        table[f"rank_{end}"] = values.astype(int)
+    for end, values in zip(name_bounds("eti", ci_prob, "rank"), tails, strict=True):
+        table[end] = values.astype(int)
     table["p_best"] = (ranks == 1).mean(("chain", "draw")).values
     kinds = ("system", "n_answers", "strength", "rank", "p_best", "win_rate", "elo")
     ordered = [name for kind in kinds for name in map(str, table) if name == kind or name.startswith(f"{kind}_")]
@@ -93,7 +87,7 @@ def ranking_table(
 
 
 def win_table(
-    fit: xr.DataTree | FitView, *, ties: Ties = "half", ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    fit: xr.DataTree | FitView, *, ties: Ties = "half", ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return how often one system truly wins against another, for every pair of systems.
 
@@ -110,7 +104,7 @@ def win_table(
     -------
     pandas.DataFrame
         One row per pair, in the order of the ranking: `first` (the stronger system), `second`; `n_answers`, the number
-        of answers to their comparisons; `mean`, `sd`, `hdi94_lb` and `hdi94_ub` of the probability that first wins; and
+        of answers to their comparisons; `mean`, `sd`, `eti89_lb` and `eti89_ub` of the probability that first wins; and
         `p_stronger`, the probability that first is the stronger one.
 
     Raises

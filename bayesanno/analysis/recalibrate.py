@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.recalibrated import recalibrate_part, recalibrations_of, tabulate_recalibration
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.data.annotations import AnnotationData
@@ -32,6 +32,7 @@ from bayesanno.fits.parts import (
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import LABELS, RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted, listed
 from bayesanno.inference.adjust import adjusted_parts, adjustments_of
@@ -83,7 +84,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
         The fit with new `labels`; `latent` keeps the model's own posterior. The known labels are added to the gold of
         its data. The group `recalibration` has draws of `temperature` and `shift`, and the items in `known_item`. The
         attribute `recalibration` (JSON) has for each dimension ("" without dimensions): `n_known`; `temperature`
-        (`mean`, `hdi94_lb`, `hdi94_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
+        (`mean`, `eti89_lb`, `eti89_ub`); `shift` (the same for each label); `items`; the mean leave-one-out log scores
         of the known labels, `log_score_before`, `log_score` and `log_score_shares` (from the shares of the other known
         labels alone); and `remarks` in words.
 
@@ -116,7 +117,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     >>> fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     >>> known = dict(list(data.gold.items())[:60])
     >>> table = ba.recalibration_table(ba.recalibrate(fit, known)).set_index("parameter")
-    >>> bool(table.loc["temperature", "hdi94_lb"] < 1 < table.loc["temperature", "hdi94_ub"])  # it was right
+    >>> bool(table.loc["temperature", "eti89_lb"] < 1 < table.loc["temperature", "eti89_ub"])  # it was right
     True
     """
     view = view_for_table(fit)
@@ -146,7 +147,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
 
 
 def recalibration_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the temperature and the shifts of a recalibrated fit.
 
@@ -161,7 +162,7 @@ def recalibration_table(
     -------
     pandas.DataFrame
         One row for the temperature and one for each label: `parameter` ("temperature", "shift[<label>]"), `mean`, `sd`,
-        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 change nothing; a temperature above 1 means that
+        `eti89_lb`, `eti89_ub`. A temperature of 1 and shifts of 0 change nothing; a temperature above 1 means that
         labels were overconfident. For data with several dimensions, the same for each recalibrated dimension;
         `dimension` is the first column.
 
@@ -315,7 +316,7 @@ def _recalibrate_one(
 
 
 def _describe(
-    learnt: Recalibration, labels: Sequence[str], ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi"
+    learnt: Recalibration, labels: Sequence[str], ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the table of the temperature and the shifts."""
     values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)
@@ -328,10 +329,11 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
     """Return remarks about a recalibration."""
     of, n = f" in {dimension}" if dimension else "", about["n_known"]
     if n < FEW:
+        low, high, interval = find_bounds(about["temperature"])
         return [
             f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is uncertain, "
-            f"between {about['temperature']['hdi94_lb']:.3g} and {about['temperature']['hdi94_ub']:.3g} (94%); give "
-            f"{FEW} or more"
+            f"between {about['temperature'][low]:.3g} and {about['temperature'][high]:.3g} ({interval}); give {FEW} or "
+            "more"
         ]
     if gained.mean() < ALMOST_NO_GAIN:
         return [

@@ -20,6 +20,7 @@ from bayesanno.agreement.noise import NoiseBound, bound_noise, bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, show_status, write_results
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_share, known_seed
 from bayesanno.ground.wording import counted, enumerated
@@ -162,9 +163,10 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
 
 def _describe_coefficients(table: pd.DataFrame) -> Iterator[str]:
     width = max(map(len, table["coefficient"]))
+    low, high, _ = find_bounds(table)
     for row in table.to_dict("records"):
         value = "     -" if np.isnan(row["value"]) else f"{row['value']:6.3f}"
-        interval = "" if np.isnan(row["ci95_lb"]) else f"  [{row['ci95_lb']:.3f}, {row['ci95_ub']:.3f}]"
+        interval = "" if np.isnan(row[low]) else f"  [{row[low]:.3f}, {row[high]:.3f}]"
         reason = f"  {row['reason']}" if row["reason"] else ""
         yield f"{row['coefficient']:<{width}}  {value}{interval}{reason}"
 

@@ -26,6 +26,7 @@ from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
 from bayesanno.ground.fields import as_typed
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, known_seed
 from bayesanno.ground.wording import counted
@@ -309,9 +310,10 @@ def name_priors(model: ba.AnnotationModel, grid: dict[str, list[str]]) -> dict[s
 
 def _describe_before(table: pd.DataFrame) -> list[str]:
     accuracy = table[table["quantity"] == "accuracy"]
+    low, high, _ = find_bounds(table)
     return [
-        f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time ({row['eti94_lb']:.0%} to "
-        f"{row['eti94_ub']:.0%})"
+        f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time "
+        f"({row[low]:.0%} to {row[high]:.0%})"
         for row in accuracy.head(MOST_SHOWN).to_dict("records")
     ]
 

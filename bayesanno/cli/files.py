@@ -27,6 +27,7 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import Fit, FitView, view_of
 from bayesanno.ground.files import write_whole
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
-RANKING = ["system", "n_answers", "strength_mean", "strength_sd", "rank_eti94_lb", "rank_eti94_ub", "p_best"]
 FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
 SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
@@ -109,7 +109,9 @@ def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool
     """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
     print_result(describe_result(run), out, run["files"])
     if "ranking.csv" in run["files"]:
-        typer.echo(show_table(ba.ranking_table(view)[RANKING]))
+        table = ba.ranking_table(view)
+        ends = find_bounds(table, "rank")[:2]
+        typer.echo(show_table(table[["system", "n_answers", "strength_mean", "strength_sd", *ends, "p_best"]]))
     if report:
         with show_status("writing the report"):
             path = ba.write_report(view, out / "report.html", checks=False)
@@ -125,7 +127,7 @@ def write_fit(
     labels: WrittenLabels | None = None,
     grades: bool = False,
     bio: bool = False,
-    reading: Mapping[str, Any],
+    reading: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds.
 
@@ -150,7 +152,7 @@ def write_fit(
         "recalibration.csv": (view.is_recalibrated, ba.recalibration_table),
     }
     tables = {name: tabulate(view) for name, (is_asked, tabulate) in possible.items() if is_asked}
-    run = describe_run(view, total=time.perf_counter() - began, labels=labels) | {"reading": dict(reading)}
+    run = describe_run(view, total=time.perf_counter() - began, labels=labels) | {"reading": dict(reading or {})}
     there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
     run["files"] = write_results(folder, tables, {}, run, there=there)
     return run
@@ -272,7 +274,8 @@ def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:
     """Return the temperature of a recalibration in words, a line for each dimension."""
     each = {"": found} if "temperature" in found else {f" in {name}": about for name, about in found.items()}
     for where, about in each.items():
-        mean, low, high = (about["temperature"][name] for name in ("mean", "hdi94_lb", "hdi94_ub"))
+        lower, upper, _ = find_bounds(about["temperature"])
+        mean, low, high = (about["temperature"][name] for name in ("mean", lower, upper))
         yield (
             f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), of {counted(about['n_known'], 'true label')}; "
             f"their log score, each left out, {about['log_score']:.4f}, before {about['log_score_before']:.4f}, by "

@@ -10,10 +10,10 @@ import typer
 
 import bayesanno as ba
 from bayesanno.analysis.group_shares import code_items
-from bayesanno.analysis.parameters import CI_PROB, CiKind
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, reading_of, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_share
 from bayesanno.ground.wording import counted, listed
@@ -40,8 +40,8 @@ def groups(
     out: opt.OutTable = None,
     at_large: bool = opt.flag("--at-large", "Shares in the population that the items of a group are a sample of."),
     ignore_gold: bool = opt.flag("--ignore-gold", "Do not count items by their known true labels."),
-    ci_prob: float = opt.option(CI_PROB, "The probability of the intervals."),
-    ci_kind: CiKind = opt.option("hdi", "Intervals of the highest density, or with equal tails."),
+    ci_prob: float | None = opt.option(None, "The probability of the intervals; ArviZ's by default (0.89).", "P"),
+    ci_kind: CiKind = opt.option(None, "Equal tails (eti) or the highest density (hdi); ArviZ's by default (eti)."),
     order: str | None = opt.option(None, "The labels from the lowest to the highest, for mean grades.", "A,B,..."),
     dimension: opt.Dimension = None,
     seed: opt.Seed = None,
@@ -53,7 +53,8 @@ def groups(
     The table has the share of each label in each group, the mean grade where labels are in order, and the differences
     between groups, with intervals.
     """
-    check_share("--ci-prob", ci_prob)
+    if ci_prob is not None:
+        check_share("--ci-prob", ci_prob)
     for path in (out, figure):
         check_out(path, overwrite=overwrite)
     if figure is not None and figure.suffix not in FIGURES:

@@ -15,6 +15,7 @@ import typer
 
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.validate import check_seed
+from bayesanno.ground.wording import as_names
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMAT_NAMES
 
@@ -226,7 +227,7 @@ def gather_options(
     DataError
         As for `ReadOptions`.
     """
-    named = (label,) if isinstance(label, str) else tuple(label or ())
+    named = as_names(label or ())
     said = {name: value for name, value in given.items() if value is not None}
     if "same" in said:
         said["same"] = parse_settings(said["same"], option="--same", form="LABEL=LABEL", example="dgo=dog")

@@ -22,6 +22,7 @@ from bayesanno.cli.files import (
     write_simulation,
 )
 from bayesanno.cli.for_model import design_for
+from bayesanno.ground.intervals import choose_prob, name_interval
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_share, known_seed
 from bayesanno.ground.wording import counted
@@ -287,8 +288,9 @@ def _describe_needed(table: pd.DataFrame, target: float, measure: str, more: str
         return f"{what} is not expected with {table['answers'].iloc[-1]:,}{more} answers"
     ends = f"{least:,.0f} to {most:,.0f}" if np.isfinite(most) else f"{least:,.0f} or more"
     cost = f", at a cost of {find_needed(table, 'cost')[0]:,.0f}" if with_cost else ""
+    interval = name_interval(choose_prob(None), "eti")
     each = "" if more else f", {find_needed(table, 'per_item')[0]:.1f} per item"
-    return f"{what} is expected with {needed:,.0f}{more} answers (94%: {ends}){each}{cost}"
+    return f"{what} is expected with {needed:,.0f}{more} answers ({interval}: {ends}){each}{cost}"
 
 
 def simulate(

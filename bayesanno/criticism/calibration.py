@@ -25,9 +25,10 @@ from bayesanno.analysis.grades import grade_items
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
-from bayesanno.ground.wording import listed, name_bounds
+from bayesanno.ground.wording import listed
 from bayesanno.simulation.quantities import refuse_types
 
 BINS = 10
@@ -60,9 +61,9 @@ def calibration_table(
     fit: xr.DataTree | FitView,
     *,
     bins: int = BINS,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     cumulative: bool = False,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return how often labels are right, by their probability in the fit: a reliability table.
 
@@ -72,21 +73,21 @@ def calibration_table(
         A fit of data with gold.
     bins : int, default 10
         Number of bins of equal width in [0, 1] for the probability of an item's most probable label.
-    ci_prob : float, default 0.95
-        The confidence level of the (Wilson) intervals for the share of right labels.
+    ci_prob : float, optional
+        The confidence level of the (Wilson) intervals for the share of right labels; by default as in `summary`.
     cumulative : bool, default False
         For ordered labels: check the probabilities that the true grade is at most that of a label, for every label but
         the highest, instead of the probability of the most probable label. Only this shows whether uncertain items are
         wrongly placed in lower or higher grades.
-    order : sequence of str, optional
+    order : str or sequence of str, optional
         The labels from the lowest to the highest, as for `grade_table`; only with `cumulative`.
 
     Returns
     -------
     pandas.DataFrame
         One row per nonempty bin: `from` (exclusive) and `to`; `n`, the number of items; `predicted`, the mean
-        probability of their most probable label; `right`, the share of these labels that are true; `ci95_lb` and
-        `ci95_ub` (named by `ci_prob`).
+        probability of their most probable label; `right`, the share of these labels that are true; `ci89_lb` and
+        `ci89_ub` (named by `ci_prob`).
         For data with several dimensions, the bins of each dimension with gold; `dimension` is the first column.
         Controls are left out. With `cumulative`, `n` counts pairs of an item and a label, `right` is the share of pairs
         in which the true grade is at most the label's, and intervals treat items as clusters (Korn and Graubard 1998).
@@ -106,7 +107,7 @@ def calibration_table(
     >>> int(ba.calibration_table(fit)["n"].sum())
     300
     """
-    check_resampling(ci_prob, 0, None)
+    ci_prob = choose_prob(ci_prob)
     check_at_least("bins", bins, 1, DataError)
     view = view_for_table(fit)
     if order is not None and not cumulative:
@@ -125,7 +126,7 @@ def calibration_scores(
     fit: xr.DataTree | FitView,
     *,
     bins: int = BINS,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -137,8 +138,8 @@ def calibration_scores(
         A fit of data with gold.
     bins : int, default 10
         Number of bins for the calibration error, as in `calibration_table`.
-    ci_prob : float, default 0.95
-        The confidence level of the bootstrap intervals.
+    ci_prob : float, optional
+        The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int, default 1000
         Number of bootstrap resamples of the items; 0 for no intervals.
     random_seed : int, optional
@@ -146,7 +147,7 @@ def calibration_scores(
     Returns
     -------
     pandas.DataFrame
-        Four rows with `score`, `value`, `ci95_lb` and `ci95_ub` (named by `ci_prob`), and `n` (items):
+        Four rows with `score`, `value`, `ci89_lb` and `ci89_ub` (named by `ci_prob`), and `n` (items):
 
         * `accuracy`;
         * `log_score`: the mean log probability of the true label, -inf if one of them has probability 0;
@@ -173,7 +174,7 @@ def calibration_scores(
     >>> round(float(scores.loc["accuracy", "value"]), 2)
     0.95
     """
-    check_resampling(ci_prob, resamples, random_seed)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     check_at_least("bins", bins, 1, DataError)
 
     def tabulate(part: FitPart) -> pd.DataFrame:

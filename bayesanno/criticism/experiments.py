@@ -27,6 +27,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.wording import as_names
 from bayesanno.simulation.designs import simulate_pool
 
 MACE_BY_EM: Fits = {"mace": {"model": "mace", "method": "em"}}
@@ -38,7 +39,7 @@ def vary_good_annotators(
     fits: Fits = MACE_BY_EM,
     *,
     good: Sequence[int] = tuple(range(11)),
-    strategies: Sequence[str] = ("random", "first"),
+    strategies: str | Sequence[str] = ("random", "first"),
     n_labels: Sequence[int] = (2, 4),
     annotators: int = 20,
     items: int = 100,
@@ -95,7 +96,7 @@ def vary_good_annotators(
         raise DataError(f"good is {list(good)}: each must be a number of the {annotators} annotators")
     settings = [
         ((k, strategy == "first", n_good), {"n_labels": k, "strategy": strategy, "n_good": n_good})
-        for k, strategy, n_good in product(n_labels, strategies, good)
+        for k, strategy, n_good in product(n_labels, as_names(strategies), good)
     ]
 
     def make_data(setting: dict[str, Any], seed: int) -> AnnotationData:

@@ -35,6 +35,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import quiet_logger
+from bayesanno.ground.wording import as_names
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, class_shares, describe_annotators
@@ -52,9 +53,9 @@ FALSE_SHARE = 0.05  # share of reported rows that may be due to chance
 
 def power_scaling_table(
     fit: xr.DataTree | FitView,
-    var_names: Sequence[str] | None = None,
+    var_names: str | Sequence[str] | None = None,
     *,
-    prior_var_names: Sequence[str] | None = None,
+    prior_var_names: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return how much the posterior of parameters and derived quantities depends on the prior and the likelihood.
 
@@ -62,10 +63,10 @@ def power_scaling_table(
     ----------
     fit : xarray.DataTree or FitView
         A fit with draws.
-    var_names : sequence of str, optional
+    var_names : str or sequence of str, optional
         Variables of the fit; all by default. Models of labels also have `accuracy`, how often each annotator is right
         (unless the model has a variable of that name), and `class_share`, the share of the items in each class.
-    prior_var_names : sequence of str, optional
+    prior_var_names : str or sequence of str, optional
         The parameters with priors to scale, all together. The default is those with a prior that depends on no other
         parameter: in a population model, the parameters of the population.
 
@@ -130,14 +131,16 @@ def power_scaling_table(
     return table.assign(diagnosis=pd.Series(said, dtype="str"), draws_to_tell=draws)
 
 
-def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence[str] | None = None) -> pd.DataFrame:
+def label_power_scaling(
+    fit: xr.DataTree | FitView, *, prior_var_names: str | Sequence[str] | None = None
+) -> pd.DataFrame:
     """Return how much each item's label depends on the prior and on the likelihood.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model of labels, with draws.
-    prior_var_names : sequence of str, optional
+    prior_var_names : str or sequence of str, optional
         As in `power_scaling_table`.
 
     Returns
@@ -260,10 +263,11 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
             raise FitError(f"the fit has no group {group}, which power-scaling needs{how}")
     names = [str(name) for name in view.tree["log_prior"].data_vars]
     if prior_var_names is not None:
-        for name in prior_var_names:
+        chosen = list(as_names(prior_var_names))
+        for name in chosen:
             if name not in names:
                 raise FitError(f"the fit has no prior of {name!r}: it has those of {', '.join(names)}")
-        return list(prior_var_names)
+        return chosen
     from pytensor.graph.traversal import ancestors
 
     graph = view.model.build(view.data)
@@ -279,7 +283,7 @@ def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xr.Datase
         follows[ACCURACY] = lambda: describe_annotators(drawn)[ACCURACY]
         follows[CLASS_SHARE] = lambda: class_shares(drawn)
     names = list(dict.fromkeys([*map(str, drawn.draws.data_vars), *follows]))
-    chosen = names if var_names is None else list(var_names)
+    chosen = names if var_names is None else list(as_names(var_names))
     for name in chosen:
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")

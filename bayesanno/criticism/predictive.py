@@ -22,16 +22,17 @@ import numpy as np
 
 from bayesanno.agreement.histograms import measure_chi_square
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends, require_draws
+from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.criticism.histogram import expected_by_type
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import count_cells
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_count, check_seed
-from bayesanno.ground.wording import nearest
+from bayesanno.ground.wording import as_names, counted, nearest, show_rows
 from bayesanno.inference.log_likelihood import compute_log_likelihood
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import take_draws
@@ -49,7 +50,7 @@ class PredictiveCheck:
     ----------
     table : DataFrame
         One row per number: `statistic`; `of`, the annotator, label or pair it belongs to; `observed`; `mean`,
-        `eti94_lb` and `eti94_ub`, the mean and the middle 94% of the replicates; `p`. With several dimensions,
+        `eti89_lb` and `eti89_ub`, the mean and the middle 89% of the replicates; `p`. With several dimensions,
         `dimension` is the first column.
 
         Rows with an empty `of` are about the statistic as a whole. If it consists of several numbers, the row has their
@@ -64,6 +65,11 @@ class PredictiveCheck:
     table: pd.DataFrame
     replicated: np.ndarray
 
+    def __repr__(self) -> str:
+        """Return the statistics as a whole, without their parts."""
+        whole = self.table[self.table["of"] == ""].drop(columns="of")
+        return show_rows(f"PredictiveCheck of {counted(len(self.replicated), 'replicate')}", whole)
+
 
 def predictive_check(
     fit: xr.DataTree | FitView,
@@ -71,8 +77,8 @@ def predictive_check(
     *,
     replicates: int = 500,
     prior: bool = False,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
     random_seed: int | None = None,
 ) -> PredictiveCheck:
     """Compare statistics of the answers with those that a model predicts (Gelman, Meng and Stern 1996).
@@ -130,7 +136,7 @@ def predictive_check(
     """
     check_seed(random_seed)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
-    name_ends(ci_prob, ci_kind)  # refuses what is no interval
+    choose_interval(ci_prob, ci_kind)  # refuses what is no interval
     view = view_for_table(fit, from_draws=True)
     if not prior:
         require_draws(view, "a predictive check")
@@ -252,8 +258,8 @@ def check_draws(
     drawn: ModelDraws,
     chosen: Sequence[Mapping[str, Statistic]],
     rng: np.random.Generator,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
 ) -> PredictiveCheck:
     """Compare data with one replicate for each draw of the parameters, dims (chain, draw, ...).
 
@@ -306,13 +312,13 @@ def choose_statistics(table: AnswerTable, asked: str | Sequence[str] | None) -> 
     DataError
         If the data lack a requested statistic.
     """
-    names = [asked] if isinstance(asked, str) else asked
-    if names is None:
+    if asked is None:
         found = {}
         for name, make in table.statistics.items():
             with suppress(DataError):  # the data lack it, and it was not requested
                 found[name] = make(table.data)
         return found
+    names = as_names(asked)
     for name in names:
         if name not in table.statistics:
             hint = nearest(name, list(table.statistics))

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 
 from bayesanno.agreement.vote import split_vote
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws, name_ends
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_seed
+from bayesanno.ground.wording import counted, show_rows
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import HasKnownParameters, latents
 from bayesanno.modeling.data_kinds import Data
@@ -48,7 +50,7 @@ class PriorDescription:
     ----------
     table : pandas.DataFrame
         One row per model and number: `model`; `dimension`, with several dimensions; `quantity`; `of`, the class, type
-        or label; `mean` and `sd`; `eti94_lb` and `eti94_ub`, the middle 94%. The quantities, as far as a model has
+        or label; `mean` and `sd`; `eti89_lb` and `eti89_ub`, the middle 89%. The quantities, as far as a model has
         them:
 
         * the model's competence, under its own name, and `accuracy` of an annotator;
@@ -68,14 +70,18 @@ class PriorDescription:
     table: pd.DataFrame
     drawn: tuple[np.ndarray, ...]
 
+    def __repr__(self) -> str:
+        """Return the first rows of the table."""
+        return show_rows(f"PriorDescription of {counted(self.table['model'].nunique(), 'model')}", self.table)
+
 
 def describe_prior(
     models: str | AnnotationModel | Mapping[str, str | AnnotationModel],
     design: Data,
     *,
     draws: int = 500,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
     random_seed: int | None = None,
 ) -> PriorDescription:
     """Describe what the priors of one or several models imply before any data.
@@ -117,7 +123,7 @@ def describe_prior(
     """
     check_seed(random_seed)
     check_at_least("draws", draws, LEAST_DRAWS)
-    name_ends(ci_prob, ci_kind)  # refuses what is no interval
+    choose_interval(ci_prob, ci_kind)  # refuses what is no interval
     named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
     if not named:
         raise FitError("models is empty: give at least one model")

@@ -21,9 +21,10 @@ from bayesanno.criticism.calibration import (
 )
 from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_made
-from bayesanno.ground.wording import name_bounds, name_elements
+from bayesanno.ground.wording import name_elements
 
 RANK_BINS = 10  # bins of the test of uniformity
 LEVELS = (50, 94)  # percent of central intervals, such that their ends fall between ranks
@@ -80,22 +81,22 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
     return table.assign(simulations=n, warned=int(ranks["warned"].sum()))
 
 
-def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float = 0.95) -> pd.DataFrame:
+def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float | None = None) -> pd.DataFrame:
     """Return how often central posterior intervals cover the true values, pooled over annotators, classes and so on.
 
     Parameters
     ----------
     ranks : xarray.Dataset
         The result of `sbc`.
-    ci_prob : float, default 0.95
-        The confidence level of the intervals for the shares.
+    ci_prob : float, optional
+        The confidence level of the intervals for the shares; by default as in `summary`.
 
     Returns
     -------
     pandas.DataFrame
         Two rows per variable, such as the accuracy of all annotators: `variable`; `level`, the probability of the
         posterior intervals (0.5 or 0.94); `n`, the number of true values; `covered`, the share of them that is covered;
-        `ci95_lb` and `ci95_ub` (named by `ci_prob`), the ends of an exact interval. It uses the effective number of
+        `ci89_lb` and `ci89_ub` (named by `ci_prob`), the ends of an exact interval. It uses the effective number of
         independent values, since the parameters of one simulation are correlated.
 
     Raises
@@ -112,7 +113,7 @@ def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float = 0.95) -> pd.DataFrame:
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_coverage(ranks).query("variable == 'accuracy'")  # doctest: +SKIP
     """
-    check_resampling(ci_prob, 0, None)
+    ci_prob = choose_prob(ci_prob)
     rows = []
     for name, _, values in ranks_by_variable(ranks):
         for level in LEVELS:
@@ -123,7 +124,7 @@ def sbc_coverage(ranks: xr.Dataset, *, ci_prob: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, ci_prob: float = 0.95) -> pd.DataFrame:
+def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, ci_prob: float | None = None) -> pd.DataFrame:
     """Return how often labels are right, by their probability in the fits, over all simulations.
 
     Parameters
@@ -132,7 +133,7 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, ci_prob: float = 0.9
         The result of `sbc` for a model with several states per item (labels or types).
     bins : int, default 10
         Number of bins of equal width in [0, 1] for the probability of an item's most probable label.
-    ci_prob : float, default 0.95
+    ci_prob : float, optional
         The confidence level of the intervals for the share of right labels, as in `sbc_coverage`.
 
     Returns
@@ -154,7 +155,7 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, ci_prob: float = 0.9
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_label_table(ranks)  # doctest: +SKIP
     """
-    check_resampling(ci_prob, 0, None)
+    ci_prob = choose_prob(ci_prob)
     check_at_least("bins", bins, 1, DataError)
     labels = _score_labels(ranks)
     return tabulate_reliability(labels.sure, labels.right, bins, ci_prob, units=ranks.sizes["simulation"])
@@ -164,7 +165,7 @@ def sbc_label_scores(
     ranks: xr.Dataset,
     *,
     bins: int = BINS,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -176,8 +177,8 @@ def sbc_label_scores(
         The result of `sbc` for a model with several states per item (labels or types).
     bins : int, default 10
         Number of bins for the calibration error.
-    ci_prob : float, default 0.95
-        The confidence level of the bootstrap intervals.
+    ci_prob : float, optional
+        The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int, default 1000
         Number of bootstrap resamples of the simulations; 0 for no intervals.
     random_seed : int, optional
@@ -185,7 +186,7 @@ def sbc_label_scores(
     Returns
     -------
     pandas.DataFrame
-        The columns of `calibration_scores`: `score`, `value`, `ci95_lb`, `ci95_ub` and `n`.
+        The columns of `calibration_scores`: `score`, `value`, `ci89_lb`, `ci89_ub` and `n`.
 
     Raises
     ------
@@ -201,7 +202,7 @@ def sbc_label_scores(
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_label_scores(ranks, random_seed=1)  # doctest: +SKIP
     """
-    check_resampling(ci_prob, resamples, random_seed)
+    ci_prob = check_resampling(ci_prob, resamples, random_seed)
     check_at_least("bins", bins, 1, DataError)
     labels = _score_labels(ranks)
     return tabulate_scores(labels, bins, ci_prob, resamples, random_seed, units=ranks.sizes["simulation"])

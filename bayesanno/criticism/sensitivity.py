@@ -26,6 +26,7 @@ from bayesanno.ground.errors import FitError, ModelError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_seed, known_seed
+from bayesanno.ground.wording import counted, show_rows
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.registry import get_model
@@ -58,6 +59,10 @@ class Study:
     flips: pd.DataFrame
     annotators: pd.DataFrame
     fits: Mapping[int, xr.DataTree]
+
+    def __repr__(self) -> str:
+        """Return the first priors with what changes under them."""
+        return show_rows(f"Study of {counted(len(self.priors), 'prior')}", self.priors)
 
 
 @dataclass(frozen=True)

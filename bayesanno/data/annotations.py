@@ -22,7 +22,7 @@ from bayesanno.data.names import check_names, check_unsure, name_unsure, order_r
 from bayesanno.data.scales import order_by_scale
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated, listed, nearest
+from bayesanno.ground.wording import as_names, counted, enumerated, listed, nearest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -140,8 +140,8 @@ class AnnotationData(Labelled):
         cls,
         records: Iterable[tuple[Any, Any, Any]],
         *,
-        items: Sequence[str] | None = None,
-        labels: Sequence[str] | None = None,
+        items: str | Sequence[str] | None = None,
+        labels: str | Sequence[str] | None = None,
         unsure: str | Sequence[str] = (),
         gold: Mapping[str, str] | None = None,
         controls: Mapping[str, str] | None = None,
@@ -160,7 +160,7 @@ class AnnotationData(Labelled):
         """
         triples = [(str(item), str(annotator), str(label)) for item, annotator, label in records]
         of_item, by_annotator, given = zip(*triples, strict=True) if triples else ((), (), ())
-        item_names = tuple(dict.fromkeys(of_item)) if items is None else tuple(items)
+        item_names = tuple(dict.fromkeys(of_item)) if items is None else as_names(items)
         annotator_names = tuple(dict.fromkeys(by_annotator))
         label_names = order_responses(given, name_unsure(unsure), labels)
         return cls(

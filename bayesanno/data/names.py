@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy as np
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import as_names, listed, nearest
 
 _NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})", re.ASCII)
 
@@ -63,7 +63,7 @@ def order_responses(
     ('9', '10', 'skip')
     """
     distinct = set(found)
-    first = sort_labels(distinct - set(unsure)) if declared is None else tuple(declared)
+    first = sort_labels(distinct - set(unsure)) if declared is None else as_names(declared)
     return (*first, *(name for name in unsure if name in distinct and name not in first))
 
 
@@ -75,7 +75,7 @@ def name_unsure(given: str | Iterable[str]) -> tuple[str, ...]:
     DataError
         If one is empty.
     """
-    names = tuple(dict.fromkeys(str(name).strip() for name in ([given] if isinstance(given, str) else given)))
+    names = tuple(dict.fromkeys(name.strip() for name in as_names(given)))
     if not all(names):
         raise DataError("unsure: a label is empty: leave it out, as empty cells are missing anyway")
     return names
@@ -93,7 +93,7 @@ def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
 
 def check_names(what: str, given: Iterable[object]) -> tuple[str, ...]:
     """Return names as text; raise a DataError if there are none, or one is empty or appears twice."""
-    names = tuple(map(str, given))
+    names = as_names(given)
     blank = next((position for position, name in enumerate(names) if not name.strip()), None)
     if blank is not None:
         raise DataError(f"{what}: name {blank + 1} is empty: fill it in")

@@ -23,7 +23,7 @@ from bayesanno.fits.storage import groups_by_dimension
 from bayesanno.fits.view import LABELS, FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import listed
+from bayesanno.ground.wording import as_names, listed
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, HasPopulation
 
@@ -329,7 +329,7 @@ def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) ->
     return parts[dimension]
 
 
-def find_positions(what: str, chosen: Sequence[str], names: Sequence[str]) -> list[int]:
+def find_positions(what: str, chosen: str | Sequence[str], names: Sequence[str]) -> list[int]:
     """Return the positions, among those of a fit, of annotators or items (`what`) that a user named.
 
     Raises
@@ -338,6 +338,7 @@ def find_positions(what: str, chosen: Sequence[str], names: Sequence[str]) -> li
         If one is not among them.
     """
     place = {name: position for position, name in enumerate(names)}
+    chosen = as_names(chosen)
     for name in chosen:
         if name not in place:
             raise FitError(f"{what} {name!r} is not in this fit, which has {len(names)}, {names[0]!r} first")

@@ -9,6 +9,22 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from html import escape
 from itertools import islice, product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def as_names(given: str | Iterable[object]) -> tuple[str, ...]:
+    """Return the names that a user gave as text; a text alone is one name.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import as_names
+    >>> as_names("ana"), as_names(["ana", 7])
+    (('ana',), ('ana', '7'))
+    """
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
 def listed(names: Sequence[str], *, most: int = 10) -> str:
@@ -66,6 +82,24 @@ def _cut(name: str, *, longest: int = 40) -> str:
     return name if len(name) <= longest else f"{name[: longest - 3]}..."
 
 
+def show_rows(title: str, table: pd.DataFrame, *, most: int = 7) -> str:
+    """Return a title and the first rows of a table as text, ten lines at most.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesanno.ground.wording import show_rows
+    >>> print(show_rows("two rows", pd.DataFrame({"prior": [0, 1], "accuracy": [0.91234, 0.9]}), most=1))
+    two rows
+     prior  accuracy
+         0     0.912
+    ... 1 more
+    """
+    shown = table.head(most).to_string(index=False, max_cols=8, max_colwidth=40, float_format="%.3g")
+    more = f"\n... {len(table) - most:,} more" if len(table) > most else ""
+    return f"{title}\n{shown}{more}"
+
+
 def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
     """Return a small HTML table of names and values for notebooks, with everything escaped.
 
@@ -104,16 +138,3 @@ def name_elements(name: str, coords: Sequence[Iterable[object]]) -> tuple[str, .
     """
     inner = (", ".join(map(str, each)) for each in product(*coords))
     return tuple(f"{name}[{each}]" for each in inner) if coords else (name,)
-
-
-def name_bounds(kind: str, ci_prob: float, of: str = "") -> tuple[str, str]:
-    """Return the names of the columns of an interval, as ArviZ has them, after the name of a quantity.
-
-    Examples
-    --------
-    >>> from bayesanno.ground.wording import name_bounds
-    >>> name_bounds("ci", 0.95, "worth")
-    ('worth_ci95_lb', 'worth_ci95_ub')
-    """
-    name = f"{of}_{kind}{100 * ci_prob:.6g}" if of else f"{kind}{100 * ci_prob:.6g}"
-    return f"{name}_lb", f"{name}_ub"

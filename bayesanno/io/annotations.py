@@ -49,7 +49,7 @@ def read_annotations(
     annotator: str | None = None,
     label: str | None = None,
     gold: str | None = None,
-    labels: Sequence[str] | None = None,
+    labels: str | Sequence[str] | None = None,
     unsure: str | Sequence[str] = (),
     controls: Mapping[str, str] | str | os.PathLike[str] | None = None,
     gold_file: str | os.PathLike[str] | None = None,
@@ -117,7 +117,7 @@ def read_annotations(
         text, sentence, prompt or document, is the item. For exports, `label` chooses one of several questions, and
         `item` and `gold` are fields, as in `data.id`. `item` and `annotator` may be templates over columns or fields,
         as `"{model}/{prompt}"`.
-    labels : sequence of str, optional
+    labels : str or sequence of str, optional
         All possible labels, also those that nobody used; grades from the lowest to the highest. By default the labels
         that occur, numbers sorted as such, and words alphabetically, which is no order of grades.
     unsure : str or sequence of str, optional

@@ -9,7 +9,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import as_names, listed, nearest
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
 from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_strange_gold
@@ -20,7 +20,7 @@ from bayesanno.io.text_table import TextTable
 
 def read_multi_annotations(
     source: Source,
-    dimensions: Sequence[str],
+    dimensions: str | Sequence[str],
     *,
     item: str | None = None,
     annotator: str | None = None,
@@ -35,7 +35,7 @@ def read_multi_annotations(
     ----------
     source : path, str or DataFrame
         As for `read_annotations`.
-    dimensions : sequence of str
+    dimensions : str or sequence of str
         The label columns, or the questions of an export, at least two; their names are the dimensions' names. An empty
         cell is no annotation of that dimension. A column gold_<dimension>, if there is one, has its known true labels,
         for evaluation.
@@ -67,8 +67,6 @@ def read_multi_annotations(
     >>> {name: part.labels for name, part in data.by_dimension.items()}
     {'focus': ('A', 'B', 'C'), 'polarity': ('+', '-')}
     """
-    if isinstance(dimensions, str):
-        raise DataError(f"dimensions must be a sequence of names, not the text {dimensions!r}: write [{dimensions!r}]")
     if labels is not None and not isinstance(labels, Mapping):
         raise DataError("labels of several dimensions must be a mapping: write {dimension: [label, ...]}")
     declared = {
@@ -77,7 +75,7 @@ def read_multi_annotations(
     options = ReadOptions(
         item=item,
         annotator=annotator,
-        label=tuple(dimensions),
+        label=as_names(dimensions),
         labels_by_dimension=declared,
         missing=missing,
         strip=strip,

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import as_names, listed, nearest
 from bayesanno.io.registry import FORMAT_NAMES
 
 OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"
@@ -127,8 +127,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
         labels = None if self.labels is None else label_names("labels", self.labels)
-        named: Any = self.label  # may be one name
-        label = (named,) if isinstance(named, str) else tuple(named or ())
+        label = as_names(self.label or ())
         same = {str(name).strip(): str(label).strip() for name, label in self.same.items()}
         given = {"labels": labels, "label": label, "unsure": name_unsure(self.unsure), "same": same}
         for name in ("missing", "pairs", "tie", "columns"):
@@ -204,13 +203,11 @@ def label_names(what: str, labels: Iterable[str]) -> tuple[str, ...]:
     Raises
     ------
     DataError
-        If they are not a sequence, there is none, or one is empty.
+        If they are not in order, there is none, or one is empty.
     """
-    if isinstance(labels, str):
-        raise DataError(f"{what} must be a sequence of names, not the text {labels!r}: write [{labels!r}, ...]")
     if isinstance(labels, Mapping | Set):
         raise DataError(f"{what} must be a sequence of names, in order, not a {type(labels).__name__}: write [...]")
-    names = tuple(str(name).strip() for name in labels)
+    names = tuple(name.strip() for name in as_names(labels))
     if not names:
         raise DataError(f"{what}: no label is given: name all possible labels, or leave the option out")
     if not all(names):

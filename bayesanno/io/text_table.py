@@ -105,12 +105,17 @@ class TextTable:
         return len(self.lines)
 
     def matching(self, role: str) -> list[int]:
-        """Return the columns whose name is an alias of a role, else those of its ids, as `worker_id`, else `model`."""
+        """Return the columns whose name is an alias of a role, or of its ids, as `worker_id`; else `model` or `score`.
+
+        An id is left out if the column that it is the id of is there.
+        """
         names = [name.casefold() for name in self.header]
-        by_id = ["" if strip_id(name) == name else strip_id(name) for name in names]
-        tiers = ((names, ALIASES[role]), (by_id, _NAMED_BY_ID.get(role, ())), (names, LAST_ALIASES.get(role, ())))
-        found = ([at for at, name in enumerate(own) if name in aliases] for own, aliases in tiers)
-        return next(filter(None, found), [])
+        found = [at for at, name in enumerate(names) if name in ALIASES[role]]
+        known = {"", *(names[at] for at in found)}
+        stems = ["" if strip_id(name) == name or at in found else strip_id(name) for at, name in enumerate(names)]
+        by_id = [at for at, stem in enumerate(stems) if stem in _NAMED_BY_ID.get(role, ()) and stem not in known]
+        last = (at for at, name in enumerate(names) if name in LAST_ALIASES.get(role, ()))
+        return sorted([*found, *by_id]) or [*last]
 
     def matching_loosely(self) -> list[int]:
         """Return the columns that may name the items: ids of anything, and texts and images themselves."""

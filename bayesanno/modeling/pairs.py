@@ -8,8 +8,8 @@ If ties are not a class, this is the model of Bradley and Terry (1952): the log 
 
 Symbols, and priors.
     s     strength   (system)   ~ ZeroSumNormal(1): strengths add up to 0; of two random systems, the better one wins
-                     .73 of comparisons without ties on average (94% of pairs: .51 to .96)
-    tie              ()         ~ Normal(-1, 1), if a tie is a class: for equal systems .16 are ties (94%: .03 to .55)
+                     .73 of comparisons without ties on average (89% of pairs: .52 to .94)
+    tie              ()         ~ Normal(-1, 1), if a tie is a class: for equal systems .16 are ties (89%: .04 to .48)
 
 The truth does not depend on the side of a system. An annotator's answers may: such habits are modelled by `confusion`
 (`model_b`), `strategy` (`mace`) and `habit` (`item_difficulty`, `shared_errors`). If ties are possible answers but

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
+from bayesanno.ground.intervals import choose_prob
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_count, check_seed
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
@@ -56,14 +56,14 @@ def plan_answers(
     items: int,
     annotators: int,
     per_item: Sequence[int] | None = None,
-    labels: int | Sequence[str] | None = None,
+    labels: int | str | Sequence[str] | None = None,
     like: xr.DataTree | FitView | None = None,
     target: float | None = None,
     measure: Measure = "accuracy",
     sure: float = 0.95,
     method: str | None = None,
     simulations: int | None = None,
-    ci_prob: float = CI_PROB,
+    ci_prob: float | None = None,
     random_seed: int | None = None,
     workers: int = 1,
     progressbar: bool = True,
@@ -82,7 +82,7 @@ def plan_answers(
         The numbers of items and annotators.
     per_item : sequence of int, optional
         Numbers of answers per item, increasing; by default 1, 2, 3, 5 and 8, as far as there are annotators.
-    labels : int or sequence of str, optional
+    labels : int, str or sequence of str, optional
         The number of labels or their names; by default 2, or with `like` those of that fit.
     like : xarray.DataTree or FitView, optional
         A fit of any model of labels, with annotators similar to the new ones. New annotators are drawn from the
@@ -99,8 +99,8 @@ def plan_answers(
         minutes.
     simulations : int, optional
         By default 30, or 10 with a method that samples.
-    ci_prob : float, default 0.94
-        The share of simulations within the intervals, with equal tails.
+    ci_prob : float, optional
+        The share of simulations within the intervals, with equal tails; by default as in `summary`.
     random_seed : int, optional
     workers : int
         Processes in parallel; with more than one, a script needs the usual `if __name__ == "__main__":`.
@@ -148,7 +148,7 @@ def plan_answers(
     check_seed(random_seed)
     check_at_least("workers", workers, 1)
     check_target(target, measure, sure)
-    name_ends(ci_prob, "eti")  # refuses what is no interval
+    ci_prob = choose_prob(ci_prob)
     counts = {"items": items, "annotators": annotators, "simulations": FEW if simulations is None else simulations}
     for name, value in counts.items():
         check_count(name, value)

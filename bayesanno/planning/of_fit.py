@@ -21,7 +21,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_count
-from bayesanno.ground.wording import nearest
+from bayesanno.ground.wording import as_names, nearest
 from bayesanno.inference.adjust import adjustments_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.modeling.capabilities import HasPopulation
@@ -64,7 +64,7 @@ class Askable:
 
 
 def make_askable(
-    fit: xr.DataTree | FitView, who: str, rng: np.random.Generator, annotators: Sequence[str] | None = None
+    fit: xr.DataTree | FitView, who: str, rng: np.random.Generator, annotators: str | Sequence[str] | None = None
 ) -> Askable:
     """Return the factors of future answers in a fit, by its annotators and, if given, new ones.
 
@@ -90,7 +90,7 @@ def make_askable(
     if not isinstance(fit, FitView):
         _say_what_it_rests_on(view, who)
     data, posterior = view.data, view.posterior
-    new = [name for name in annotators or () if name not in set(data.annotators)]
+    new = [name for name in as_names(annotators or ()) if name not in set(data.annotators)]
     if new:
         if not isinstance(view.model, HasPopulation):
             raise FitError(
@@ -149,7 +149,7 @@ class Budget:
 
 def make_budget(
     names: Sequence[str],
-    annotators: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
 ) -> Budget:
@@ -162,7 +162,7 @@ def make_budget(
     FitError
         If an annotator is not among the names.
     """
-    who = list(names) if annotators is None else [str(name) for name in annotators]
+    who = list(names) if annotators is None else list(as_names(annotators))
     at = find_positions("annotator", who, names)
     most, cost = np.zeros(len(names)), np.ones(len(names))
     if per_annotator is None:

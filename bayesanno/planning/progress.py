@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bayesanno.analysis.parameters import CI_PROB, name_ends
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_count, check_seed, check_share
@@ -32,11 +32,11 @@ def expected_progress(
     measure: Measure = "accuracy",
     sure: float = 0.95,
     allocation: Allocation = "evenly",
-    annotators: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
     futures: int = 50,
-    ci_prob: float = CI_PROB,
+    ci_prob: float | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return the expected quality of labels after more answers, before asking for any.
@@ -58,23 +58,23 @@ def expected_progress(
         How answers are allocated. "evenly": each goes to an item with the fewest answers; "each": to an item with the
         fewest new answers; both by annotators in proportion to their numbers of answers. "suggested": to the most
         informative pairs, as in `suggest_annotations`, in batches of one item in twenty.
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         Annotators who can be asked; by default all in the fit. If the model has a population, new names are possible.
     per_annotator : int or mapping of str to int, optional
         The largest number of answers of each annotator.
     costs : mapping of str to float, optional
         The cost of an answer of each annotator; 1 by default.
     futures : int, default 50
-    ci_prob : float, default 0.94
-        The share of futures within the intervals, with equal tails.
+    ci_prob : float, optional
+        The share of futures within the intervals, with equal tails; by default as in `summary`.
     random_seed : int, optional
 
     Returns
     -------
     pandas.DataFrame
         One row per number of answers: `answers`; `per_item`, the mean number including existing answers; `cost`;
-        `accuracy`, the mean probability of the best labels; `accuracy_eti94_lb` and `accuracy_eti94_ub`, an interval
-        that contains the share of right labels in 94% of futures; `share_sure` with the same; and `p_reached`, the
+        `accuracy`, the mean probability of the best labels; `accuracy_eti89_lb` and `accuracy_eti89_ub`, an interval
+        that contains the share of right labels in 89% of futures; `share_sure` with the same; and `p_reached`, the
         share of futures in which the fit would meet the target with that many answers. Items with a known true label do
         not count. A row does not depend on the other rows.
 
@@ -110,7 +110,7 @@ def expected_progress(
     check_seed(random_seed)
     check_target(target, measure, sure)
     check_count("futures", futures)
-    name_ends(ci_prob, "eti")  # refuses what is no interval
+    ci_prob = choose_prob(ci_prob)
     rng = np.random.default_rng(random_seed)
     asked = make_askable(fit, "expected_progress", rng, annotators)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
@@ -155,7 +155,7 @@ def tabulate_progress(
     for name, values, spread in (("accuracy", accuracy, right), ("share_sure", share, share)):
         table[name] = values.mean(axis=0)
         ends = np.quantile(spread, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
-        table = table.assign(**{f"{name}_{end}": at for end, at in zip(name_ends(ci_prob, "eti"), ends, strict=True)})
+        table = table.assign(**dict(zip(name_bounds("eti", ci_prob, name), ends, strict=True)))
     if target is not None:
         reached = (accuracy if measure == "accuracy" else share) >= target
         table["p_reached"] = reached.mean(axis=0)
@@ -163,7 +163,7 @@ def tabulate_progress(
 
 
 def find_needed(
-    progress: pd.DataFrame, column: str = "answers", *, ci_prob: float = CI_PROB
+    progress: pd.DataFrame, column: str = "answers", *, ci_prob: float | None = None
 ) -> tuple[float, float, float]:
     """Return how many answers a target needs: the median over futures, and an interval of equal tails.
 
@@ -173,8 +173,8 @@ def find_needed(
         The result of `expected_progress` with a target.
     column : {"answers", "per_item", "cost"}
         The unit of the result.
-    ci_prob : float, default 0.94
-        The share of futures within the interval.
+    ci_prob : float, optional
+        The share of futures within the interval; by default as in `summary`.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def find_needed(
     >>> find_needed(pd.DataFrame({"answers": [0, 100, 200], "p_reached": [0.0, 0.5, 1.0]}))
     (100.0, 6.0, 194.0)
     """
-    name_ends(ci_prob, "eti")  # refuses what is no interval
+    ci_prob = choose_prob(ci_prob)
     levels = np.array([0.5, (1 - ci_prob) / 2, (1 + ci_prob) / 2])
     levels = np.nextafter(levels, 0)  # below them: the first of equal rows is enough
     reached = np.maximum.accumulate(progress["p_reached"])
@@ -203,7 +203,7 @@ def stopping_table(
     *,
     risk: float = 0.05,
     more: int = 3,
-    annotators: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
     futures: int = 50,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -220,7 +220,7 @@ def stopping_table(
         The largest probability that the label of a finished item is wrong.
     more : int, default 3
         The number of further answers that each item could get.
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         Annotators who can be asked, as in `suggest_annotations`.
     futures : int, default 50
     random_seed : int, optional

@@ -32,8 +32,8 @@ def suggest_annotations(
     *,
     target: Target = "labels",
     utility: str | pd.DataFrame | Mapping[str, Mapping[str, float]] = "information",
-    annotators: Sequence[str] | None = None,
-    items: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
+    items: str | Sequence[str] | None = None,
     among: pd.DataFrame | None = None,
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
@@ -58,10 +58,10 @@ def suggest_annotations(
     utility : {"information", "accuracy"}, DataFrame or mapping of mappings
         The unit of gains for labels: nats, the expected number of right labels, or the expected cost of the cheapest
         decision, with a cost matrix as in `decide_labels`.
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         Annotators who can be asked; by default all in the fit. A model with a population, such as
         `hierarchical_dawid_skene`, accepts new names.
-    items : sequence of str, optional
+    items : str or sequence of str, optional
         Items to ask about; by default all without a known true label (control).
     among : DataFrame, optional
         The pairs that can be asked, in columns item and annotator, if not every annotator can answer every item.

@@ -17,15 +17,16 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_choice, check_seed, check_share
+from bayesanno.ground.wording import as_names
 
 Strategy = Literal["random", "first"]
 
 
 def make_design(
     *,
-    items: int | Sequence[str],
-    annotators: int | Sequence[str],
-    labels: int | Sequence[str],
+    items: int | str | Sequence[str],
+    annotators: int | str | Sequence[str],
+    labels: int | str | Sequence[str],
     unsure: str | Sequence[str] = (),
     per_item: int | tuple[int, int],
     random_seed: int | None = None,
@@ -34,7 +35,7 @@ def make_design(
 
     Parameters
     ----------
-    items, annotators, labels : int or sequence of str
+    items, annotators, labels : int, str or sequence of str
         The number (names are then i1, i2, ...; a1, ...; and 0, 1, ...), or the names. Names of labels are in order.
     unsure : str or sequence of str, optional
         The names of further labels that are not classes.
@@ -73,10 +74,10 @@ def make_design(
 
 def make_loop_design(
     *,
-    items: int | Sequence[str],
-    annotators: int | Sequence[str] = 8,
+    items: int | str | Sequence[str],
+    annotators: int | str | Sequence[str] = 8,
     together: int = 3,
-    labels: int | Sequence[str],
+    labels: int | str | Sequence[str],
 ) -> AnnotationData:
     """Make a loop design: neighbours on a circle of annotators share items, equally many in each group.
 
@@ -85,7 +86,7 @@ def make_loop_design(
 
     Parameters
     ----------
-    items, annotators, labels : int or sequence of str
+    items, annotators, labels : int, str or sequence of str
         The numbers, or the names, as in `make_design`. Items are assigned to the groups in turn.
     together : int
         Annotations per item.
@@ -113,13 +114,13 @@ def make_loop_design(
 
 
 def make_count_design(
-    *, items: int | Sequence[str], per_item: int | tuple[int, int], random_seed: int | None = None
+    *, items: int | str | Sequence[str], per_item: int | tuple[int, int], random_seed: int | None = None
 ) -> CountData:
     """Make a design of counts: how many answers each item gets. Every count of successes is a placeholder, 0.
 
     Parameters
     ----------
-    items : int or sequence of str
+    items : int, str or sequence of str
         The number (names are then i1, i2, ...), or the names.
     per_item : int or tuple of two ints
         Answers per item: a number, or a range from which numbers are drawn uniformly.
@@ -230,4 +231,4 @@ def _item_names(items: int | Sequence[str]) -> tuple[str, ...]:
 def _names(given: int | Sequence[str], prefix: str, *, first: int = 1) -> tuple[str, ...]:
     if isinstance(given, int):
         return tuple(f"{prefix}{number}" for number in range(first, first + given))
-    return tuple(given)
+    return as_names(given)

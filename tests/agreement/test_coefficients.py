@@ -189,8 +189,8 @@ def test_intervals_hold_the_value_and_shrink_with_items():
     narrow = ba.agreement_table(from_matrix(answers_of(1_600)), random_seed=1)
     for table in (wide, narrow):
         assert (table["reason"] == "").all()
-        assert ((table["ci95_lb"] < table["value"]) & (table["value"] < table["ci95_ub"])).all()
-    width = (wide["ci95_ub"] - wide["ci95_lb"]) / (narrow["ci95_ub"] - narrow["ci95_lb"])
+        assert ((table["ci89_lb"] < table["value"]) & (table["value"] < table["ci89_ub"])).all()
+    width = (wide["ci89_ub"] - wide["ci89_lb"]) / (narrow["ci89_ub"] - narrow["ci89_lb"])
     assert ((width > 3) & (width < 5.3)).all()  # 4: the root of 16
 
 
@@ -239,11 +239,11 @@ def test_a_resample_counts_every_item_as_often_as_it_was_drawn(crowd):
 
 def test_tables_of_pairs_and_annotators_have_intervals_too(crowd):
     pairs = ba.pair_table(crowd[0], resamples=100, random_seed=1)
-    known = pairs["agreement_ci95_lb"].notna()
+    known = pairs["agreement_ci89_lb"].notna()
     assert known.mean() > 0.5
-    assert (pairs["agreement_ci95_lb"][known] <= pairs["agreement"][known]).all()
+    assert (pairs["agreement_ci89_lb"][known] <= pairs["agreement"][known]).all()
     own = ba.annotator_agreement(crowd[0], resamples=100, random_seed=1)
-    assert ((own["agreement_ci95_lb"] < own["agreement"]) & (own["agreement"] < own["agreement_ci95_ub"])).all()
+    assert ((own["agreement_ci89_lb"] < own["agreement"]) & (own["agreement"] < own["agreement_ci89_ub"])).all()
 
 
 def test_a_value_far_from_its_resamples_has_no_interval():
@@ -266,7 +266,7 @@ def test_undefined_values_are_nan_with_a_reason():
     assert (same.loc[sorted(defined), "value"] == 1).all()
     rest = same.drop(index=sorted(defined))
     assert rest["value"].isna().all()
-    assert rest["ci95_lb"].isna().all()
+    assert rest["ci89_lb"].isna().all()
     assert set(rest["reason"]) == {
         "all answers are one label",
         "no pair of annotators gave two labels to the items that they share",
@@ -374,7 +374,7 @@ class TestErrorCorrelation:
 
     def test_it_has_intervals_as_the_others_have(self, crowd):
         table = ba.pair_table(crowd[0], resamples=100, random_seed=1)
-        known = table.dropna(subset=["error_correlation_ci95_lb"])
+        known = table.dropna(subset=["error_correlation_ci89_lb"])
         assert len(known)
-        assert (known["error_correlation_ci95_lb"] <= known["error_correlation"]).all()
-        assert (known["error_correlation"] <= known["error_correlation_ci95_ub"]).all()
+        assert (known["error_correlation_ci89_lb"] <= known["error_correlation"]).all()
+        assert (known["error_correlation"] <= known["error_correlation_ci89_ub"]).all()

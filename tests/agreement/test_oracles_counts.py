@@ -182,7 +182,7 @@ def test_the_types_of_model_m_are_found_again():
     types = type_table(found)
     assert types["hard_type_probability"][1] > 0.99
     hard = (drawn["state"].values == "type 2").sum()
-    assert types["expected_items_hdi94_lb"][1] < hard < types["expected_items_hdi94_ub"][1]
+    assert types["expected_items_eti89_lb"][1] < hard < types["expected_items_eti89_ub"][1]
 
 
 @pytest.mark.slow

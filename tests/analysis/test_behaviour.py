@@ -56,7 +56,7 @@ def test_the_table_is_made_of_draws(usage_fit, crowd):
     np.testing.assert_allclose(table["leverage_mean"], leverage.mean(axis=(0, 1)), rtol=1e-10)
     np.testing.assert_allclose(table["leverage_sd"], leverage.reshape(-1, 30).std(axis=0, ddof=1), rtol=1e-10)
     for what in ("leverage", "kld", "jsd_mean"):
-        low, mean, high = (table[f"{what}_{end}"] for end in ("hdi94_lb", "mean", "hdi94_ub"))
+        low, mean, high = (table[f"{what}_{end}"] for end in ("eti89_lb", "mean", "eti89_ub"))
         assert ((low < mean) & (mean < high)).all()
     assert table["farthest_probability"].sum() == pytest.approx(1)
     farthest = np.bincount(leverage.argmax(axis=2).ravel(), minlength=30) / leverage[..., 0].size
@@ -127,7 +127,7 @@ def test_confusions_are_averaged_over_annotators_by_their_answers(tiny_fit):
     expected = np.tensordot(weight, confusion, axes=1)
     row = table.set_index(["true_class", "response"]).loc[("no", "yes")]
     assert row["mean"] == pytest.approx(expected[0, 1])
-    assert row["hdi94_lb"] < row["mean"] < row["hdi94_ub"]
+    assert row["eti89_lb"] < row["mean"] < row["eti89_ub"]
 
 
 def test_fits_without_the_quantity_are_refused(refuses, usage_fit, tiny_fit):

@@ -56,7 +56,7 @@ class TestWhatIsFound:
         assert row(found["gold"], "within", "clique")["correlation"] == pytest.approx(within, abs=0.02)
         assert 0.03 < row(found["posterior"], "within", "clique")["correlation"] < within / 2
         for table in found.values():
-            assert row(table, "within", "clique")["correlation_ci95_lb"] > 0
+            assert row(table, "within", "clique")["correlation_ci89_lb"] > 0
             for level, names in {"within": ("rest",), "between": ("clique", "rest")}.items():
                 assert abs(row(table, level, *names)["correlation"]) < 0.05
             assert set(table["truth"]) == {next(truth for truth, one in found.items() if one is table)}
@@ -89,8 +89,8 @@ class TestWhatIsFound:
         whole = table.iloc[0]
         assert whole["n_answers"] == 10
         assert whole["worth"] == pytest.approx(10 / (1 + 9 * whole["correlation"]))
-        assert whole["worth_ci95_lb"] == pytest.approx(10 / (1 + 9 * whole["correlation_ci95_ub"]))
-        assert whole["worth_ci95_lb"] < whole["worth"] < whole["worth_ci95_ub"]
+        assert whole["worth_ci89_lb"] == pytest.approx(10 / (1 + 9 * whole["correlation_ci89_ub"]))
+        assert whole["worth_ci89_lb"] < whole["worth"] < whole["worth_ci89_ub"]
         assert row(table, "within", "clique")["n_answers"] == 4
         assert np.isnan(row(table, "between")["worth"])
         negative = table[table["correlation"] < 0].query("level == 'pair'")
@@ -111,7 +111,9 @@ class TestWhatIsFound:
     )
     def test_intervals_cover_what_is_independent(self, design, truth, rng):
         data, _ = simulate_clique(rng, annotators=20, items=200, **design)
-        table = ba.dependence_table(ba.fit("model_b", data, **QUICK), truth=truth, resamples=200, random_seed=1)
+        table = ba.dependence_table(
+            ba.fit("model_b", data, **QUICK), truth=truth, ci_prob=0.95, resamples=200, random_seed=1
+        )
         pairs = table[table["level"] == "pair"]
         covered = (pairs["correlation_ci95_lb"] <= 0) & (pairs["correlation_ci95_ub"] >= 0)
         assert covered.mean() > 0.9

@@ -48,7 +48,7 @@ class TestWhatIsCounted:
         fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, check=False, **SHORT)
         table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
         assert table.columns.tolist() == [
-            "first", "second", "quantity", "label", "mean", "sd", "hdi94_lb", "hdi94_ub", "p_above", "n_items",
+            "first", "second", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "p_above", "n_items",
             "n_known",
         ]  # fmt: skip
         assert table[["first", "second"]].drop_duplicates().to_numpy().tolist() == [
@@ -64,7 +64,7 @@ class TestWhatIsCounted:
             assert found["mean"] == pytest.approx(p[inside].mean(), abs=5 * mcse)
             assert found["sd"] == pytest.approx(share[name].std(), rel=0.2)
             assert found[["n_items", "n_known"]].tolist() == [N, 0]
-            assert found["hdi94_lb"] < found["mean"] < found["hdi94_ub"]
+            assert found["eti89_lb"] < found["mean"] < found["eti89_ub"]
             assert np.isnan(found["p_above"])
         pair = row(table, "old", "new")
         assert pair["mean"] == pytest.approx(row(table, "old")["mean"] - row(table, "new")["mean"])
@@ -80,7 +80,7 @@ class TestWhatIsCounted:
         for name in SHARES:
             found = row(table, name)
             share = np.mean([label == "yes" for item, label in gold.items() if groups[item] == name])
-            assert found[["mean", "hdi94_lb", "hdi94_ub"]].tolist() == pytest.approx([share] * 3)
+            assert found[["mean", "eti89_lb", "eti89_ub"]].tolist() == pytest.approx([share] * 3)
             assert (found["sd"], found["n_known"]) == (0, N)
 
     def test_controls_count_even_if_gold_is_left_out(self, rng):
@@ -110,7 +110,7 @@ class TestWhatIsCounted:
         assert found["n_items"] == 1
         p = float(fit["latent"]["probability"].sel(item=first, true_class="yes"))
         assert found["mean"] == pytest.approx(p, abs=0.1)
-        assert {found["hdi94_lb"], found["hdi94_ub"]} <= {0, 1}
+        assert {found["eti89_lb"], found["eti89_ub"]} <= {0, 1}
 
     def test_every_form_of_groups_is_the_same(self, grouped):
         fit, groups = grouped
@@ -122,8 +122,8 @@ class TestWhatIsCounted:
     def test_the_interval_is_named_by_its_probability(self, grouped):
         table = ba.group_table(*grouped, use_gold=False, ci_prob=0.5, random_seed=1)
         wide = ba.group_table(*grouped, use_gold=False, random_seed=1)
-        width = table["hdi50_ub"] - table["hdi50_lb"]
-        assert (width < wide["hdi94_ub"] - wide["hdi94_lb"]).all()
+        width = table["eti50_ub"] - table["eti50_lb"]
+        assert (width < wide["eti89_ub"] - wide["eti89_lb"]).all()
 
     def test_many_groups_have_no_pairs(self, grouped, monkeypatch):
         monkeypatch.setattr(group_shares, "MOST_PAIRED", 1)
@@ -194,7 +194,7 @@ class TestHardTables:
         assert table.drop(columns="p_above").notna().all(axis=None)
         for name in "ab":
             share = truth[[groups[item] == name for item in data.items]].mean()
-            assert row(table, name)["hdi94_lb"] <= share <= row(table, name)["hdi94_ub"] + 0.05
+            assert row(table, name)["eti89_lb"] <= share <= row(table, name)["eti89_ub"] + 0.05
 
     def test_labels_nobody_gave_have_shares(self):
         data = ba.AnnotationData.from_records(tiny_data().to_frame()[["item", "annotator", "label"]].to_numpy(),

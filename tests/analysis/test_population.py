@@ -39,16 +39,16 @@ def fit(crowd):
 def test_the_population_is_recovered(fit):
     table = ba.population_table(fit)
     assert table.columns.tolist() == [
-        "true_class", "response", "mean", "sd", "hdi94_lb", "hdi94_ub", "annotators_eti94_lb", "annotators_eti94_ub",
-        "spread_mean", "spread_hdi94_lb", "spread_hdi94_ub", "pooling",
+        "true_class", "response", "mean", "sd", "eti89_lb", "eti89_ub", "annotators_eti89_lb", "annotators_eti89_ub",
+        "spread_mean", "spread_eti89_lb", "spread_eti89_ub", "pooling",
     ]  # fmt: skip
-    inside = (table["hdi94_lb"] <= TYPICAL.ravel()) & (TYPICAL.ravel() <= table["hdi94_ub"])
+    inside = (table["eti89_lb"] <= TYPICAL.ravel()) & (TYPICAL.ravel() <= table["eti89_ub"])
     assert inside.sum() >= 7
     truth = SPREAD.repeat(3)
-    assert ((table["spread_hdi94_lb"] <= truth) & (truth <= table["spread_hdi94_ub"])).all()
+    assert ((table["spread_eti89_lb"] <= truth) & (truth <= table["spread_eti89_ub"])).all()
     np.testing.assert_allclose(table.groupby("true_class")["mean"].sum(), 1, rtol=1e-12)
     # annotators lie apart farther than the typical one is uncertain
-    wider = (table["annotators_eti94_ub"] - table["annotators_eti94_lb"]) / (table["hdi94_ub"] - table["hdi94_lb"])
+    wider = (table["annotators_eti89_ub"] - table["annotators_eti89_lb"]) / (table["eti89_ub"] - table["eti89_lb"])
     assert wider.min() > 1
     draws = fit["posterior"].to_dataset()
     right = draws["population"].sel(true_class="bad", response="bad")
@@ -108,8 +108,8 @@ def test_a_run_and_the_report_have_the_population(fit, tmp_path):
     np.testing.assert_allclose(written["mean"], table["mean"], rtol=1e-5)
     page = ba.write_report(fit, tmp_path / "report.html", checks=False).read_text()
     right = table[table["true_class"] == table["response"]].iloc[0]
-    low, high = right["annotators_eti94_lb"], right["annotators_eti94_ub"]
-    said = f"in {right['mean']:.0%} ({low:.0%} to {high:.0%} for 94% of annotators"
+    low, high = right["annotators_eti89_lb"], right["annotators_eti89_ub"]
+    said = f"in {right['mean']:.0%} ({low:.0%} to {high:.0%}, the 89% interval over annotators"
     assert said in page
 
 

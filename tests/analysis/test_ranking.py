@@ -80,13 +80,13 @@ def test_a_ranking_is_a_table_of_the_draws(fit, data, draws):
         row = table.loc[system]
         assert row["strength_mean"] == pytest.approx(strength[:, code].mean())
         assert row["strength_sd"] == pytest.approx(strength[:, code].std(ddof=1))
-        assert row["strength_hdi94_lb"] < row["strength_mean"] < row["strength_hdi94_ub"]
+        assert row["strength_eti89_lb"] < row["strength_mean"] < row["strength_eti89_ub"]
         assert row["elo_mean"] == pytest.approx(400 / np.log(10) * strength[:, code].mean())
         assert row["rank_mean"] == pytest.approx(ranks[:, code].mean())
         assert row["p_best"] == (ranks[:, code] == 1).mean()
-        low, high = row["rank_eti94_lb"], row["rank_eti94_ub"]
-        assert ((ranks[:, code] >= low) & (ranks[:, code] <= high)).mean() >= 0.94
-        assert (ranks[:, code] < low).mean() < 0.03
+        low, high = row["rank_eti89_lb"], row["rank_eti89_ub"]
+        assert ((ranks[:, code] >= low) & (ranks[:, code] <= high)).mean() >= 0.89
+        assert (ranks[:, code] < low).mean() < 0.055
         others = [other for other in range(5) if other != code]
         rates = np.mean([win(strength[:, code], strength[:, other], tie) for other in others], axis=0)
         assert row["win_rate_mean"] == pytest.approx(rates.mean())

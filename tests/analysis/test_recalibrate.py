@@ -67,8 +67,8 @@ def about(fit):
 def test_labels_of_annotators_who_err_together_become_honest(fitted, honest, dependent, known):
     table = ba.recalibration_table(honest).set_index("parameter")
     assert table.index.tolist() == ["temperature", *(f"shift[{label}]" for label in dependent.labels)]
-    assert table.columns.tolist() == ["mean", "sd", "hdi94_lb", "hdi94_ub"]
-    assert table.loc["temperature", "hdi94_lb"] > 1.5
+    assert table.columns.tolist() == ["mean", "sd", "eti89_lb", "eti89_ub"]
+    assert table.loc["temperature", "eti89_lb"] > 1.5
     others = {item: label for item, label in dependent.gold.items() if item not in known}
     assert log_score(honest, others) > log_score(fitted, others) + 0.1
     labels = ba.label_table(honest).set_index("item").loc[list(others)]

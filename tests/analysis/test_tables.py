@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,7 +115,7 @@ def test_draws_of_labels_have_the_frequencies_of_their_probabilities(mace_fit, r
 def test_an_annotator_table_summarises_the_draws_of_competence(mace_fit, crowd):
     data, _ = crowd
     table = ba.annotator_table(mace_fit)
-    numbers = ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
+    numbers = ["mean", "sd", "eti89_lb", "eti89_ub", "ess_bulk", "ess_tail", "r_hat"]
     assert table.columns.tolist() == [
         "annotator", "n_annotations", "n_gold", "gold_agreement", *(f"competence_{name}" for name in numbers),
     ]  # fmt: skip
@@ -124,12 +125,11 @@ def test_an_annotator_table_summarises_the_draws_of_competence(mace_fit, crowd):
     flat = draws.reshape(-1, data.n_annotators)
     np.testing.assert_allclose(table["competence_mean"], flat.mean(axis=0))
     np.testing.assert_allclose(table["competence_sd"], flat.std(axis=0, ddof=1))
-    inside = (table["competence_hdi94_lb"].to_numpy() <= flat) & (flat <= table["competence_hdi94_ub"].to_numpy())
-    np.testing.assert_allclose(inside.mean(axis=0), 0.94, atol=0.01)
-    ordered, inside = np.sort(flat, axis=0), int(0.94 * len(flat))  # an interval of as many draws, in the middle
-    first = (len(flat) - inside) // 2
-    equal_tailed = ordered[first + inside] - ordered[first]
-    assert (table["competence_hdi94_ub"] - table["competence_hdi94_lb"] <= equal_tailed + 1e-12).all()
+    np.testing.assert_allclose(table["competence_eti89_lb"], np.quantile(flat, 0.055, axis=0))
+    np.testing.assert_allclose(table["competence_eti89_ub"], np.quantile(flat, 0.945, axis=0))
+    low, high = ba.annotator_table(mace_fit, ci_kind="hdi")[["competence_hdi89_lb", "competence_hdi89_ub"]].to_numpy().T
+    np.testing.assert_allclose(((low <= flat) & (flat <= high)).mean(axis=0), 0.89, atol=0.01)
+    assert (high - low <= table["competence_eti89_ub"] - table["competence_eti89_lb"] + 1e-12).all()
     ess, rhat = (getattr(array_stats, name)(draws, chain_axis=0, draw_axis=1) for name in ("ess", "rhat"))
     np.testing.assert_allclose(table["competence_ess_bulk"], ess)
     tail = array_stats.ess(draws, chain_axis=0, draw_axis=1, method="tail", prob=0.89)  # ArviZ's default
@@ -147,7 +147,8 @@ def test_the_competence_of_model_b_is_its_accuracy(tiny_fit):
 def test_a_summary_has_one_row_per_parameter(tiny_fit):
     table = ba.summary(tiny_fit)
     assert table.columns.tolist() == [
-        "parameter", "mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat",
+        "parameter", "mean", "sd", "eti89_lb", "eti89_ub", "ess_bulk", "ess_tail", "r_hat", "mcse_mean",
+        "mcse_sd",
     ]  # fmt: skip
     assert len(table) == 2 + 3 * 2 * 2 + 3
     rows = table.set_index("parameter")
@@ -163,9 +164,21 @@ def test_a_summary_has_one_row_per_parameter(tiny_fit):
         assert rows.loc[name, "ess_bulk"] == pytest.approx(
             float(array_stats.ess(draws.values, chain_axis=0, draw_axis=1))
         )
-        within = (rows.loc[name, "hdi94_lb"] <= draws) & (draws <= rows.loc[name, "hdi94_ub"])
-        assert float(within.mean()) == pytest.approx(0.94, abs=0.01)
-    assert ba.summary(tiny_fit, ["prevalence"])["parameter"].tolist() == ["prevalence[no]", "prevalence[yes]"]
+        within = (rows.loc[name, "eti89_lb"] <= draws) & (draws <= rows.loc[name, "eti89_ub"])
+        assert float(within.mean()) == pytest.approx(0.89, abs=0.01)
+    for prevalence in ("prevalence", ["prevalence"]):
+        assert ba.summary(tiny_fit, prevalence)["parameter"].tolist() == ["prevalence[no]", "prevalence[yes]"]
+
+
+def test_a_summary_is_that_of_arviz(tiny_fit):
+    ours, theirs = ba.summary(tiny_fit).set_index("parameter"), az.summary(tiny_fit, round_to="none")
+    assert sorted(ours.columns) == sorted(theirs.columns)
+    for name in ours:
+        np.testing.assert_allclose(ours[name], theirs.loc[ours.index, name].astype(float), rtol=1e-9, err_msg=name)
+    with az.rc_context({"stats.ci_prob": 0.5, "stats.ci_kind": "hdi"}):
+        ours, theirs = ba.summary(tiny_fit).set_index("parameter"), az.summary(tiny_fit, round_to="none")
+    for end in ("hdi50_lb", "hdi50_ub"):
+        np.testing.assert_allclose(ours[end], theirs.loc[ours.index, end].astype(float), rtol=1e-9)
 
 
 def test_who_is_better_is_a_share_of_draws(mace_fit, crowd):

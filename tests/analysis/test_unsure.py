@@ -59,7 +59,7 @@ def test_confusion_has_a_column_for_unsure_answers(fits):
         ("no", "yes"), ("yes", "no"), ("no", "unsure"), ("yes", "unsure"),
     }  # fmt: skip
     rate = table.set_index(["true_class", "response"])
-    assert rate.loc[("yes", "unsure"), "hdi94_lb"] > rate.loc[("no", "unsure"), "hdi94_ub"]  # only "yes" can be hard
+    assert rate.loc[("yes", "unsure"), "eti89_lb"] > rate.loc[("no", "unsure"), "eti89_ub"]  # only "yes" can be hard
 
 
 def test_figures_have_a_column_for_unsure_answers(fit):

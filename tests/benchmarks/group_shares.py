@@ -126,7 +126,7 @@ def by_ppi(system: np.ndarray, gold: np.ndarray, predicted: np.ndarray) -> Found
 def by_table(fit: Any, systems: dict[str, str], seed: int, **options: Any) -> Found:
     """Return what `group_table` says of the share of good outputs."""
     table = ba.group_table(fit, systems, ci_prob=PROB, random_seed=seed, **options).query("label == 'good'")
-    columns = ["mean", "hdi94_lb", "hdi94_ub"]
+    columns = ["mean", "eti94_lb", "eti94_ub"]
     rows = table[["first", "second", *columns]].itertuples(index=False)
     return {(first, second): tuple(values) for first, second, *values in rows}
 

@@ -144,8 +144,8 @@ def compare_real(path: str, seeds: int) -> Iterator[dict[str, Any]]:
                     }
                     found |= {"seconds": time.perf_counter() - began, "r_hat": ba.diagnostics_of(fit)["max_rhat"]}
                     if prior != "learnt":
-                        ranking = ba.ranking_table(fit).set_index("system").loc[systems]
-                        low, high = (ranking[f"win_rate_hdi94_{end}"].to_numpy() for end in ("lb", "ub"))
+                        ranking = ba.ranking_table(fit, ci_prob=0.94).set_index("system").loc[systems]
+                        low, high = (ranking[f"win_rate_eti94_{end}"].to_numpy() for end in ("lb", "ub"))
                         found |= {"rank": kendalltau(ranking["win_rate_mean"], human).statistic}
                         found |= {
                             "covered": int(((low <= human) & (human <= high)).sum()),
@@ -213,11 +213,11 @@ def compare_simulated(panels: int) -> Iterator[dict[str, Any]]:
                     | score(probabilities(fit, data), truth)
                 )
                 if prior != "learnt":
-                    ranking = ba.ranking_table(fit).set_index("system").loc[systems]
+                    ranking = ba.ranking_table(fit, ci_prob=0.94).set_index("system").loc[systems]
                     true_rank = (-strength).argsort().argsort() + 1
                     within = (ranking["rank_eti94_lb"] <= true_rank) & (true_rank <= ranking["rank_eti94_ub"])
                     error = np.abs(ranking["strength_mean"] - strength)
-                    inside = (ranking["strength_hdi94_lb"] <= strength) & (strength <= ranking["strength_hdi94_ub"])
+                    inside = (ranking["strength_eti94_lb"] <= strength) & (strength <= ranking["strength_eti94_ub"])
                     found |= {"rank": kendalltau(ranking["strength_mean"], strength).statistic, "error": error.mean()}
                     found |= {"covered_ranks": within.mean(), "covered_strengths": inside.mean()}
                 yield found
@@ -248,7 +248,7 @@ def compare_large(n: int) -> Iterator[dict[str, Any]]:
         began = time.perf_counter()
         fit = ba.fit(ba.get_model(name, {"class_prior": ba.Pairs()}), data, **SETTINGS)
         diagnostics = ba.diagnostics_of(fit)
-        ranking = ba.ranking_table(fit).set_index("system").sort_index()
+        ranking = ba.ranking_table(fit, ci_prob=0.94).set_index("system").sort_index()
         yield {
             "method": name, "seconds": time.perf_counter() - began, "sampling": fit.attrs["seconds_sample"],
             "r_hat": diagnostics["max_rhat"], "ess": diagnostics["min_ess_bulk"],

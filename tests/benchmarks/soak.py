@@ -103,7 +103,7 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
             draw(folder, ba.plot_usage(data)),
         ],
         "save and load": lambda: ba.load(ba.save(one, folder / "fit.nc") or folder / "fit.nc"),
-        "write and read": lambda: ba.read_annotations(ba.write_annotations(data, folder / "a.csv") or folder / "a.csv"),
+        "write and read": lambda: ba.read_annotations(data.to_frame()),
         "export": lambda: ba.export_labels(
             one, folder / "labels.jsonl", to="doccano", tasks=[{"item": item, "text": item} for item in data.items]
         ),

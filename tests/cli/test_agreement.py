@@ -13,7 +13,7 @@ from tests.samples import simulate_crowd
 @pytest.fixture
 def run(command, tmp_path):
     """Run `bayesanno agreement` in a folder with crowd.csv; returns the exit code, stdout and stderr."""
-    ba.write_annotations(simulate_crowd()[0], tmp_path / "crowd.csv")
+    simulate_crowd()[0].to_frame().to_csv(tmp_path / "crowd.csv", index=False)
     return lambda arguments: command("agreement", *arguments.split())
 
 
@@ -25,7 +25,7 @@ def test_tables_and_figures_are_written_and_listed(run, tmp_path):
     read = {path.name: pd.read_csv(path) for path in (tmp_path / "found").glob("*.csv")}
     coefficients = read["coefficients.csv"]
     expected = ba.agreement_table(data, resamples=100, random_seed=1)
-    assert coefficients.columns.tolist() == ["coefficient", "value", "ci95_lb", "ci95_ub", "reason"]
+    assert coefficients.columns.tolist() == ["coefficient", "value", "ci89_lb", "ci89_ub", "reason"]
     np.testing.assert_allclose(coefficients["value"], expected["value"], rtol=1e-5)
     assert (
         coefficients.loc[coefficients["coefficient"].str.contains("alpha"), "coefficient"].iloc[0].endswith("nominal")
@@ -57,7 +57,7 @@ def test_with_a_posterior_annotators_have_intervals(run, tmp_path):
     assert code == 0
     table = pd.read_csv(tmp_path / "found" / "annotators.csv")
     for what in ("leverage", "kld", "jsd_mean"):
-        for column in ("mean", "sd", "hdi94_lb", "hdi94_ub"):
+        for column in ("mean", "sd", "eti89_lb", "eti89_ub"):
             assert np.isfinite(table[f"{what}_{column}"]).all()
     who = table.loc[table["farthest_probability"].idxmax()]
     line = next(line for line in out.splitlines() if line.startswith("uses labels least like the others"))
@@ -65,7 +65,7 @@ def test_with_a_posterior_annotators_have_intervals(run, tmp_path):
         f"with probability {who['farthest_probability']:.2f}: {who['annotator']} ({who['n']} annotations)"
     )
     assert not list((tmp_path / "found").glob("*.png"))
-    assert pd.read_csv(tmp_path / "found" / "coefficients.csv")["ci95_lb"].isna().all()
+    assert pd.read_csv(tmp_path / "found" / "coefficients.csv")["ci89_lb"].isna().all()
 
 
 def test_two_annotators_are_enough(run, tmp_path):

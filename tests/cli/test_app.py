@@ -14,7 +14,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.cli.app import name_options
-from bayesanno.io.write import write_annotations
+from bayesanno.io.write import write_table
 from bayesanno.modeling.registry import describe_models
 from tests.samples import COMMAND, LABELS
 
@@ -32,7 +32,7 @@ def run(*arguments, cwd):
 def fitted(crowd, tmp_path_factory):
     """The folder of a fit by the command, and what the command printed."""
     folder = tmp_path_factory.mktemp("fitted")
-    write_annotations(crowd[0], folder / "answers.csv")
+    write_table(crowd[0].to_frame(), folder / "answers.csv")
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
     done = run("fit", "mace", "answers.csv", "--out", "run", *settings, "--seed", "1", "--coverage", "0.9", cwd=folder)
     return folder / "run", done
@@ -104,15 +104,25 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     annotators = read(folder / "annotators.csv")
     assert annotators.columns.tolist() == [
         "annotator", "n_annotations", "n_gold", "gold_agreement", "competence_mean", "competence_sd",
-        "competence_hdi94_lb", "competence_hdi94_ub", "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
+        "competence_eti89_lb", "competence_eti89_ub", "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
     ]  # fmt: skip
     assert annotators["n_annotations"].sum() == labels["n_annotations"].sum()
 
     summary = read(folder / "summary.csv").set_index("parameter")
-    assert summary.columns.tolist() == ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
+    assert summary.columns.tolist() == [
+        "mean",
+        "sd",
+        "eti89_lb",
+        "eti89_ub",
+        "ess_bulk",
+        "ess_tail",
+        "r_hat",
+        "mcse_mean",
+        "mcse_sd",
+    ]
     own = summary.loc[[f"competence[{name}]" for name in annotators["annotator"]]]
     np.testing.assert_allclose(own["mean"], annotators["competence_mean"])
-    np.testing.assert_allclose(own["hdi94_lb"], annotators["competence_hdi94_lb"])
+    np.testing.assert_allclose(own["eti89_lb"], annotators["competence_eti89_lb"])
     assert len(summary) == 30 + 30 * 3 + 3  # competence, strategy, prevalence
 
 

@@ -11,7 +11,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.cli.files import describe_data, write_fit
 from bayesanno.fits import storage, view
-from bayesanno.io.write import write_data
+from bayesanno.io.write import write_table
 from bayesanno.modeling.data_kinds import KINDS, Data
 
 
@@ -51,7 +51,7 @@ def test_every_kind_of_data_is_described_and_written(tmp_path):
     assert {type(data) for data, _ in expected} == set(KINDS) == set(storage.READERS) == set(Data.__args__)
     for number, (data, described) in enumerate(expected):
         assert json.loads(json.dumps(describe_data(data))) == described
-        write_data(data, tmp_path / f"{number}.csv")
+        write_table(data.to_frame(), tmp_path / f"{number}.csv")
         assert (tmp_path / f"{number}.csv").read_text().count("\n") > data.n_items
 
 

@@ -37,7 +37,7 @@ def test_the_table_is_printed_and_written_as_the_library_has_it(at, folder):
     assert "warning: this fit by em is one point" in err
     lines = out.splitlines()
     assert lines[0].split() == [
-        "first", "second", "quantity", "label", "mean", "sd", "hdi94_lb", "hdi94_ub", "p_above", "n_items", "n_known",
+        "first", "second", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "p_above", "n_items", "n_known",
     ]  # fmt: skip
     assert lines[-1] == "groups.csv"
     table = pd.read_csv(folder / "by.csv").set_index("item")["system"]
@@ -52,7 +52,7 @@ def test_the_table_is_printed_and_written_as_the_library_has_it(at, folder):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--by", "wide.csv"), ("--by", "unnamed.csv", "--group", "system"), ("--by", "by.csv", "--ci-prob", "0.94")],
+    [("--by", "wide.csv"), ("--by", "unnamed.csv", "--group", "system"), ("--by", "by.csv", "--ci-prob", "0.89")],
 )
 def test_the_column_of_groups_is_found_or_named(at, arguments):
     assert at("--by", "by.csv", "--seed", "1")[1] == at(*arguments, "--seed", "1")[1]
@@ -71,7 +71,7 @@ def test_options_are_those_of_the_library(at):
     assert (code, out != plain) == (0, True)
     _, out, _ = at("--by", "by.csv", "--order", "quality,other,delivery,billing", "--ci-prob", "0.8", "--seed", "1")
     assert "grade" in out
-    assert "hdi80_lb" in out
+    assert "eti80_lb" in out
 
 
 @pytest.mark.parametrize(

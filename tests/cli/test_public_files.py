@@ -233,4 +233,4 @@ def test_a_gold_column_of_crowdflower_is_read(tmp_path):
 def test_the_labels_of_snorkel_without_the_option(tmp_path):
     (tmp_path / "lfs.csv").write_text(TEXTS["lfs.csv"])
     with pytest.warns(NamesWarning, match="'-1' may stand for missing answers"):
-        ba.read_annotations(tmp_path / "lfs.csv")
+        ba.read_annotations(tmp_path / "lfs.csv", columns="lf_*")

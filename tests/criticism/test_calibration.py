@@ -27,14 +27,14 @@ def known(mace_fit):
 def test_scores_are_those_of_scikit_learn(mace_fit, known):
     truth, probability = known
     scores = ba.calibration_scores(mace_fit, random_seed=1).set_index("score")
-    assert list(scores) == ["value", "ci95_lb", "ci95_ub", "n"]
+    assert list(scores) == ["value", "ci89_lb", "ci89_ub", "n"]
     assert (scores["n"] == 400).all()
     value = scores["value"]
     assert value["accuracy"] == pytest.approx(accuracy_score(truth, probability.argmax(axis=1)))
     assert value["log_score"] == pytest.approx(-log_loss(truth, probability))
     assert value["brier"] == pytest.approx(brier_score_loss(truth, probability, scale_by_half=False))
-    assert (scores["ci95_lb"] <= value).all()
-    assert (value <= scores["ci95_ub"]).all()
+    assert (scores["ci89_lb"] <= value).all()
+    assert (value <= scores["ci89_ub"]).all()
 
 
 def test_the_table_is_what_one_counts(mace_fit, known):
@@ -47,11 +47,11 @@ def test_the_table_is_what_one_counts(mace_fit, known):
         assert row["n"] == own.sum() > 0
         assert row["predicted"] == pytest.approx(sure[own].mean())
         assert row["right"] == pytest.approx(right[own].mean())
-        assert row["ci95_lb"] <= row["right"] <= row["ci95_ub"]
+        assert row["ci89_lb"] <= row["right"] <= row["ci89_ub"]
     error = (table["n"] * (table["right"] - table["predicted"]).abs()).sum() / truth.size
     scores = ba.calibration_scores(mace_fit, bins=20, resamples=0).set_index("score")
     assert scores.loc["calibration_error", "value"] == pytest.approx(error)
-    assert scores["ci95_lb"].isna().all()
+    assert scores["ci89_lb"].isna().all()
 
 
 def test_a_wider_confidence_has_wider_intervals(mace_fit):
@@ -77,7 +77,7 @@ def test_cumulative_probabilities_are_counted_over_all_grades(mace_fit, known):
         assert row["n"] == own.sum() > 0
         assert row["predicted"] == pytest.approx(at_most[own].mean())
         assert row["right"] == pytest.approx(right[own].mean())
-        assert row["ci95_lb"] <= row["right"] <= row["ci95_ub"]
+        assert row["ci89_lb"] <= row["right"] <= row["ci89_ub"]
     declared = ba.calibration_table(mace_fit, cumulative=True)  # turned, P(at most) is 1 - P(at most the one before)
     assert declared["n"].sum() == table["n"].sum()
     assert (declared["n"] * declared["right"]).sum() + (table["n"] * table["right"]).sum() == pytest.approx(2 * 400)
@@ -128,7 +128,7 @@ def test_a_true_label_without_probability_is_scored_so(rng):
     impossible = replace(predicted, log_score=np.where(np.arange(50) == 3, -np.inf, predicted.log_score))
     table = tabulate_scores(impossible, 10, 0.95, 50, 1).set_index("score")
     assert table.loc["log_score", "value"] == -np.inf
-    assert np.isfinite(table.loc[["accuracy", "brier", "calibration_error"], ["value", "ci95_lb", "ci95_ub"]]).all(
+    assert np.isfinite(table.loc[["accuracy", "brier", "calibration_error"], ["value", "ci89_lb", "ci89_ub"]]).all(
         axis=None
     )
 

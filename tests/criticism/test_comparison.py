@@ -121,13 +121,13 @@ def test_a_model_that_does_not_fit_is_seen(fits):
     assert wrong.table["p"][0] < 0.01
     assert 0.1 < right.table["p"][0] < 0.95
     cells = wrong.table.iloc[1:].reset_index(drop=True)
-    assert list(cells) == ["statistic", "of", "observed", "mean", "eti94_lb", "eti94_ub", "p"]
+    assert list(cells) == ["statistic", "of", "observed", "mean", "eti89_lb", "eti89_ub", "p"]
     assert cells["of"].tolist() == [str(number) for number in BINS]
     assert cells["observed"].tolist() == HISTOGRAM.tolist()
     assert cells["p"][0] < 0.02  # too many items with no success,
     assert cells["p"][3] < 0.02  # too few in the middle
-    assert (cells["observed"] > cells["eti94_ub"])[0]
-    assert (cells["observed"] < cells["eti94_lb"])[3]
+    assert (cells["observed"] > cells["eti89_ub"])[0]
+    assert (cells["observed"] < cells["eti89_lb"])[3]
     for check in (wrong, right):
         assert check.replicated.shape == (1000, BINS.size + 1)
         assert (check.replicated[:, 1:].sum(axis=1) == ITEMS).all()

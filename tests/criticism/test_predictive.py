@@ -195,20 +195,20 @@ def test_dawid_and_skene_fail_on_caries_in_the_votes_per_item(shared):
     assert set(whole.index[whole < 0.05]) == {"votes_per_item", "unanimous"}
     assert whole["votes_per_item"] < 0.005
     votes = table[table["statistic"] == "votes_per_item"].set_index("of")
-    assert votes.loc["5 x 2", "observed"] > votes.loc["5 x 2", "eti94_ub"]
-    assert votes.loc["2 x 2", "observed"] > votes.loc["2 x 2", "eti94_ub"]
-    assert votes.loc["1 x 2", "observed"] < votes.loc["1 x 2", "eti94_lb"]
+    assert votes.loc["5 x 2", "observed"] > votes.loc["5 x 2", "eti89_ub"]
+    assert votes.loc["2 x 2", "observed"] > votes.loc["2 x 2", "eti89_ub"]
+    assert votes.loc["1 x 2", "observed"] < votes.loc["1 x 2", "eti89_lb"]
 
 
 def test_the_table_and_the_replicates_agree(tiny_fit):
     check = predictive_check(tiny_fit, replicates=200, random_seed=1)
     table = check.table
-    assert list(table) == ["statistic", "of", "observed", "mean", "eti94_lb", "eti94_ub", "p"]
+    assert list(table) == ["statistic", "of", "observed", "mean", "eti89_lb", "eti89_ub", "p"]
     assert table["statistic"].unique().tolist() == list(OF_ANNOTATIONS)
     assert (table["of"] == "").groupby(table["statistic"]).sum().eq(1).all()
     assert check.replicated.shape == (200, len(table))
     np.testing.assert_allclose(table["mean"], check.replicated.mean(axis=0))
-    np.testing.assert_allclose(table["eti94_lb"], np.quantile(check.replicated, 0.03, axis=0))
+    np.testing.assert_allclose(table["eti89_lb"], np.quantile(check.replicated, 0.055, axis=0))
     seen, again = table["observed"].to_numpy(), check.replicated
     equal = (again == seen).sum(axis=0) + 1
     above = ((again > seen).sum(axis=0) + equal / 2) / 201

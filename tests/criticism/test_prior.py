@@ -77,15 +77,15 @@ def test_what_mace_says_is_what_its_priors_are(design):
         assert abs(competence["mean"] - prior.mean()) < 4 * error
         assert competence["sd"] == pytest.approx(prior.std(), rel=0.05)
         # the share of draws below each end has a binomial error
-        ends = prior.cdf([competence["eti94_lb"], competence["eti94_ub"]])
-        np.testing.assert_allclose(ends, [0.03, 0.97], atol=4 * np.sqrt(0.03 * 0.97 / (4 * DRAWS)))
+        ends = prior.cdf([competence["eti89_lb"], competence["eti89_ub"]])
+        np.testing.assert_allclose(ends, [0.055, 0.945], atol=4 * np.sqrt(0.055 * 0.945 / (4 * DRAWS)))
         # an annotator who does not know is right in one of three cases, on average
         accuracy = table.loc[("accuracy", "")]
         assert abs(accuracy["mean"] - (0.5 + 0.5 / 3)) < 4 * accuracy["sd"] / np.sqrt(DRAWS)
     share = own.loc[("prevalence", "b")]
     assert share["sd"] == pytest.approx(beta(10, 20).std(), rel=0.15)
     assert own.loc[("largest_prevalence", ""), "mean"] > own.loc["prevalence", "mean"].max()
-    np.testing.assert_allclose(paper.loc["prevalence", ["mean", "eti94_lb", "eti94_ub"]], 1 / 3, rtol=1e-9)
+    np.testing.assert_allclose(paper.loc["prevalence", ["mean", "eti89_lb", "eti89_ub"]], 1 / 3, rtol=1e-9)
     np.testing.assert_allclose(paper.loc["prevalence", "sd"], 0, atol=1e-12)
 
 

@@ -65,11 +65,11 @@ def test_what_hangs_together_counts_once(rng, refuses):
     ranks = rng.integers(100, size=(200, 2))
     one = ba.sbc_coverage(study(ranks[:, [0, 0]])).iloc[0]  # both annotators are covered, or none is
     held = int(((ranks[:, 0] >= 25) & (ranks[:, 0] <= 74)).sum())
-    exact = binomtest(held, 200).proportion_ci(0.95, method="exact")
+    exact = binomtest(held, 200).proportion_ci(0.89, method="exact")
     assert one["covered"] == held / 200
-    assert [one["ci95_lb"], one["ci95_ub"]] == pytest.approx([exact.low, exact.high], abs=0.001)
+    assert [one["ci89_lb"], one["ci89_ub"]] == pytest.approx([exact.low, exact.high], abs=0.001)
     two = ba.sbc_coverage(study(ranks)).iloc[0]
-    assert two["ci95_ub"] - two["ci95_lb"] < 0.8 * (one["ci95_ub"] - one["ci95_lb"])
+    assert two["ci89_ub"] - two["ci89_lb"] < 0.8 * (one["ci89_ub"] - one["ci89_lb"])
     with refuses(DataError, "ci_prob is 2"):
         ba.sbc_coverage(study(ranks), ci_prob=2)
 
@@ -114,7 +114,7 @@ def test_labels_of_all_simulations_are_as_often_right_as_they_say(rng):
     assert scores.loc["accuracy", "value"] == np.mean(probability.argmax(axis=2) == state)
     assert scores["n"].tolist() == [3000] * 4
     worse = ba.sbc_label_scores(study(ranks, sharper, state), random_seed=1).set_index("score")
-    assert worse.loc["calibration_error", "ci95_lb"] > scores.loc["calibration_error", "ci95_ub"]
+    assert worse.loc["calibration_error", "ci89_lb"] > scores.loc["calibration_error", "ci89_ub"]
 
 
 def test_simulations_are_drawn_again_as_wholes(rng):
@@ -122,7 +122,7 @@ def test_simulations_are_drawn_again_as_wholes(rng):
     ranks = rng.integers(100, size=(300, 2))
     one = ba.sbc_label_scores(study(ranks, probability, state), random_seed=1)
     same = ba.sbc_label_scores(study(ranks, probability.repeat(10, axis=1), state.repeat(10, axis=1)), random_seed=1)
-    np.testing.assert_allclose(same[["value", "ci95_lb", "ci95_ub"]], one[["value", "ci95_lb", "ci95_ub"]])
+    np.testing.assert_allclose(same[["value", "ci89_lb", "ci89_ub"]], one[["value", "ci89_lb", "ci89_ub"]])
 
 
 def test_dimensions_are_pooled(rng):

@@ -91,11 +91,12 @@ class TestPoint:
     def test_tables_have_no_interval(self, point, crowd):
         annotators, parameters = ba.annotator_table(point), ba.summary(point)
         assert list(parameters.columns) == [
-            "parameter", "mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat",
+            "parameter", "mean", "sd", "eti89_lb", "eti89_ub", "ess_bulk", "ess_tail", "r_hat", "mcse_mean",
+            "mcse_sd",
         ]  # fmt: skip
         for table, prefix in ((annotators, "competence_"), (parameters, "")):
             assert (
-                table[[prefix + name for name in ("sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "r_hat")]]
+                table[[prefix + name for name in ("sd", "eti89_lb", "eti89_ub", "ess_bulk", "r_hat")]]
                 .isna()
                 .all(axis=None)
             )

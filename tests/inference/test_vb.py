@@ -100,7 +100,7 @@ class TestFit:
         annotators, parameters = ba.annotator_table(approximation), ba.summary(approximation)
         for table, prefix in ((annotators, "competence_"), (parameters, "")):
             assert table[[prefix + name for name in ("ess_bulk", "ess_tail", "r_hat")]].isna().all(axis=None)
-            low, mean, high = (table[prefix + name] for name in ("hdi94_lb", "mean", "hdi94_ub"))
+            low, mean, high = (table[prefix + name] for name in ("eti89_lb", "mean", "eti89_ub"))
             assert ((low < mean) & (mean < high)).all()
         truth = crowd[1]["competence"].values
         assert np.corrcoef(annotators["competence_mean"], truth)[0, 1] > 0.95

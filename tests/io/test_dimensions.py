@@ -67,7 +67,7 @@ REFUSED = {
     "missing column": (["focus", "polarty"], "dimension 'polarty': .*no column 'polarty'.*did you mean 'polarity'"),
     "one label": (["focus", "note"], "dimension 'note': .*"),
     "another role": (["focus", "annotator"], "dimension 'annotator': .*annotator"),
-    "text": ("focus", "dimensions must be a sequence of names, not the text 'focus'"),
+    "text, which is one name": ("focus", "several dimensions need several label columns"),
 }
 
 
@@ -100,7 +100,7 @@ def test_a_dimension_with_one_label_is_read_once_its_others_are_declared(table, 
 WRONG_LABELS = {
     "of no dimension": ({"polarty": ["+", "-"]}, "labels are given for 'polarty', .*did you mean 'polarity'"),
     "of none in particular": (["+", "-"], "labels of several dimensions must be a mapping"),
-    "as text": ({"polarity": "+-"}, "labels of dimension 'polarity' must be a sequence of names, not the text"),
+    "as text, which is one name": ({"polarity": "+-"}, r"dimension 'polarity': .*only one label, '\+-'"),
     "without order": ({"polarity": {"+", "-"}}, "labels of dimension 'polarity' .*, in order, not a set"),
     "none": ({"polarity": []}, "labels of dimension 'polarity': no label is given"),
     "an empty one": ({"polarity": ["+", " "]}, "labels of dimension 'polarity': name 2 of '\\+', '' is empty"),

@@ -89,7 +89,7 @@ OPTIONS = {
     "unknown gold column": ({"gold": "truth"}, "no column 'truth' to use as gold"),
     "one column, two roles": ({"label": "annotator"}, r"column 'annotator' cannot be both annotator and label"),
     "label undeclared": ({"labels": ["no", "x"]}, "line 3: label 'yes' of item 's1' is not among the declared labels"),
-    "labels as text": ({"labels": "yes"}, "labels must be a sequence of names, not the text 'yes'"),
+    "labels as text": ({"labels": "yes"}, "label 'no' of item 's1' is not among the declared labels, 'yes'"),
     "labels without order": ({"labels": {"no", "yes"}}, "labels must be a sequence of names, in order, not a set"),
     "labels of dimensions": ({"labels": {"label": ["no"]}}, "labels must be a sequence of names, in order, not a dict"),
     "no labels": ({"labels": []}, "labels: no label is given: name all possible labels, or leave the option out"),

@@ -45,6 +45,13 @@ class TestLongTables:
         assert read("task_id,task,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("s1", "s2")
         assert read("task_id,text,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("7", "8")
         assert read("doc_id,session_id,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("7", "8")
+        assert read("item_id,item,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("s1", "s2")
+
+    def test_two_names_of_annotators_are_asked_about(self, read, refuses):
+        text = "item,user,JudgeId,label\n1,author,ada,x\n1,author,bo,y\n"
+        with refuses(DataError, "choose one with annotator='user' or annotator='JudgeId'"):
+            read(text)
+        assert read(text.replace("JudgeId", "annotator")).annotators == ("ada", "bo")
 
     @pytest.mark.parametrize(
         ("header", "first", "second"),

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.special import expit, log_expit, logsumexp
 
 import bayesanno as ba
-from bayesanno.analysis.difficulty import shortest_intervals
+from bayesanno.analysis.difficulty import bound_bins
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, ModelError
@@ -235,14 +235,13 @@ def test_habits_are_recovered(leaning):
     assert (fit["latent"]["probability"].values.argmax(axis=1) == data.gold_codes).mean() > 0.9
 
 
-def test_the_shortest_interval_of_a_normal():
+def test_the_interval_of_a_normal():
     centres = bin_centres()
     density = np.exp(-((centres - 0.4) ** 2) / 2)
     # a normal in bins, and all in the last bin
     rows = np.stack([density / density.sum(), np.eye(centres.size)[-1]])
-    low, high = shortest_intervals(rows, centres)
-    assert high[0] - low[0] == pytest.approx(2 * 1.881, rel=0.02)
-    assert (high[0] + low[0]) / 2 == pytest.approx(0.4, abs=0.15)  # of about the same length are many
+    low, high = bound_bins(rows, centres, 0.94)
+    assert [low[0], high[0]] == pytest.approx([0.4 - 1.881, 0.4 + 1.881], abs=0.02)
     assert centres[-1] - 0.125 <= low[1] < high[1] <= centres[-1] + 0.125
 
 
@@ -282,10 +281,10 @@ class TestTable:
 
     def test_intervals_hold_the_mean_and_fit_the_deviation(self, simulated):
         table = ba.difficulty_table(simulated[0])
-        low, high, mean = (table[f"difficulty_{what}"] for what in ("hdi94_lb", "hdi94_ub", "mean"))
+        low, high, mean = (table[f"difficulty_{what}"] for what in ("eti89_lb", "eti89_ub", "mean"))
         assert ((low < mean) & (mean < high)).all()
         ratio = (high - low) / table["difficulty_sd"]
-        assert ((ratio > 3.2) & (ratio < 4.2)).all()  # 3.76 of a normal
+        assert ((ratio > 2.8) & (ratio < 3.6)).all()  # 3.20 of a normal
 
     def test_an_item_without_answers_has_the_difficulty_of_all(self, simulated):
         fit = simulated[0]
@@ -303,7 +302,7 @@ class TestTable:
         assert right.mean() > 0.8
         expected = np.where(hard, 0.45, ABLE[:, None]).mean(axis=1)  # (annotator,), of all items
         order = [f"a{j:02}" for j in range(ABLE.size)]
-        low, high = (annotators.loc[order, f"competence_hdi94_{end}"] for end in ("lb", "ub"))
+        low, high = (annotators.loc[order, f"competence_eti89_{end}"] for end in ("lb", "ub"))
         held = (low < expected) & (expected < high)
         assert held.sum() >= 9  # of 12; of intervals that hold .94 of the time, fewer once in 500 times
 
@@ -318,7 +317,7 @@ class TestTable:
             for block in show_items(find_all(view_of(fit), checks=False, random_seed=1))
             if isinstance(block, Text)
         )
-        n_hard = (table["difficulty_hdi94_lb"] > 0).sum()
+        n_hard = (table["difficulty_eti89_lb"] > 0).sum()
         many = f"{counted(n_hard, 'item')} {'is' if n_hard == 1 else 'are'}" if n_hard else "No item is"
         assert f"{many} harder than the average item" in page
         assert f"{table['item'][0]} ({table['expected_accuracy'][0]:.0%})" in page

@@ -83,7 +83,7 @@ def item_that_says(data, said):
 def test_intervals_hold_the_mode_of_table_10_not_the_simulated_truth(fit):
     """The counts were made with unnormalised alphas, so that the truth of the simulation is not where this model is."""
     table = ba.annotator_table(fit).set_index("annotator")
-    low, high = table["competence_hdi94_lb"].to_numpy(), table["competence_hdi94_ub"].to_numpy()
+    low, high = table["competence_eti89_lb"].to_numpy(), table["competence_eti89_ub"].to_numpy()
     assert table.index.tolist() == ["i", "j", "k"]
     assert ((low < MODE) & (high > MODE)).all()
     assert ((low > oracle.THETA) | (high < oracle.THETA)).all()

@@ -194,7 +194,7 @@ def test_the_tables_agree_with_the_posterior(fitted):
 
     types = type_table(tree)
     of = [name for name, dims in fitted.schema.free.items() if dims == TYPES]
-    parts = [f"{name}_{what}" for name in [*of, "expected_items"] for what in ("mean", "sd", "hdi94_lb", "hdi94_ub")]
+    parts = [f"{name}_{what}" for name in [*of, "expected_items"] for what in ("mean", "sd", "eti89_lb", "eti89_ub")]
     assert types.columns.tolist() == ["item_type", *parts, "hard_type_probability"]
     assert types["item_type"].tolist() == ["type 1", "type 2"]
     np.testing.assert_allclose(types["expected_items_mean"], p.sum(axis=0))
@@ -203,7 +203,7 @@ def test_the_tables_agree_with_the_posterior(fitted):
     assert types["hard_type_probability"].tolist() == [(nearest == t).mean() for t in range(2)]
     rows = summary(tree).set_index("parameter")
     for name in of:
-        for kind in ("mean", "sd", "hdi94_lb", "hdi94_ub"):
+        for kind in ("mean", "sd", "eti89_lb", "eti89_ub"):
             own = rows.loc[[f"{name}[type 1]", f"{name}[type 2]"], kind]
             np.testing.assert_allclose(types[f"{name}_{kind}"], own)
 

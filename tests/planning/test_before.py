@@ -26,7 +26,7 @@ def test_a_plan_with_a_certain_prior_is_the_majority_of_coins():
         mcse = np.sqrt(expected * (1 - expected) / (400 * 20))
         assert row["accuracy"] == pytest.approx(expected, abs=4 * mcse)
         assert row["probability"] == pytest.approx(expected, abs=4 * mcse + 0.005)  # what is not known of prevalence
-        assert row["accuracy_eti94_lb"] < expected < row["accuracy_eti94_ub"]
+        assert row["accuracy_eti89_lb"] < expected < row["accuracy_eti89_ub"]
         assert (row["answers"], row["per_item"], row["cost"]) == (400 * n, n, 400 * n)
     # .942 of 400 are to be .93 or more: the rest is luck, and three answers, .896, are hardly ever enough
     assert table["p_reached"].tolist() == [0, pytest.approx(0, abs=0.1), pytest.approx(0.86, abs=0.25)]

@@ -122,7 +122,7 @@ def test_fits_with_more_answers_are_as_good_as_expected(crowd, rng):
         labels = ba.label_table(ba.fit("one_coin", added, method="vb", **SETTINGS))
         right = (labels["label"] == [data.gold[item] for item in data.items]).mean()
         assert -0.01 < labels["probability"].mean() - row["accuracy"] < 0.03  # a fit learns more of annotators
-        assert row["accuracy_eti94_lb"] - 0.01 < right < row["accuracy_eti94_ub"] + 0.01
+        assert row["accuracy_eti89_lb"] - 0.01 < right < row["accuracy_eti89_ub"] + 0.01
     assert expected["accuracy"].iloc[2] > expected["accuracy"].iloc[0] + 0.03
 
 

@@ -26,14 +26,14 @@ def test_a_panel_for_each_statistic(check, tmp_path):
     assert sum(bar.get_height() for bar in single.patches) == 50
     rows = table.query("statistic == 'votes_per_item' and of != ''")
     (bars,) = (one for one in several.collections if one.get_paths() and len(one.get_paths()) == len(rows))
-    np.testing.assert_allclose([path.vertices[:, 0] for path in bars.get_paths()], rows[["eti94_lb", "eti94_ub"]])
+    np.testing.assert_allclose([path.vertices[:, 0] for path in bars.get_paths()], rows[["eti89_lb", "eti89_ub"]])
     points = np.concatenate([one.get_offsets() for one in several.collections if one is not bars])
     assert sorted(points[:, 0]) == sorted(rows["observed"])
     named = [tick.get_text() for tick in several.get_yticklabels()]
     assert named == rows["of"].tolist()[:: -(-len(rows) // len(named))]
     assert all(one <= most for one, most in zip(figure.get_size_inches(), PAGE, strict=True))
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["predicted (bars: the middle 94%)", "observed", "observed, p below 0.05"]
+    assert legend == ["predicted (bars: 89% interval)", "observed", "observed, p below 0.05"]
     whole = table.query("of == ''")["p"].tolist()
     assert [axes.get_title(loc="left") for axes in figure.axes] == [f"p = {p:.3f}" for p in whole]
     write_png(figure, tmp_path / "check.png")
@@ -47,7 +47,7 @@ def test_many_rows_are_in_the_order_of_what_is_predicted(mace_fit):
     (axes,) = plot_predictive_check(check).axes
     bars = next(one for one in axes.collections if len(one.get_paths()) == len(rows))
     ordered = rows.sort_values("mean", ascending=False, kind="stable")
-    np.testing.assert_allclose([path.vertices[0, 0] for path in bars.get_paths()], ordered["eti94_lb"])
+    np.testing.assert_allclose([path.vertices[0, 0] for path in bars.get_paths()], ordered["eti89_lb"])
     assert axes.get_yticklabels() == []
 
 

@@ -89,10 +89,10 @@ def test_intervals_have_the_probability_and_the_kind_that_are_asked_for(tiny_fit
     figure = ba.plot_annotators(tiny_fit, ci_prob=0.5, ci_kind="eti")
     tails = draws.quantile([0.25, 0.75], ["chain", "draw"]).values.T[order]
     np.testing.assert_allclose(ends(figure.axes[0]), tails, rtol=1e-6)
-    assert figure.axes[0].get_title(loc="left").endswith("posterior mean and 50% interval of equal tails")
-    wide, narrow = (np.diff(ends(ba.plot_annotators(tiny_fit, ci_prob=p).axes[0])) for p in (0.94, 0.5))
+    assert figure.axes[0].get_title(loc="left").endswith("posterior mean and 50% interval")
+    wide, narrow = (np.diff(ends(ba.plot_annotators(tiny_fit, ci_prob=p).axes[0])) for p in (0.89, 0.5))
     assert (narrow < wide).all()
-    table = ba.annotator_table(tiny_fit)[["competence_hdi94_lb", "competence_hdi94_ub"]].to_numpy()[order]
+    table = ba.annotator_table(tiny_fit)[["competence_eti89_lb", "competence_eti89_ub"]].to_numpy()[order]
     np.testing.assert_allclose(ends(ba.plot_annotators(tiny_fit).axes[0]), table)
     shown = ba.plot_confusion(tiny_fit, ["ada"], ci_prob=0.8).get_suptitle()
     assert shown == "Confusion of ada: posterior mean and 80% interval"

@@ -46,7 +46,7 @@ class TestPlotAnnotators:
         assert axes.get_ylim()[0] < axes.get_ylim()[1]
         (bars,) = (one for one in axes.collections if isinstance(one, LineCollection))
         ends = [path.vertices[:, 0] for path in bars.get_paths()]
-        np.testing.assert_allclose(ends, table[["competence_hdi94_lb", "competence_hdi94_ub"]])
+        np.testing.assert_allclose(ends, table[["competence_eti89_lb", "competence_eti89_ub"]])
         shown = points(axes)
         shown = shown[np.argsort(shown[:, 1])]
         np.testing.assert_allclose(shown[:, 0], table["competence_mean"])
@@ -58,7 +58,7 @@ class TestPlotAnnotators:
         written = [text.get_text() for text in axes.get_legend().get_texts()]
         assert written[0] == "more probably below 0.5"
         assert {f"{n.min()} answers", f"{n.max()} answers"} <= set(written)
-        assert axes.get_title(loc="left") == f"Competence of {len(table)} annotators: posterior mean and 94% interval"
+        assert axes.get_title(loc="left") == f"Competence of {len(table)} annotators: posterior mean and 89% interval"
 
     def test_a_point_has_no_intervals(self, crowd_em, tmp_path):
         figure = ba.plot_annotators(crowd_em)
@@ -93,11 +93,11 @@ class TestPlotConfusion:
         rows = table.loc[["confusion[cy, no, no]", "confusion[cy, no, yes]"]]
         np.testing.assert_allclose(panels[0].images[0].get_array()[0], rows["mean"])
         printed = [
-            f"{mean:.2f}\n{low:.2f}–{high:.2f}" for mean, low, high in rows[["mean", "hdi94_lb", "hdi94_ub"]].to_numpy()
+            f"{mean:.2f}\n{low:.2f}–{high:.2f}" for mean, low, high in rows[["mean", "eti89_lb", "eti89_ub"]].to_numpy()
         ]
         assert [text.get_text() for text in panels[0].texts[:2]] == printed
         assert [text.get_text() for text in panels[0].get_yticklabels()] == ["no", "yes"]
-        assert figure.get_suptitle() == "Confusion of 2 annotators: posterior mean and 94% interval"
+        assert figure.get_suptitle() == "Confusion of 2 annotators: posterior mean and 89% interval"
         assert (figure.get_supxlabel(), figure.get_supylabel()) == ("response", "true class")
 
     def test_those_with_most_answers_are_drawn(self, mace_fit):
@@ -133,10 +133,10 @@ class TestPlotConfusion:
         fit = ba.fit("model_b", data, method="vb", draws=200, method_options={"restarts": 1}, check=False, **QUICK)
         panel = ba.plot_confusion(fit, [data.annotators[0]]).axes[0]
         table = ba.summary(fit, ["confusion"])
-        own = table[table["parameter"].str.startswith(f"confusion[{data.annotators[0]},") & (table["hdi94_ub"] > 0.05)]
+        own = table[table["parameter"].str.startswith(f"confusion[{data.annotators[0]},") & (table["eti89_ub"] > 0.05)]
         ends = np.concatenate([[path.vertices[:, 0] for path in one.get_paths()] for one in panel.collections])
         lengths = np.sort(ends[:, 1] - ends[:, 0])
-        np.testing.assert_allclose(lengths, np.sort(own["hdi94_ub"] - own["hdi94_lb"]))
+        np.testing.assert_allclose(lengths, np.sort(own["eti89_ub"] - own["eti89_lb"]))
         assert not panel.texts
 
     def test_what_cannot_be_drawn_is_refused(self, tiny_fit, refuses):

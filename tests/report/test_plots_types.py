@@ -49,7 +49,7 @@ def test_types_of_counts_are_binomials(counted_fit, tmp_path):
     assert low >= expected[:, 0].min()
     assert high <= expected[:, 0].max()
     assert axes.get_xlabel() == "successes (of 8 answers to an item)"
-    assert axes.get_title(loc="left") == "What types predict of 60 items: posterior mean and 94% interval"
+    assert axes.get_title(loc="left") == "What types predict of 60 items: posterior mean and 89% interval"
     write_png(figure, tmp_path / "types.png")
 
 

@@ -32,7 +32,7 @@ def test_a_panel_for_each_quantity_and_a_row_for_each_prior():
         np.testing.assert_allclose(means[:, 0], rows["mean"])
         # a bar holds the middle of what is drawn
         bars = [line.get_paths()[0].vertices[:, 0] for line in axes.collections]
-        np.testing.assert_allclose(bars, rows[["eti94_lb", "eti94_ub"]])
+        np.testing.assert_allclose(bars, rows[["eti89_lb", "eti89_ub"]])
     legend = next(axes for axes in shown if "rate" in axes.get_title(loc="left")).get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["type 1", "type 2", "type 3"]
 

@@ -69,7 +69,7 @@ class TestPlotProgress:
             assert curve.get_label() == name
             np.testing.assert_allclose(curve.get_xydata(), table[["answers", "share_sure"]])
             (path,) = band.get_paths()
-            ends = table[["share_sure_eti94_lb", "share_sure_eti94_ub"]]
+            ends = table[["share_sure_eti89_lb", "share_sure_eti89_ub"]]
             assert path.vertices[:, 1].min() == ends.to_numpy().min()
             assert path.vertices[:, 1].max() == ends.to_numpy().max()
         alone = ba.plot_progress(tables["evenly"]).axes[0]

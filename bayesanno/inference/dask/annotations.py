@@ -118,7 +118,7 @@ def distribute_annotations(
     annotator: str | None = None,
     label: str | None = None,
     gold: str | None = None,
-    labels: Sequence[str] | None = None,
+    labels: str | Sequence[str] | None = None,
 ) -> DaskAnnotations:
     """Read annotations on the workers of a cluster, and bring those of each item together on one worker.
 
@@ -133,7 +133,7 @@ def distribute_annotations(
         The client of the cluster that reads and holds the annotations.
     item, annotator, label, gold : str, optional
         The names of the columns, unless they are among the usual ones.
-    labels : sequence of str, optional
+    labels : str or sequence of str, optional
         All possible labels; their order then counts as declared. By default the labels found, sorted.
 
     Returns

@@ -83,14 +83,20 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
                 f"{table.name}: the column {names['item']!r} may not name the items, since {why}: name the column of "
                 f"items with item=..., or use item={names['item']!r}"
             )
-    weak = [role for role in ("annotator", "label") if names[role].casefold() in LAST_ALIASES[role]]
-    if set(weak) > {role for role in weak if options.roles[role]} and {*answers.annotators} & {*answers.label}:
+    weak = [role for role in LAST_ALIASES if names[role].casefold() in LAST_ALIASES[role] and not options.roles[role]]
+    if weak and {*answers.annotators} & {*answers.label}:
         raise DataError(
             f"{table.name}: the columns {names['annotator']!r} and {names['label']!r} have values in common: if they "
             f"are annotator and label, use annotator={names['annotator']!r} and label={names['label']!r}; if both are "
             f"annotators, use columns={names['annotator'] + ',' + names['label']!r}"
         )
-    if not options.label and n >= _ENOUGH and len(set(answers.label)) > n / 2:
+    if "annotator" in weak and pairs < n:
+        raise DataError(
+            f"{table.name}: the column {names['annotator']!r} may not name the annotators, since some of its names "
+            f"answer an item again: name the column of annotators with annotator=..., or use "
+            f"annotator={names['annotator']!r}"
+        )
+    if not options.label and n >= (3 if "label" in weak else _ENOUGH) and len(set(answers.label)) > n / 2:
         raise DataError(
             f"{table.name}: most answers in the column {names['label']!r} occur once, so they may not be labels: name "
             f"the column of labels with label=..., or use label={names['label']!r}"

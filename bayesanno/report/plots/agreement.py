@@ -13,12 +13,12 @@ from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.dependence import Groups, Truth, code_groups, dependence_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import Fit
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made
 from bayesanno.ground.wording import counted
@@ -75,8 +75,8 @@ def plot_divergence(
     *,
     measure: str = "kld",
     base: float = math.e,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw how much each annotator's use of the labels differs from the others'; of a fit, with intervals.
@@ -129,7 +129,7 @@ def plot_divergence(
     finite = np.isfinite(shown)
     axes.plot(shown[finite], place[finite], "o", color=style.INK, markersize=4)
     if not from_data:
-        low, high, interval = style.find_ends(table, f"{measure}_")
+        low, high, interval = find_bounds(table, measure)
         axes.hlines(place, table[low], table[high], color=style.ACCENT, linewidth=1.5)
     elif (~finite).any():
         edge = 1.05 * max(shown[finite], default=1.0)
@@ -246,7 +246,7 @@ def plot_dependence(
     truth: Truth | None = None,
     dimension: str | None = None,
     least_items: int = 20,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     random_seed: int | None = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
@@ -344,7 +344,7 @@ def describe_worth(whole: pd.Series) -> str:
     worth = f"{whole['n_answers']:.3g} answers an item are worth {whole['worth']:.1f} independent ones"
     if np.isnan(whole["worth"]):
         return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, none with a visible error"
-    low, high = (whole[name] for name in style.find_ends(whole.to_frame().T, "worth_")[:2])
+    low, high = (whole[name] for name in find_bounds(whole.index, "worth")[:2])
     return worth if np.isnan(low) else f"{worth} ({low:.1f} to {high:.1f})"
 
 

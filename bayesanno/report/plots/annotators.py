@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from bayesanno.analysis.annotators import annotator_table, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import Fit, FitView
+from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.report.plots import style
@@ -30,8 +31,8 @@ def plot_annotators(
     fit: Fit,
     *,
     dimension: str | None = None,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
@@ -71,7 +72,7 @@ def plot_annotators(
     return draw_annotators(view, tabulate_low(view, ci_prob, ci_kind), dimension, **options)
 
 
-def tabulate_low(view: FitView, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi") -> pd.DataFrame:
+def tabulate_low(view: FitView, ci_prob: float | None = None, ci_kind: CiKind = None) -> pd.DataFrame:
     """Return the annotator table with a column `low`: whether competence is more probably low than not."""
     table = annotator_table(view, ci_prob=ci_prob, ci_kind=ci_kind)
     if view.model.has_severity:  # exact matches are no measure of a grader
@@ -85,7 +86,7 @@ def draw_annotators(
     view: FitView, table: pd.DataFrame, dimension: str | None, **options: Unpack[style.OneAxes]
 ) -> Figure:
     """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
-    is_point, (low, high, interval) = view.yields == "point", style.find_ends(table, "competence_")
+    is_point, (low, high, interval) = view.yields == "point", find_bounds(table, "competence")
     table = style.keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
     axes = style.open_axes(7, max(2.4, style.height_for(len(table))), options)
     if not view.model.has_severity:
@@ -125,11 +126,11 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
 
 def plot_confusion(
     fit: Fit,
-    annotators: Sequence[str] | None = None,
+    annotators: str | Sequence[str] | None = None,
     *,
     dimension: str | None = None,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.Panels],
 ) -> Figure:
     """Draw the confusion matrices of annotators: how often each gives each label to items of each class.
@@ -138,7 +139,7 @@ def plot_confusion(
     ----------
     fit : xarray.DataTree or FitView
         Its model has confusion matrices or implies them: `model_b`, `mace`, `one_coin` and the like.
-    annotators : sequence of str, optional
+    annotators : str or sequence of str, optional
         The annotators; by default the 12 with the most answers.
     dimension : str, optional
         Which dimension, where several were annotated together.
@@ -151,7 +152,7 @@ def plot_confusion(
     -------
     matplotlib.figure.Figure
         A panel for each annotator. The darker a cell, the more often that response is given to items of that class:
-        the posterior mean, with its 94% interval, which is printed where labels are 5 or fewer. With more labels it is
+        the posterior mean, with its interval, which is printed where labels are 5 or fewer. With more labels it is
         a line across the cell, from 0 at the left edge to 1 at the right edge; none where it would end below 0.05. A
         fit by EM has no intervals.
 
@@ -176,11 +177,12 @@ def plot_confusion(
     if annotators is None:
         codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
     else:
-        codes = style.find_codes("annotator", list(annotators), everybody, "with most answers")
+        codes = style.find_codes("annotator", annotators, everybody, "with most answers")
     chosen = [everybody[code] for code in codes]
-    interval = style.name_interval(ci_prob, ci_kind)
-    described = describe_draws(find_confusion(view, codes), ci_prob, ci_kind).values()
-    found = dict(zip(("mean", "sd", "low", "high"), described, strict=False))  # of (annotator, true_class, response)
+    described = describe_draws(find_confusion(view, codes), ci_prob, ci_kind)
+    found = dict(
+        zip(("mean", "sd", "low", "high"), described.values(), strict=False)
+    )  # of (annotator, true_class, response)
 
     columns = min(MATRIX_COLUMNS, len(chosen))
     side = min(3.2, max(1.9, 0.5 * data.n_labels if data.n_labels <= MOST_PRINTED else 0.16 * data.n_labels))
@@ -203,7 +205,9 @@ def plot_confusion(
     whose = f"{len(chosen)} annotators" if len(chosen) > 1 else style.cut_name(chosen[0])
     if annotators is None and len(chosen) < len(everybody):
         whose = f"the {len(chosen)} of {len(everybody):,} annotators with most answers"
-    what = "one point, without intervals" if view.yields == "point" else f"posterior mean and {interval}"
+    what = (
+        "one point, without intervals" if view.yields == "point" else f"posterior mean and {find_bounds(described)[2]}"
+    )
     figure.suptitle(f"Confusion of {whose}: {what}", fontsize=10, parse_math=False).set_gid(style.TITLE)
     return style.finish(figure, **options)
 

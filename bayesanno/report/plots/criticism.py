@@ -17,16 +17,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayesanno.agreement.resampling import check_resampling
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.fits.view import Fit
+from bayesanno.ground.intervals import CiKind, choose_interval, choose_prob, name_bounds, name_interval
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_made
-from bayesanno.ground.wording import name_bounds
+from bayesanno.ground.validate import check_made, check_seed, check_share
 from bayesanno.report.plots import style
 
 PAGE = (7.6, 10.0)  # inches: no figure is larger
@@ -39,7 +38,7 @@ IN_TAIL = 100  # uniform samples that should be outside the band
 
 
 def plot_predictive_check(
-    check: PredictiveCheck, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "eti", figsize: style.Size = None
+    check: PredictiveCheck, *, ci_prob: float | None = None, ci_kind: CiKind = None, figsize: style.Size = None
 ) -> Figure:
     """Draw observed over predicted statistics, a panel for each statistic.
 
@@ -94,7 +93,7 @@ def plot_predictive_check(
         words = ": ".join(style.WORDS.get(name, name) for name in map(str, names))
         one.set_xlabel(words, fontsize=8, parse_math=False)
         one.set_title(f"p = {p:.3f}", fontsize=9, loc="left", fontweight="bold" if p < SMALL else "normal")
-    bars = f"predicted (bars: the {'middle' if ci_kind == 'eti' else 'densest'} {100 * ci_prob:.4g}%)"
+    bars = f"predicted (bars: {name_interval(*choose_interval(ci_prob, ci_kind))})"
     keys = [
         Line2D([], [], color=style.PALE, linewidth=4, label=bars),
         Line2D([], [], color=style.ACCENT, marker="o", markersize=4, label="observed"),
@@ -126,9 +125,9 @@ def plot_calibration(
     fits: Fit | Mapping[str, Fit],
     *,
     bins: int = BINS,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     cumulative: bool = False,
-    order: Sequence[str] | None = None,
+    order: str | Sequence[str] | None = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the share of labels that are right over their probability, of one fit or of several.
@@ -170,7 +169,7 @@ def plot_calibration(
         table = calibration_table(fit, bins=bins, ci_prob=ci_prob, cumulative=cumulative, order=order)
         for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
             curves[", ".join(filter(None, (name, str(dimension))))] = rows
-    low, high = name_bounds("ci", ci_prob)
+    low, high = name_bounds("ci", choose_prob(ci_prob))
     for (label, rows), curve in zip(curves.items(), style.curve_styles(len(curves)), strict=True):
         x, colour = rows["predicted"], curve["color"]
         axes.vlines(x, rows[low], rows[high], color=[colour], linewidth=1)
@@ -206,7 +205,8 @@ def plot_ranks(
     ranks : xarray.Dataset
         As `bayesanno.sbc` gives them.
     ci_prob : float, default 0.95
-        The confidence level of the simultaneous band, for all lines together.
+        The probability of the simultaneous band, for all lines together. It is that of a test, and so not ArviZ's for
+        intervals.
     random_seed : int, optional, default 1
         The seed of the uniform samples that the band is made from.
     figsize
@@ -230,7 +230,8 @@ def plot_ranks(
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.plot_ranks(ranks).savefig("ranks.png")  # doctest: +SKIP
     """
-    check_resampling(ci_prob, 0, random_seed)
+    check_seed(random_seed)
+    check_share("ci_prob", ci_prob)
     variables = list(ranks_by_variable(ranks))
     n_lines = sum(len(names) for _, names, _ in variables)
     n = count_simulations(ranks)

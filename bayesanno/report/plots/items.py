@@ -15,6 +15,7 @@ from bayesanno.analysis.labels import coverage_table, measure_coverage, n_kept
 from bayesanno.fits.parts import measure_entropy, part_of
 from bayesanno.fits.view import Fit
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made, check_share
 from bayesanno.ground.wording import listed
@@ -31,14 +32,18 @@ EXPECTED = {"accuracy": "expected accuracy (share that is right)", "share_sure":
 
 
 def plot_labels(
-    fit: Fit, *, items: Sequence[str] | None = None, dimension: str | None = None, **options: Unpack[style.OneAxes]
+    fit: Fit,
+    *,
+    items: str | Sequence[str] | None = None,
+    dimension: str | None = None,
+    **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the probability of each label of the most uncertain items, the most uncertain on top.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    items : sequence of str, optional
+    items : str or sequence of str, optional
         Which items, in this order from the top; by default the 30 whose labels are least sure (of most entropy).
     dimension : str, optional
         Which dimension, where several were annotated together.
@@ -293,7 +298,7 @@ def plot_progress(
     if target is not None:
         axes.axhline(target, color=style.INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
     for (name, table), curve in zip(tables.items(), style.curve_styles(len(tables)), strict=True):
-        low, high, interval = style.find_ends(table, f"{measure}_")
+        low, high, interval = find_bounds(table, measure)
         axes.fill_between(table["answers"], table[low], table[high], color=curve["color"], alpha=0.15, lw=0)
         axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **curve)
     axes.set(xlabel="further answers", ylabel=EXPECTED[measure])

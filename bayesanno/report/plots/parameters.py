@@ -13,7 +13,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import Fit, FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.wording import listed, name_elements, nearest
+from bayesanno.ground.wording import as_names, listed, name_elements, nearest
 from bayesanno.report.plots import style
 from bayesanno.simulation.quantities import draw_prior
 
@@ -310,7 +310,7 @@ def choose_elements(posterior: xr.Dataset, asked: str | Sequence[str] | None) ->
         If there is no such variable and no such parameter, or nothing is asked for.
     """
     variables = [str(name) for name in posterior.data_vars]
-    wanted = variables if asked is None else [asked] if isinstance(asked, str) else list(asked)
+    wanted = variables if asked is None else as_names(asked)
     if not wanted:
         raise FitError(f"no variable is asked for: name some of {listed(variables)}")
     of: dict[str, Elements] = {name: _list_elements(name, posterior) for name in variables}

@@ -8,12 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.power_scaling import THRESHOLD
 from bayesanno.criticism.prior import PriorDescription
 from bayesanno.criticism.sensitivity import Study
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import as_typed
+from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots import style
@@ -28,7 +29,7 @@ CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "l
 
 
 def plot_prior(
-    description: PriorDescription, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "eti", figsize: style.Size = None
+    description: PriorDescription, *, ci_prob: float | None = None, ci_kind: CiKind = None, figsize: style.Size = None
 ) -> Figure:
     """Draw what priors imply before data: a panel for each quantity, with a row for each model.
 

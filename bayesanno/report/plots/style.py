@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -219,18 +218,6 @@ def finish(drawn: Figure | Axes, *, figsize: Size = None, title: bool = True, ax
         if text.get_gid() == TITLE:
             text.set_text("")
     return figure
-
-
-def name_interval(ci_prob: float, ci_kind: str = "hdi") -> str:
-    """Return a name such as "94% interval"; of equal tails, it says so."""
-    return f"{100 * ci_prob:.4g}% interval{'' if ci_kind == 'hdi' else ' of equal tails'}"
-
-
-def find_ends(table: pd.DataFrame, of: str = "") -> tuple[str, str, str]:
-    """Return the columns of an interval in a table, and a name for it; without one, columns that are not there."""
-    found = next((one for name in table if (one := re.fullmatch(rf"{of}(hdi|eti|ci)([\d.]+)_lb", str(name)))), None)
-    kind, percent = found.groups() if found else ("eti", "94")
-    return f"{of}{kind}{percent}_lb", f"{of}{kind}{percent}_ub", name_interval(float(percent) / 100, kind)
 
 
 def write_png(figure: Figure, path: Path) -> None:

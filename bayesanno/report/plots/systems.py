@@ -7,9 +7,9 @@ from typing import Unpack
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayesanno.analysis.parameters import CI_PROB, CiKind
 from bayesanno.analysis.ranking import ranking_table
 from bayesanno.fits.view import Fit
+from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots import style
@@ -18,7 +18,7 @@ MOST_LABELS = 9  # with a panel each
 
 
 def plot_ranking(
-    fit: Fit, *, ci_prob: float = CI_PROB, ci_kind: CiKind = "hdi", **options: Unpack[style.Panels]
+    fit: Fit, *, ci_prob: float | None = None, ci_kind: CiKind = None, **options: Unpack[style.Panels]
 ) -> Figure:
     """Draw the strength and the rank of every system, the strongest on top.
 
@@ -58,7 +58,7 @@ def draw_ranking(table: pd.DataFrame) -> Figure:
     figure, (left, right) = style.new_figure(8, max(2.4, style.height_for(n)), 2, sharey=True)
     left.axvline(0, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
     for axes, of in ((left, "strength"), (right, "rank")):
-        low, high, _ = style.find_ends(table, f"{of}_")
+        low, high, _ = find_bounds(table, of)
         axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=max(0.5, min(2.0, 120 / n)))
         axes.plot(table[f"{of}_mean"], place, "o", color=style.ACCENT, markersize=5 if n <= style.MOST_NAMES else 2)
     style.name_rows(left, table["system"].tolist(), longest=28)
@@ -69,7 +69,7 @@ def draw_ranking(table: pd.DataFrame) -> Figure:
         for at, p in zip(place, table["p_best"], strict=True):
             right.text(1.01, at, f"{p:.0%}", transform=right.get_yaxis_transform(), va="center", fontsize=8)
         right.set_title("P(best)", fontsize=8, loc="right")
-    style.write_title(left, f"strength of {n:,} systems: posterior mean and {style.find_ends(table, 'strength_')[2]}")
+    style.write_title(left, f"strength of {n:,} systems: posterior mean and {find_bounds(table, 'strength')[2]}")
     return figure
 
 
@@ -105,7 +105,7 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     ["share of 'billing'", "share of 'delivery'", "share of 'other'", "share of 'quality'"]
     """
     check_made(table, "DataFrame", "group_table", ["first", "second", "quantity", "label", "mean"])
-    low, high, interval = style.find_ends(table)
+    low, high, interval = find_bounds(table)
     alone = table[table["second"] == ""]
     wanted = list(dict.fromkeys(alone["label"]))
     labels = [label for label in wanted if label]

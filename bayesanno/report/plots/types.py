@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 
 from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import CI_PROB, CiKind, describe_draws
+from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.fits.view import Fit, FitView
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots import style
@@ -30,8 +31,8 @@ def plot_types(
     fit: Fit,
     *,
     label: str | None = None,
-    ci_prob: float = CI_PROB,
-    ci_kind: CiKind = "hdi",
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the histogram of positive answers, and over it the predictions of each type of item.
@@ -53,7 +54,7 @@ def plot_types(
     -------
     matplotlib.figure.Figure
         Bars for observed counts; for each type, and for all together, the expected number of items, posterior mean and
-        94% interval. All items in it have the same number of answers, the commonest one: the title says how many items
+        interval. All items in it have the same number of answers, the commonest one: the title says how many items
         these are.
 
     Raises
@@ -85,7 +86,8 @@ def plot_types(
         drawn[TOGETHER], curves[TOGETHER] = expected.sum(axis=1), {"linestyle": "-", "color": style.ACCENT}
     for name, values in drawn.items():
         of_bins = xr.DataArray(values[None], dims=("chain", "draw", "bin"))
-        mean, *_, low, high = describe_draws(of_bins, ci_prob, ci_kind).values()
+        described = describe_draws(of_bins, ci_prob, ci_kind)
+        mean, *_, low, high = described.values()
         if np.isfinite(low).all():
             axes.fill_between(bins, low, high, color=[curves[name]["color"]], alpha=0.25, linewidth=0, zorder=1.5)
         width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all coincides with the sum
@@ -96,8 +98,7 @@ def plot_types(
     which = f"{view.data.n_items:,} items"
     if seen.sum() < view.data.n_items:
         which = f"the {int(seen.sum()):,} of {which} with {seen.size - 1} answers"
-    interval = style.name_interval(ci_prob, ci_kind)
-    style.write_title(axes, f"what types predict of {which}: posterior mean and {interval}")
+    style.write_title(axes, f"what types predict of {which}: posterior mean and {find_bounds(described)[2]}")
     style.write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     return style.finish(axes, **options)
 

@@ -10,6 +10,7 @@ from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.population import population_table
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.modeling.capabilities import OF_GRADING, HasPopulation
@@ -34,6 +35,7 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
             yield from _show_usage(view)
         return
     table, is_point = tabulate_low(view), view.yields == "point"
+    interval = find_bounds(table, "competence")[2]
     what = "" if called == "competence" else f"; their competence is the parameter {called} of {view.model.name}"
     yield Text(f"{counted(table['annotator'].nunique(), 'annotator')}{what}.{_warn_of_shared(found)}")
     if not view.model.has_severity:
@@ -44,7 +46,7 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
         name = part.dimension or None
         if name:
             yield Heading(name)
-        said = f"Competence of each annotator{'' if is_point else ' with its 94% interval'}."
+        said = f"Competence of each annotator{'' if is_point else f' with its {interval}'}."
         yield draw(draw_annotators(view, table, name), said)
         if CONFUSION in view.posterior:
             said = "Answers (columns) by true label (rows), of the annotators with most answers."
@@ -72,7 +74,7 @@ def _show_usage(view: FitView) -> Iterator[PageBlock]:
     table = behaviour_table(view)
     yield Text(f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right.")
     if table["kld_mean"].notna().any():  # one annotator alone differs from nobody
-        said = "Divergence of each annotator's use of the labels from the others', with 94% intervals."
+        said = "Divergence of each annotator's use of the labels from the others', with intervals."
         yield draw(plot_divergence(view), said)
     yield draw(plot_usage(view.data), "How annotators use the labels.")
     yield Heading("All annotators, the one that most probably differs most first")
@@ -81,9 +83,10 @@ def _show_usage(view: FitView) -> Iterator[PageBlock]:
 
 def _describe_population(table: pd.DataFrame) -> str:
     """Describe the typical annotator, and how strongly annotators are pooled."""
+    low, high, interval = find_bounds(table, "annotators")
     each = [
-        f"{row['true_class']!r} in {row['mean']:.0%} ({row['annotators_eti94_lb']:.0%} to "
-        f"{row['annotators_eti94_ub']:.0%} for 94% of annotators; {counted(max(1, round(row['pooling'])), 'answer')})"
+        f"{row['true_class']!r} in {row['mean']:.0%} ({row[low]:.0%} to {row[high]:.0%}, the {interval} "
+        f"over annotators; {counted(max(1, round(row['pooling'])), 'answer')})"
         for row in table[table["true_class"] == table["response"]].to_dict("records")
     ]
     return (

@@ -14,6 +14,7 @@ from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment, describe_misfit
@@ -69,7 +70,7 @@ def _show_predictions(found: Findings, check: PredictiveCheck) -> Iterator[PageB
     yield Heading("Does it predict the observed answers?")
     yield Text(how)
     said = (
-        "Grey: what the fit predicts (of several values bars with the middle 94%). Blue: what was observed. A black "
+        "Grey: what the fit predicts (of several values bars with an interval). Blue: what was observed. A black "
         f"cross is an observed value with p below {SMALL}."
     )
     yield draw(plot_predictive_check(check), said, alt="Predictive checks: simulated and observed statistics")
@@ -115,11 +116,13 @@ def show_recalibration(view: FitView) -> Iterator[PageBlock]:
 
 def _show_one(about: dict[str, Any], table: pd.DataFrame) -> Iterator[PageBlock]:
     temperature, n = about["temperature"], counted(about["n_known"], "item")
-    between = f"between {temperature['hdi94_lb']:.3g} and {temperature['hdi94_ub']:.3g} (94%)"
-    if temperature["hdi94_lb"] <= 1 <= temperature["hdi94_ub"]:
+    lower, upper, interval = find_bounds(temperature)
+    low, high = temperature[lower], temperature[upper]
+    between = f"between {low:.3g} and {high:.3g} ({interval})"
+    if low <= 1 <= high:
         said = f"Labels may have been calibrated already: the temperature is {between}, and 1 changes nothing"
     else:
-        how = "overconfident" if temperature["hdi94_lb"] > 1 else "underconfident"
+        how = "overconfident" if low > 1 else "underconfident"
         said = f"Labels were {how}: their log odds were divided by a temperature {between}"
     yield Text(f"{said}. It was estimated from the true labels of {n}, which the fit had not used.")
     if about["remarks"]:

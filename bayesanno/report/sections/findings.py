@@ -131,10 +131,10 @@ def p_values(check: PredictiveCheck) -> dict[str, float]:
 
 def _tabulate_dependence(view: FitView, part: FitPart, random_seed: int) -> pd.DataFrame | None:
     """Return the dependence table of a part that has one, if enough items are in it."""
-    dimension = part.dimension or None
+    name = part.dimension or None
     try:
         table = dependence_table(
-            view, dimension=dimension, least_items=LEAST_ITEMS, resamples=RESAMPLES, random_seed=random_seed
+            view, dimension=name, least_items=LEAST_ITEMS, ci_prob=0.95, resamples=RESAMPLES, random_seed=random_seed
         )
     except (DataError, FitError):  # its states are no labels, or no two annotators share an item
         return None

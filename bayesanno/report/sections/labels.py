@@ -13,6 +13,7 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.planning.futures import Allocation
@@ -94,11 +95,12 @@ def _describe_certainty(part: FitPart, state: str, *, is_off: bool) -> str:
 
 def _describe_hardest(table: pd.DataFrame) -> str:
     """Name the hardest items."""
-    hard = table[table["difficulty_hdi94_lb"] > 0]
+    low, _, interval = find_bounds(table, "difficulty")
+    hard = table[table[low] > 0]
     named = [f"{item} ({chance:.0%})" for item, chance in zip(table["item"], table["expected_accuracy"], strict=True)]
     how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is"
     return (
-        f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with the "
+        f"{how_many} harder than the average item ({interval} of the difficulty above 0). The hardest, with the "
         f"chance that an annotator is right: {', '.join(named[:MOST_HARD])}."
     )
 

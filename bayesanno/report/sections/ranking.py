@@ -33,7 +33,7 @@ def show_ranking(found: Findings) -> Iterator[PageBlock]:
         f"{len(wins):,} pairs of systems, {unsure:,} are undecided: less than {SURE:.0%} certain which is stronger."
         + (DOUBT if found.is_misfit or found.wrong else "")
     )
-    said = "Strength, and rank with the probability of being the best, of each system, with 94% intervals."
+    said = "Strength, and rank with the probability of being the best, of each system, with intervals."
     yield draw(draw_ranking(table), said)
     shown = table.drop(columns=[f"{STRENGTH}_{what}" for what in DIAGNOSTICS])  # summary.csv has them
     yield large_table(shown, name="ranking-table", what="systems", by="strength_mean")
