@@ -95,7 +95,7 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
         if all(isinstance(number, int | float) and not isinstance(number, bool) for number in given.values()):
             named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
             raise DataError(
-                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if they are annotators, "
+                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if annotators, "
                 f"use {named}; if they are labels with numbers of answers, write a table with a column for each label, "
                 "and use format='votes'"
             )
