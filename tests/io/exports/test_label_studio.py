@@ -168,6 +168,16 @@ CSV = (
 )
 
 
+def test_spans_beside_an_answer_about_the_whole_task_are_left_out(said):
+    """Also those of a model, and where only its predictions are answers."""
+    spans = {**choice(["LOC"], "ner", "labels"), "value": {"start": 1, "end": 4, "labels": ["LOC"]}}
+    predicted = {"model_version": "bert", "result": [BAD, spans]}
+    both = [task(1, annotation(1, GOOD, spans), predictions=[predicted])]
+    assert said(both, predictions=True)[1] == [("1", "1", "Positive"), ("1", "bert", "Negative")]
+    by_model = [task(1, annotation(1, spans), predictions=[predicted])]
+    assert said(by_model, predictions=True, labels=["Negative", "Positive"])[1] == [("1", "bert", "Negative")]
+
+
 def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
     path = keep(CSV, "project.csv")
     with pytest.warns(ExportWarning, match="CSV of Label Studio leaves out skipped tasks"):
