@@ -53,7 +53,6 @@ COMMANDS = (  # those of the README as they stand there; each command of `bayesa
     f"fit hierarchical_dawid_skene @crowd {FEW} --out population",
     "plan one_coin --items 50 --annotators 5 --per-item 2 --simulations 2 --method nuts --like population --workers 2",
     "groups crowd --by systems.csv",
-    "export crowd --to soft-labels --out soft.parquet",
     "export answers --to doccano --tasks answers.csv --item ticket --out labels.jsonl",
     "simulate mace --out simulated.csv --seed 1",
     "agreement @crowd --out agreement --resamples 50",

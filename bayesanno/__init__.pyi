@@ -98,9 +98,6 @@ from .io.annotations import read_annotations as read_annotations
 from .io.count_tables import read_counts as read_counts
 from .io.datasets import list_datasets as list_datasets
 from .io.dimensions import read_multi_annotations as read_multi_annotations
-from .io.write import write_annotations as write_annotations
-from .io.write import write_counts as write_counts
-from .io.write import write_multi_annotations as write_multi_annotations
 from .modeling.base import AnnotationModel as AnnotationModel
 from .modeling.class_prior import ClassPrior as ClassPrior
 from .modeling.columns import Classifier as Classifier

@@ -26,7 +26,7 @@ def call(function, given):
     others = {
         "new_data": tiny_data(), "data": tiny_data(), "path": "x", "folder": "x", "client": None, "cost": {},
         "pair": ("no", "yes"), "than": ("no", "yes"), "chains": [0], "expected": [1, 1],
-        "types": 1, "weight": [1], "rate": [0.5], "n": 1, "groups": {}, "source": TABLE, "to": "soft-labels",
+        "types": 1, "weight": [1], "rate": [0.5], "n": 1, "groups": {}, "source": TABLE, "to": "label-studio",
     }  # fmt: skip
     parameters = list(inspect.signature(function).parameters.values())[1:]
     needed = [one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
@@ -111,7 +111,7 @@ def test_a_fit_is_not_yet_what_is_made_of_it(refuses, tiny_fit):
 
 def test_there_are_such_functions():
     assert {"label_table", "save", "plot_annotators"} <= {one.__name__ for one in functions_of("fit")}
-    assert {"usage_table", "agreement_table", "write_annotations"} <= {one.__name__ for one in functions_of("data")}
+    assert {"usage_table", "agreement_table", "pair_table"} <= {one.__name__ for one in functions_of("data")}
     named = {"table", "check", "description", "study", "ranks"}
     assert set(MADE) == {one.__name__ for name in named for one in functions_of(name)}
     assert issubclass(DataError, BayesannoError)

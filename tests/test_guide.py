@@ -74,7 +74,7 @@ def test_no_command_writes_what_another_has_written():
 def test_a_command_reads_what_is_there_by_then():
     there = set()
     for code, line in STEPS:
-        there |= set(re.findall(r"(?:to_csv|write_annotations)\((?:\w+, )?\"([^\"]+)\"", code))
+        there |= set(re.findall(r"to_csv\(\"([^\"]+)\"", code))
         for value in re.findall(
             r"(?<= )(?!--)(\w+\.(?:csv|json|jsonl)|crowd\w*)(?= |$)", re.sub(r"--out \S+", "", line)
         ):

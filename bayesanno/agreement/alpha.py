@@ -69,6 +69,32 @@ def find_disagreement(n: np.ndarray, squares: np.ndarray) -> np.ndarray:
     return (n**2 - squares) / np.maximum(n - 1, 1)  # 0 of one answer
 
 
+def find_ranks(given: np.ndarray) -> np.ndarray:
+    """Return the mean rank of the answers with each label, less that of all answers, from label counts (..., label)."""
+    ranks = np.cumsum(given, axis=-1) - given / 2
+    total = given.sum(axis=-1, keepdims=True)
+    return np.asarray(ranks - total / 2)
+
+
+def ordinal_alpha(
+    n: np.ndarray, sums: np.ndarray, squares: np.ndarray, given: np.ndarray, place: np.ndarray
+) -> np.ndarray:
+    """Return ordinal alpha, (...), from sums over the answers to each item.
+
+    Parameters
+    ----------
+    n, sums, squares : array, shape (..., item)
+        The number of answers, and the sums of the places of their labels and of the squares of these.
+    given, place : array, shape (..., label)
+        The label counts of compared answers, and the places of labels, which `find_ranks` gives.
+    """
+    apart = np.where(n >= 2, n * squares - sums**2, 0) * (2 / np.maximum(n - 1, 1))
+    total = given.sum(axis=-1)
+    by_chance = 2 * (total * (given * place**2).sum(axis=-1) - (given * place).sum(axis=-1) ** 2)
+    used = (given > 0).sum(axis=-1) > 1
+    return measure_alpha(apart.sum(axis=-1), total, np.where(used, by_chance, 0))
+
+
 def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return alpha, (resample,), of labels with positions on a line; the distance is the squared difference.
 

@@ -86,6 +86,7 @@ def agreement_table(
     data : AnnotationData
     ordered : bool, optional
         Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are if all are numbers.
+        Others must be declared in order, or be words of a known scale (none, mild, severe).
     ci_prob : float, optional
         The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int
@@ -111,7 +112,7 @@ def agreement_table(
     Raises
     ------
     DataError
-        If no item has two annotations, or an argument is out of its range.
+        If no item has two annotations, the order of the labels is not known, or an argument is out of its range.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def agreement_table(
     [0.041, 0.031, 0.05]
     """
     ci_prob = check_resampling(ci_prob, resamples, random_seed)
-    data = require_shared(data, "agreement_table")
+    data = require_shared(data.in_order() if ordered else data, "agreement_table")
     (numbers, is_ordered), pairs, sums = find_label_scale(data, ordered), find_pairs(data), count_sums(data)
     reasons = _explain_undefined(data, numbers, is_ordered)
     found = measure_all(sums, pairs, numbers, np.ones((data.n_items, 1)))

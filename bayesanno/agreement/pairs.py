@@ -53,6 +53,10 @@ class Pairs:
         How often the first and the second annotator gave the label.
     same, apart, squares : sparse array, shape (pair, item)
         How often both gave the same label; the sums of the distances between their labels, and of squared distances.
+    joint : sparse array, shape (joint, item), or None
+        How often two labels were given by a pair, for each two that were, pair after pair; for ordinal alpha.
+    of_joint : array of int, shape (3, joint)
+        The pair, and the cells of both labels.
     errors : sparse array, shape (pair * 2 * 2, item), or None
         How often the first and the second were right (0) or wrong (1), on items with a known true label; None without
         such items.
@@ -69,6 +73,8 @@ class Pairs:
     same: Any
     apart: Any
     squares: Any
+    joint: Any = None
+    of_joint: Any = None
     errors: Any = None
 
     def coefficients(self, weights: np.ndarray) -> dict[str, np.ndarray]:
@@ -112,8 +118,23 @@ class Pairs:
             "cohen_kappa_quadratic": _weighted(squares * n, square),
             "g_index": divide(n_labels * same - n, (n_labels - 1) * n),
             "gwet_ac1": _beyond(4 * (n_labels - 1) * same * n, by_gwet, 4 * (n_labels - 1) * n**2),
-            "krippendorff_alpha": measure_alpha(2 * (n - same), 2 * n, 4 * n**2 - add(both**2)),
+            "krippendorff_alpha": measure_alpha(2 * (n - same), 2 * n, 4 * n**2 - add(both**2))
+            if self.joint is None
+            else self._measure_ordinal(begin, end, weights, both, count_below(both) - both / 2 - n[which]),
         }
+
+    def _measure_ordinal(
+        self, begin: int, end: int, weights: np.ndarray, both: np.ndarray, place: np.ndarray
+    ) -> np.ndarray:
+        """Return ordinal alpha of some of the pairs, from the counts and places of the labels in their cells."""
+        pair, one, other = self.of_joint
+        rows = slice(*np.searchsorted(pair, [begin, end]))
+        cells, start = self.begin[begin], self.begin[begin:end] - self.begin[begin]
+        apart = (self.joint[rows] @ weights) * (place[one[rows] - cells] - place[other[rows] - cells]) ** 2
+        observed = 2 * np.add.reduceat(apart, np.searchsorted(pair[rows], np.arange(begin, end)), axis=0)
+        total, squares, sums = (np.add.reduceat(both * place**power, start, axis=0) for power in (0, 2, 1))
+        used = np.add.reduceat((both > 0) * 1, start, axis=0) > 1
+        return measure_alpha(observed, total, np.where(used, 2 * (total * squares - sums**2), 0))
 
     def coefficients_and_errors(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return `coefficients` and, if true labels are known, the correlation of errors."""
@@ -148,8 +169,11 @@ def match_labels(data: AnnotationData) -> Matches:
     return Matches(item[left], annotator[left], annotator[right], label[left], label[right], n)
 
 
-def find_pairs(data: AnnotationData) -> Pairs:
-    """Find the pairs of annotators who answered the same items; "unsure" answers are left out."""
+def find_pairs(data: AnnotationData, *, ordered: bool = False) -> Pairs:
+    """Find the pairs of annotators who answered the same items; "unsure" answers are left out.
+
+    With `ordered`, their alpha is ordinal.
+    """
     from scipy.sparse import csr_array
 
     data = data.without_unsure()
@@ -168,6 +192,10 @@ def find_pairs(data: AnnotationData) -> Pairs:
         wrong = (pair * 2 + (label_1 != gold)) * 2 + (label_2 != gold)
         errors = count(wrong, code.size * 4, n * known)
     by_first, by_second = (count(each, used.size) for each in np.split(cell, 2))
+    joint: dict[str, Any] = {}
+    if ordered:
+        kinds, which = np.unique(np.stack([pair, *np.split(cell, 2)]), axis=1, return_inverse=True)
+        joint = {"of_joint": kinds, "joint": count(which, kinds.shape[1])}
     return Pairs(
         first=code // data.n_annotators,
         second=code % data.n_annotators,
@@ -181,6 +209,7 @@ def find_pairs(data: AnnotationData) -> Pairs:
         apart=count(pair, code.size, n * far),
         squares=count(pair, code.size, n * far**2),
         errors=errors,
+        **joint,
     )
 
 
@@ -224,13 +253,20 @@ def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -
 
 
 def pair_table(
-    data: AnnotationData, *, ci_prob: float | None = None, resamples: int = 0, random_seed: int | None = None
+    data: AnnotationData,
+    *,
+    ordered: bool = False,
+    ci_prob: float | None = None,
+    resamples: int = 0,
+    random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return the agreement of every two annotators who answered the same items.
 
     Parameters
     ----------
     data : AnnotationData
+    ordered : bool, default False
+        Whether alpha is ordinal, for labels in order.
     ci_prob : float, optional
         The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int
@@ -242,11 +278,11 @@ def pair_table(
     pandas.DataFrame
         One row per pair with a common item: `annotator_1`, `annotator_2`, `n` (items), and the coefficients:
         `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (for ordered labels,
-        weighted by their positions), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal). Undefined values are nan:
-        kappa, pi and alpha if both gave one label throughout. With gold, `error_correlation` is the phi coefficient of
-        the two annotators' errors on the items with a known label (nan if one of them always or never errs). Unlike the
-        correlation in `dependence_table`, it is also affected by classes that both find hard. With resamples, each
-        coefficient has `_ci89_lb` and `_ci89_ub` (named by `ci_prob`).
+        weighted by their positions), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal, or ordinal with `ordered`).
+        Undefined values are nan: kappa, pi and alpha if both gave one label throughout. With gold, `error_correlation`
+        is the phi coefficient of the two annotators' errors on the items with a known label (nan if one of them always
+        or never errs). Unlike the correlation in `dependence_table`, it is also affected by classes that both find
+        hard. With resamples, each coefficient has `_ci89_lb` and `_ci89_ub` (named by `ci_prob`).
 
     Raises
     ------
@@ -261,8 +297,8 @@ def pair_table(
     [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
     """
     ci_prob = check_resampling(ci_prob, resamples, random_seed)
-    data = require_shared(data, "pair_table")
-    pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
+    data = require_shared(data.in_order() if ordered else data, "pair_table")
+    pairs, names = find_pairs(data, ordered=ordered), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
     parts = resample_items(data.n_items, resamples, random_seed)
     columns = _add_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
@@ -270,13 +306,20 @@ def pair_table(
 
 
 def annotator_agreement(
-    data: AnnotationData, *, ci_prob: float | None = None, resamples: int = 0, random_seed: int | None = None
+    data: AnnotationData,
+    *,
+    ordered: bool = False,
+    ci_prob: float | None = None,
+    resamples: int = 0,
+    random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return the agreement of each annotator with the others: the mean of each coefficient over their pairs.
 
     Parameters
     ----------
     data : AnnotationData
+    ordered : bool, default False
+        Whether alpha is ordinal, for labels in order.
     ci_prob : float, optional
         The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int
@@ -303,8 +346,8 @@ def annotator_agreement(
     'xavier'
     """
     ci_prob = check_resampling(ci_prob, resamples, random_seed)
-    data = require_shared(data, "annotator_agreement")
-    pairs, n = find_pairs(data), data.n_annotators
+    data = require_shared(data.in_order() if ordered else data, "annotator_agreement")
+    pairs, n = find_pairs(data, ordered=ordered), data.n_annotators
     table = pd.DataFrame({"annotator": list(data.annotators)}, dtype="str").assign(n=data.by_annotator)
     table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
 

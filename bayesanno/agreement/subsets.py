@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.agreement.alpha import alpha_of_votes, find_disagreement, nominal_alpha
+from bayesanno.agreement.alpha import alpha_of_votes, find_disagreement, find_ranks, nominal_alpha, ordinal_alpha
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.agreement.vote import require_shared
@@ -28,8 +28,10 @@ MOST_SEARCHED = 400_000_000  # annotators times labels given to items
 LARGEST_OF_SEARCH = 10  # annotators in the largest subset of the search
 
 
-def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
-    """Return the agreement within subsets of annotators, by nominal alpha.
+def subset_table(
+    data: AnnotationData, *, least_items: int = 30, largest: int | None = None, ordered: bool = False
+) -> pd.DataFrame:
+    """Return the agreement within subsets of annotators, by nominal or ordinal alpha.
 
     With up to 15 annotators, all subsets of two or more are searched. With more, a beam search starts from all pairs
     and adds one annotator at a time to each of the 50 best subsets so far. It may miss the best subset.
@@ -42,6 +44,8 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
         mostly chance.
     largest : int, optional
         The size of the largest subsets; by default the number of annotators, or 10 with a beam search.
+    ordered : bool, default False
+        Whether alpha is ordinal, for labels in order.
 
     Returns
     -------
@@ -62,13 +66,13 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     >>> table["annotators"].tolist()
     ['i; j', 'j; k', 'i; k', 'i; j; k']
     """
-    data = require_shared(data, "subset_table")
+    data = require_shared(data.in_order() if ordered else data, "subset_table")
     n = data.n_annotators
     if least_items < 1:
         raise DataError(f"least_items is {least_items}: it must be 1 or more")
     if largest is not None and not 2 <= largest <= n:
         raise DataError(f"largest is {largest}: it must be 2 to {n}, the number of annotators")
-    answers = _count_answers(data)
+    answers = _count_answers(data, ordered=ordered)
     if math.prod(answers.counts.shape) > MOST_SEARCHED:
         raise DataError(
             f"subsets of {n:,} annotators of {answers.begin.size:,} items are too many to search: leave out annotators "
@@ -99,6 +103,8 @@ class _Answers:
     item : array of int, shape (cell,)
     label : sparse array, shape (cell, label)
         1 for the cell's label.
+    ordered : bool
+        Whether alpha is ordinal.
     """
 
     counts: Any
@@ -106,15 +112,21 @@ class _Answers:
     begin: np.ndarray
     item: np.ndarray
     label: Any
+    ordered: bool
 
     def alpha(self, said: np.ndarray) -> np.ndarray:
-        """Return nominal alpha from counts of cells (subset, cell); nan if undefined."""
+        """Return nominal or ordinal alpha from counts of cells (subset, cell); nan if undefined."""
         n, squares = (np.add.reduceat(each, self.begin, axis=1) for each in (said, said**2))  # (subset, item)
         given = (said * (n >= 2)[:, self.item]) @ self.label  # (subset, label)
+        if self.ordered:
+            place = find_ranks(given)  # (subset, label)
+            by_cell = place @ self.label.T  # (subset, cell)
+            sums, places = (np.add.reduceat(said * by_cell**power, self.begin, axis=1) for power in (1, 2))
+            return ordinal_alpha(n, sums, places, given, place)
         return nominal_alpha(find_disagreement(n, squares).sum(axis=1), given)
 
 
-def _count_answers(data: AnnotationData) -> _Answers:
+def _count_answers(data: AnnotationData, *, ordered: bool) -> _Answers:
     from scipy.sparse import csr_array
 
     kept = np.bincount(data.item, minlength=data.n_items)[data.item] >= 2  # (annotation,)
@@ -127,7 +139,7 @@ def _count_answers(data: AnnotationData) -> _Answers:
         csr_array((np.ones(n_cells), (of_cell, code)), shape=(n_cells, n))
         for code, n in ((item, begin.size), (codes % data.n_labels, data.n_labels))
     )
-    return _Answers(counts, (counts @ of_item > 0).astype(float), begin, item, of_label)
+    return _Answers(counts, (counts @ of_item > 0).astype(float), begin, item, of_label, ordered)
 
 
 def _measure(answers: _Answers, subsets: Sequence[tuple[int, ...]], least_items: int) -> pd.DataFrame:
@@ -165,9 +177,10 @@ def _search(answers: _Answers, largest: int, least_items: int) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def alpha_without_each(data: AnnotationData) -> np.ndarray:
-    """Return nominal alpha without each annotator, (annotator,); nan if undefined."""
-    answers = _count_answers(data.without_unsure())
+def alpha_without_each(data: AnnotationData, *, ordered: bool = False) -> np.ndarray:
+    """Return nominal or ordinal alpha without each annotator, (annotator,); nan if undefined."""
+    known = data.in_order() if ordered else data
+    answers = _count_answers(known.without_unsure(), ordered=ordered)
     everything, found = answers.counts.sum(axis=0), np.empty(data.n_annotators)
     for who in split_rows(data.n_annotators, ARRAYS * max(1, everything.size)):
         found[who] = answers.alpha(everything - answers.counts[who].toarray())

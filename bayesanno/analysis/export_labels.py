@@ -1,4 +1,4 @@
-"""Export of a fit's labels to annotation tools and machine learning."""
+"""Export of a fit's labels to annotation tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, DataFileError, NamesWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.tools.tool import Labels, Tasks, Tool, ToolOptions, find_tool
+from bayesanno.io.tools import Labels, Tasks, find_tool, read_tasks, write_records
 from bayesanno.simulation.quantities import refuse_types
 
 
@@ -63,8 +63,8 @@ def export_labels(
     fit : xarray.DataTree or FitView
         A fit. If it was recalibrated, the probabilities are the recalibrated ones.
     path : path
-        The file to write; for cleanlab, the folder. Existing files are replaced.
-    to : {"label-studio", "argilla", "prodigy", "doccano", "cleanlab", "soft-labels"}
+        The file to write; an existing one is replaced.
+    to : {"label-studio", "argilla", "prodigy", "doccano"}
         The tool:
 
         * label-studio: JSON. With `tasks`, tasks with predictions, to import into a new project. Without, predictions
@@ -72,11 +72,6 @@ def export_labels(
         * argilla: JSON, records with suggestions, for `dataset.records.from_json`; records of known ids are updated.
         * prodigy: JSON Lines, tasks for the `choice` interface with the label already accepted.
         * doccano: JSON Lines, texts with their label; the probability is metadata.
-        * cleanlab: a folder with `pred_probs.npy` (item, label), `labels_multiannotator.csv`, and the three tables of
-          `get_label_quality_multiannotator`, computed from this fit; labels are numbers, listed in `classes.csv`. The
-          quality of an answer is the probability of its label; that of an annotator is the mean over the answers.
-        * soft-labels: Parquet or CSV, by the file name: `item`, `label`, `p[<label>]` for each label, and `weight`, 1
-          minus the entropy as a share of its maximum: 1 if the label is certain, 0 if all labels are equally probable.
     tasks : path, DataFrame or list of dict, optional
         What the tool shows for each item: the tool's own export, or a table with a column of items. Fields are kept;
         the answers of annotators are not. Required by argilla, prodigy and doccano.
@@ -121,8 +116,7 @@ def export_labels(
     References
     ----------
     What the tools import: https://labelstud.io/guide/predictions, https://docs.argilla.io/latest/reference/argilla/records,
-    https://prodi.gy/docs/api-interfaces#choice, https://doccano.github.io/doccano,
-    https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html
+    https://prodi.gy/docs/api-interfaces#choice, https://doccano.github.io/doccano
 
     Examples
     --------
@@ -131,40 +125,55 @@ def export_labels(
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
     >>> fit = ba.fit("mace", data, method="em", random_seed=1, progressbar=False)
+    >>> texts = pd.DataFrame({"item": data.items, "text": [f"The text of {item}" for item in data.items]})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ba.export_labels(fit, f"{folder}/labels.parquet", to="soft-labels", use_gold=False).n_items
-    ...     pd.read_parquet(f"{folder}/labels.parquet").columns[:3].tolist()
+    ...     ba.export_labels(fit, f"{folder}/labels.jsonl", to="doccano", tasks=texts, use_gold=False).n_items
     300
-    ['item', 'label', 'p[billing]']
     """
-    tool = find_tool(to)
-    if question is None and "question" in tool.takes:
+    if question is None and to in ("label-studio", "argilla"):
         question = dimension
-    options = ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item, agent=agent)
-    tool.check(options)
-    check_least(min_probability)
+    options = {"question": question, "to_name": to_name, "tasks": tasks, "item": item, "agent": agent}
+    tool = find_tool(to, options)
+    if not 0 <= min_probability <= 1:
+        raise DataError(f"min_probability is {min_probability}: it must be at least 0 and at most 1")
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
-    records = tool.read_tasks(options)
+    records = Tasks() if tasks is None else read_tasks(tasks, to, item)
     view = view_for_table(fit)
     part = part_of(view, dimension)
     refuse_types(view.model, view.data, ": there are no labels to export")
-    probability = np.array(part.posterior.values)
-    known = part.data.known_codes if use_gold else np.full(len(probability), -1)
-    is_known = known >= 0
+    probability, data = np.array(part.posterior.values), part.data
+    known = data.known_codes if use_gold else np.full(len(probability), -1)
     if use_gold:
-        _warn_of_strange_gold(part.data)
-    probability[is_known] = np.eye(probability.shape[1])[known[is_known]]
+        _warn_of_strange_gold(data)
+    probability[known >= 0] = np.eye(probability.shape[1])[known[known >= 0]]
+    code, score = probability.argmax(axis=1), probability.max(axis=1).clip(max=1.0)  # of any rounding
+    shown = np.array([tasks is None or item in records.by_item for item in data.items], dtype=bool)
+    if not shown.any():
+        _explain_none(to, data.items[0], records)
+    sure = shown & (score >= min_probability)
+    if not sure.any():
+        raise DataError(
+            f"no label is as probable as {min_probability}, the most probable one is {score[shown].max():.4g}: lower "
+            "min_probability=..."
+        )
+    rows = np.flatnonzero(sure).tolist()
     labels = Labels(
-        data=part.data,
-        probability=probability,
-        row=np.arange(part.data.n_items),
+        said=[(data.items[row], data.classes[code[row]], float(score[row])) for row in rows],
+        classes=data.classes,
         agent=name_agent(view) if agent is None else agent,
-        options=options,
         tasks=records,
+        question=question,
+        to_name=to_name,
     )
-    return _write(tool, labels, path, min_probability, is_known)
+    write_records(tool.write(labels), path, lines=tool.lines)
+    return ExportedLabels(
+        n_items=len(rows),
+        n_known=int((known[sure] >= 0).sum()),
+        n_unsure=int(shown.sum()) - len(rows),
+        n_without_task=int((~shown).sum()),
+    )
 
 
 def _warn_of_strange_gold(data: AnnotationData) -> None:
@@ -180,44 +189,20 @@ def _warn_of_strange_gold(data: AnnotationData) -> None:
         )
 
 
-def check_least(min_probability: float) -> None:
-    """Raise a DataError if the threshold is not a probability."""
-    if not 0 <= min_probability <= 1:
-        raise DataError(f"min_probability is {min_probability}: it must be at least 0 and at most 1")
-
-
 def name_agent(view: FitView) -> str:
     """Return the name under which a tool shows the labels of a fit."""
     return f"bayesanno {view.model.name}{' recalibrated' if view.is_recalibrated else ''}"
 
 
-def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
+def _explain_none(tool: str, item: str, tasks: Tasks) -> NoReturn:
     """Raise a DataError that explains why the tasks have none of the items; `item` is an example."""
     if item.rpartition(" / ")[0] in tasks.by_item:
         raise DataError(
-            f"item {item!r} combines a task and one of its labels, as multi_label=True makes them, but {tool.name} "
-            "takes one label per task: export these to soft-labels or cleanlab"
+            f"item {item!r} combines a task and one of its labels, as multi_label=True makes them, but {tool} "
+            "takes one label per task: label_table(fit) has the labels of these"
         )
     named = next(iter(tasks.by_item))
     raise DataError(
         f"{tasks.name} has none of the items of this fit: {tasks.item!r} has names such as {named!r}, and the items "
         f"are called {item!r} and so on: name another field with item=..."
     )
-
-
-def _write(tool: Tool, labels: Labels, path: Path, least: float, known: np.ndarray) -> ExportedLabels:
-    """Write the labels that are probable enough and belong to items among the tasks."""
-    shown, tasks = labels, labels.tasks
-    if tasks:
-        shown = labels.only(np.array([item in tasks.by_item for item in labels.items], dtype=bool))
-        if not shown.row.size:
-            _explain_none(tool, labels.items[0], tasks)
-    sure = shown.only(shown.score >= least)
-    if not sure.row.size:
-        raise DataError(
-            f"no label is as probable as {least}, the most probable one is {shown.score.max():.4g}: lower "
-            "min_probability=..."
-        )
-    tool.write(sure, path)
-    n_unsure, n_without_task = shown.row.size - sure.row.size, labels.row.size - shown.row.size
-    return ExportedLabels(sure.row.size, int(known[sure.row].sum()), n_unsure, n_without_task)

@@ -64,9 +64,9 @@ def write_labels(
 ) -> WrittenLabels:
     """Write the labels of items to a new folder of Parquet files, for fits in memory or on a cluster.
 
-    The columns are those of `label_table`: item, label, probability, entropy, n_annotations, p[<label>] for each label
-    and, if any is known, gold. Items in memory are written to one file. Items on a Dask cluster are written to one file
-    per part, by the worker that holds the part.
+    The columns are those of `label_table`: item, label, probability, entropy, n_annotations, p[<label>] for each label,
+    weight, agreement and, if any is known, gold. Items in memory are written to one file. Items on a Dask cluster are
+    written to one file per part, by the worker that holds the part.
 
     Parameters
     ----------
@@ -155,7 +155,9 @@ def write_part(
         votes = np.concatenate([block.answers @ weight for block in part.items.blocks])[part.items.pattern]
         log_p = adjustment.average(log_p, Answers(part.n_annotations, votes))
     probability = np.exp(log_p)
-    table = tabulate_posterior(part.names, labels, probability, part.n_annotations)
+    of_class = np.tile(part.items.names_class.T, (part.by_annotator.size, 1))  # (annotator and response, label)
+    said = np.concatenate([block.answers @ of_class for block in part.items.blocks])[part.items.pattern]
+    table = tabulate_posterior(part.names, labels, probability, part.n_annotations, said)
     if part.gold is not None:
         table["gold"] = pd.Series(part.gold, dtype="str")
     return write_file(table, len(table), folder, part.number)

@@ -43,7 +43,10 @@ def agreement(
     out: opt.OutFolder,
     posterior: bool = opt.flag("--posterior", "Fit label_usage: intervals, and which annotator differs most."),
     ordered: bool | None = opt.option(
-        None, "Whether the labels are ordered; by default they are if they are numbers.", None, "--ordered/--unordered"
+        None,
+        "Whether labels are ordered: numbers (the default), a known scale, or --labels.",
+        None,
+        "--ordered/--unordered",
     ),
     resamples: int = opt.option(1000, "Bootstrap samples of the items, for intervals; 0 for none."),
     plots: bool = opt.flag("--plots/--no-plots", "Whether to draw the figures.", default=True),
@@ -56,6 +59,7 @@ def agreement(
     began = time.perf_counter()
     answers = annotations_from(*open_source(data, options.of_one_column))
     answers = replace(answers, controls={})  # which some exports have, and nothing here uses
+    answers = answers.in_order() if ordered else answers
     typer.echo(answers.describe(), err=True)
     chosen = known_seed(seed)
     with new_folder(out, overwrite=overwrite) as folder:
@@ -85,19 +89,21 @@ def tabulate(
     data: ba.AnnotationData, *, ordered: bool | None, resamples: int, random_seed: int
 ) -> dict[str, pd.DataFrame]:
     """Return the tables that the command writes, by the names of their files."""
+    by_order = bool(ordered)
     return {
         "coefficients.csv": ba.agreement_table(data, ordered=ordered, resamples=resamples, random_seed=random_seed),
-        "annotators.csv": _tabulate_annotators(data),
-        "pairs.csv": _tabulate_pairs(data),
+        "annotators.csv": _tabulate_annotators(data, ordered=by_order),
+        "pairs.csv": _tabulate_pairs(data, ordered=by_order),
         "labels.csv": ba.confusable_labels(data),
-        "subsets.csv": ba.subset_table(data),
+        "subsets.csv": ba.subset_table(data, ordered=by_order),
     }
 
 
-def _tabulate_annotators(data: ba.AnnotationData) -> pd.DataFrame:
+def _tabulate_annotators(data: ba.AnnotationData, *, ordered: bool) -> pd.DataFrame:
     usage = ba.usage_table(data)
-    own = ba.annotator_agreement(data).rename(columns=SHORTER).drop(columns=["annotator", "n"])
-    first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(alpha_without=alpha_without_each(data))
+    own = ba.annotator_agreement(data, ordered=ordered).rename(columns=SHORTER).drop(columns=["annotator", "n"])
+    alpha = alpha_without_each(data, ordered=ordered)
+    first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(alpha_without=alpha)
     table = first.join(own).join(usage.drop(columns=first.columns, errors="ignore"))
     if not 3 <= _n_active(data) <= MOST_GROUPED:
         return table
@@ -109,8 +115,8 @@ def _n_active(data: ba.AnnotationData) -> int:
     return int(np.count_nonzero(np.bincount(data.annotator)))
 
 
-def _tabulate_pairs(data: ba.AnnotationData) -> pd.DataFrame:
-    table = ba.pair_table(data).rename(columns=SHORTER)
+def _tabulate_pairs(data: ba.AnnotationData, *, ordered: bool) -> pd.DataFrame:
+    table = ba.pair_table(data, ordered=ordered).rename(columns=SHORTER)
     if data.n_annotators <= MOST_PAIRED:
         first, second = np.triu_indices(data.n_annotators, 1)
         names = np.array(data.annotators, dtype=object)

@@ -43,6 +43,8 @@ INTERRUPTED = 130
 OTHER_OPTIONS = {
     r"labels=\{'([^']*)': \[\.\.\.\]\}": r"--labels \1=A,B,...",
     r"labels=\[\.\.\.\]": "--labels A,B,...",
+    r"same=\{'([^']*)': '([^']*)'\}": r"--same '\1=\2'",
+    r"same=\{'([^']*)': \.\.\.\}": r"--same '\1=...'",
     r"dimensions=\[\.\.\.\]": "--label A --label B",
     r"method_options=\{'(\w+)': \.\.\.\}": r"--method-option \1=...",
     r"client=\.\.\.": "--dask local",

@@ -32,7 +32,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
-from bayesanno.io.write import write_data, write_table
+from bayesanno.io.write import write_table
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.findings import Finding
@@ -72,6 +72,15 @@ def check_out(path: Path | None, *, overwrite: bool) -> None:
         raise ba.DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
         raise ba.DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
+
+
+def reading_of(folder: Path) -> dict[str, Any]:
+    """Return the options that the data of a fit were read with, from its run.json; empty without one."""
+    path = folder / "run.json"
+    if not path.is_file():
+        return {}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("reading", {})
+    return found
 
 
 def show_status(message: str) -> AbstractContextManager[None]:
@@ -114,12 +123,13 @@ def write_fit(
     labels: WrittenLabels | None = None,
     grades: bool = False,
     bio: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds.
 
     Numbers in the tables have six significant digits; posterior.nc has all. A fit that holds no items has its `labels`
     in the folder already. The table of grades is for models of grades, and for others if `grades` asks for it; that of
-    BIO tags is written if `bio` asks for it.
+    BIO tags is written if `bio` asks for it. `reading` has the options that the data were read with.
     """
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     ba.save(view.tree, folder / "posterior.nc")
@@ -138,7 +148,7 @@ def write_fit(
         "recalibration.csv": (view.is_recalibrated, ba.recalibration_table),
     }
     tables = {name: tabulate(view) for name, (is_asked, tabulate) in possible.items() if is_asked}
-    run = describe_run(view, total=time.perf_counter() - began, labels=labels)
+    run = describe_run(view, total=time.perf_counter() - began, labels=labels) | {"reading": dict(reading or {})}
     there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
     run["files"] = write_results(folder, tables, {}, run, there=there)
     return run
@@ -303,7 +313,7 @@ def write_simulation(
     beside = path.with_suffix(".json")
     with write_whole(beside) as unfinished:
         unfinished.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8", newline="\n")
-        write_data(data, path)
+        write_table(data.to_frame(), path)
     return [path, beside]
 
 

@@ -15,12 +15,14 @@ from bayesanno.analysis.labels import check_coverage
 from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.analysis.tags import check_tags
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out, finish_fit, new_folder, show_status, write_fit
+from bayesanno.cli.files import check_out, finish_fit, new_folder, reading_of, show_status, write_fit
 from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
 from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
 from bayesanno.inference.sampling.starts import check_initvals
+from bayesanno.io.columns import read_known
+from bayesanno.io.read_options import ReadOptions
 
 OPTIONS = "; ".join(
     f"of {name} " + ", ".join(f"{option}={value}" for option, value in method.options.items())
@@ -94,7 +96,7 @@ def fit(
         else:
             answers, described = read_for(chosen, data, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
-            known = None if recalibrate is None else check_gold(chosen, answers, recalibrate)
+            known = None if recalibrate is None else read_gold(chosen, answers, recalibrate, options)
             if grades:
                 check_grades(chosen, answers)
             if bio:
@@ -103,8 +105,24 @@ def fit(
             if known is not None:
                 fitted = ba.recalibrate(fitted, known.get("", known))
         view = view_of(fitted)
-        run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, bio=bio, began=begin)
+        run = write_fit(
+            view,
+            folder,
+            coverage=coverage,
+            labels=written,
+            grades=grades,
+            bio=bio,
+            began=begin,
+            reading=options.describe(),
+        )
     finish_fit(view, run, out, report=report)
+
+
+def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: ReadOptions) -> Any:
+    """Read the true labels for a recalibration as the data were read, before anything takes long."""
+    if isinstance(data, ba.AnnotationData):
+        return check_gold(model, data, read_known(path, ("gold", "label"), data.items, data.classes, options))
+    return check_gold(model, data, path)
 
 
 def recalibrate(
@@ -127,8 +145,11 @@ def recalibrate(
     with new_folder(out, overwrite=overwrite) as unfinished:
         fit = ba.load(folder)
         with show_status("recalibrating"):
-            view = view_of(ba.recalibrate(fit, gold))
-        run = write_fit(view, unfinished, coverage=coverage, began=begin)
+            before, reading = view_of(fit), reading_of(folder)
+            options = ReadOptions.of_files_beside(reading)
+            known = None if gold is None else read_gold(before.model, before.named_data, gold, options)
+            view = view_of(ba.recalibrate(before, known))
+        run = write_fit(view, unfinished, coverage=coverage, began=begin, reading=reading)
     finish_fit(view, run, out, report=report)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import bayesanno as ba
 from bayesanno.cli.options import DataOptions, parse_label_names, parse_labels_by_dimension, split_names
 from bayesanno.ground.wording import counted, listed
+from bayesanno.io.added import add_from
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.datasets import options_of
@@ -58,8 +59,7 @@ def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptio
     added = ""
     if options.add is not None:
         n_before = data.n_annotations
-        as_read = {name: getattr(options, name) for name in ("missing", "strip", "ignore_case", "encoding")}
-        data = ba.add_annotations(data, options.add, **as_read)
+        data = add_from(data, options.add, options.of_one_column)
         added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
     if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
@@ -74,8 +74,8 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
         if of_annotations:
             raise ba.DataError(
                 "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure, "
-                "--format, --columns, --transpose, --missing, --strip and --ignore-case are for annotations: give "
-                "those of one kind"
+                "--format, --columns, --count, --transpose, --missing, --strip, --ignore-case and --same are for "
+                "annotations: give those of one kind"
             )
         if positive is not None:
             raise ba.DataError(
@@ -184,8 +184,8 @@ _EVERY_LABEL = {
     "out"
 }
 _LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
-_OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case")
-_OF_TABLES = ("format", "columns", "transpose")
+_OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")
+_OF_TABLES = ("format", "columns", "count", "transpose")
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = dict.fromkeys(
     ("--add", "--items", "--pairs", "--tie"),
@@ -207,7 +207,7 @@ _KINDS: Mapping[type, _Kind] = {
             **dict.fromkeys(_KNOWN, "{option} is for one label column: {model} reads several, so leave it out"),
             **_EVERY_LABEL,
             **_ADDED,
-            **dict.fromkeys(("--columns", "--transpose"), _LONG_ALONE),
+            **dict.fromkeys(("--columns", "--count", "--transpose"), _LONG_ALONE),
             "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
             "empty those cells, which are then no answers",
         },

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import bayesanno as ba
-from bayesanno.analysis.export_labels import check_least
 from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out, show_status, show_table, write_if_asked
+from bayesanno.cli.files import check_out, reading_of, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_share
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.registry import TOOLS
-from bayesanno.io.sources import open_table
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.sources import open_beside
 from bayesanno.io.text_table import TextTable
-from bayesanno.io.tools.tool import ToolOptions, find_tool
+from bayesanno.io.tools import TOOLS
 
 GROUP = "group"
 FIGURES = (".png", ".pdf", ".svg")
@@ -60,10 +60,14 @@ def groups(
         check_out(path, overwrite=overwrite)
     if figure is not None and figure.suffix not in FIGURES:
         raise ba.DataError(f"--figure {figure}: the name must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
+    options = ReadOptions.of_files_beside(reading_of(folder))
+    options = options if item is None else replace(options, item=item)
+    is_file = Path(by).exists()
+    table: Any = read_groups(by, options, group=group) if is_file else by  # asks before anything takes long
     fit = ba.load(folder)
     data = FitView(fit).data
-    is_column = by in getattr(data, "item_columns", {}) and not Path(by).exists()
-    table = by if is_column else read_groups(by, item=item, group=group)
+    if not is_file and by not in getattr(data, "item_columns", {}):
+        table = read_groups(by, options, group=group)
     if not isinstance(table, str):
         code_items(table, data.items, where=f"--by {by}")
     with show_status("drawing labels"):
@@ -86,7 +90,7 @@ def groups(
         typer.echo(figure)
 
 
-def read_groups(path: str | Path, *, item: str | None = None, group: str | None = None) -> pd.DataFrame:
+def read_groups(path: str | Path, options: ReadOptions, *, group: str | None = None) -> pd.DataFrame:
     """Read the group of each item: columns item and group. A row without one is left out, and an item may have several.
 
     Raises
@@ -94,8 +98,8 @@ def read_groups(path: str | Path, *, item: str | None = None, group: str | None 
     DataError
         If the file has no such columns, or a group has no item.
     """
-    table = open_table(path)
-    columns = table.need_item(item), _find_group(table, group, item)
+    table, item = open_beside(path, options)
+    columns = item, _find_group(table, group, item)
     items, names = (table.columns[column] for column in columns)
     for row, name in enumerate(names):
         if name and not items[row]:
@@ -104,12 +108,12 @@ def read_groups(path: str | Path, *, item: str | None = None, group: str | None 
     return pd.DataFrame(list(kept), columns=["item", GROUP], dtype="str")
 
 
-def _find_group(table: TextTable, option: str | None, item: str | None) -> int:
+def _find_group(table: TextTable, option: str | None, item: int) -> int:
     if option is not None:
         return table.need(GROUP, option)
     header = table.header
     named = [column for column, name in enumerate(header) if name.casefold() == GROUP]
-    others = [column for column in range(len(header)) if column != table.need_item(item)]
+    others = [column for column in range(len(header)) if column != item]
     for found in (named, others):
         if len(found) == 1:
             return found[0]
@@ -119,7 +123,7 @@ def _find_group(table: TextTable, option: str | None, item: str | None) -> int:
 def export(
     folder: opt.FitFolder,
     to: Annotated[str, opt.value("TOOL", f"{opt.name_one_of([*TOOLS])}.")],
-    out: Annotated[Path, opt.value("FILE", "The file to write; for cleanlab a folder.")],
+    out: Annotated[Path, opt.value("FILE", "The file to write.")],
     tasks: Path | None = opt.option(
         None,
         "The contents of items to show: the tool's own export (JSON or JSON Lines), or a table (item,text).",
@@ -148,15 +152,18 @@ def export(
 
     \b
     bayesanno export run --to label-studio --tasks export.json --out labels.json
-    bayesanno export run --to soft-labels --out labels.parquet
+    bayesanno export run --to doccano --tasks texts.csv --out labels.jsonl
     """  # noqa: D301  (the escape keeps the lines as they are)
     check_out(out, overwrite=overwrite)
     options: dict[str, Any] = {"question": question, "to_name": to_name, "tasks": tasks, "item": item, "agent": agent}
-    find_tool(to).check(ToolOptions(**options))
-    check_least(min_probability)
-    fit = ba.load(folder)
     written = ba.export_labels(
-        fit, out, to=to, **options, min_probability=min_probability, dimension=dimension, use_gold=not ignore_gold
+        ba.load(folder),
+        out,
+        to=to,
+        **options,
+        min_probability=min_probability,
+        dimension=dimension,
+        use_gold=not ignore_gold,
     )
     known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
     typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")

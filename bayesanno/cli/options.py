@@ -95,11 +95,11 @@ LABEL_NAMES = ("--label", "--question")  # the second is the word of tools
 # By the name of the option, in the order of the help. An option that is not given is None unless DEFAULTS has it.
 DATA_OPTIONS: dict[str, Any] = {
     "format": Annotated[str, typer.Option(help=f"{name_one_of(FORMAT_NAMES)}.")],
-    "item": _column('The item column, or field of an export; also a template, "{system}/{segment}".'),
-    "annotator": _column('The annotator column, or field; also a template, "{model}/{prompt}".'),
+    "item": _column('The item column, or field or path of JSON; also a template, "{system}/{segment}".'),
+    "annotator": _column('The annotator column, field or path, "votes[].by"; also a template, "{model}/{prompt}".'),
     "label": Annotated[
         list[str] | None,
-        value("COL", "The label column, or question; one for each dimension if several.", *LABEL_NAMES),
+        value("COL", "The label column, question or path; one for each dimension if several.", *LABEL_NAMES),
     ],
     "labels": Annotated[
         list[str] | None,
@@ -120,12 +120,17 @@ DATA_OPTIONS: dict[str, Any] = {
     "missing": _text("A,B,...", "Codes for missing answers, such as NA,-1."),
     "strip": _flag("strip", "Join labels that differ only in the spaces between words."),
     "ignore_case": _flag("ignore-case", "Join labels that differ only in capitals."),
-    "columns": _text("A,B,...", "The annotators' columns of a wide table; others are left out."),
+    "same": Annotated[
+        list[str] | None, value("A=B", "Read label A as B, such as a misspelt one; may be repeated.", "--same")
+    ],
+    "columns": _text("A,B,...", "The annotators' columns: names, patterns (rater_*), positions (2: to the end)."),
+    "count": _column("The column that counts the items with the answers of a row."),
     "items": _file("A table of items (item and further columns), for --class-prior."),
     "pairs": _text("A,B", "The columns that name the two systems compared; their strengths are fitted."),
     "tie": _text("A,B,...", 'Labels that are ties; by default those that begin with "tie" (see --pairs).'),
     "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
     "transpose": _flag("transpose", "Rows are annotators, and columns are items."),
+    "separator": _text("C", "What separates the cells of a text file, such as ' '; by default it is detected."),
     "encoding": _text("NAME", "The encoding of a text file, such as latin-1; by default UTF-8."),
     "positive": _text("LABEL", "The positive label; all others are negative (models of two labels)."),
     "successes": _column("The column of positive answers (counts)."),
@@ -224,7 +229,8 @@ def gather_options(
     """
     named = as_names(label or ())
     said = {name: value for name, value in given.items() if value is not None}
-    said |= {name: tuple(split_names(said[name])) for name in ("missing", "columns") if name in said}
+    if "same" in said:
+        said["same"] = parse_settings(said["same"], option="--same", form="LABEL=LABEL", example="dgo=dog")
     return DataOptions(label=named, declared=tuple(labels or ()), **said)
 
 

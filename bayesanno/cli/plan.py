@@ -13,13 +13,21 @@ import typer
 
 import bayesanno as ba
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out, show_status, show_table, write_if_asked, write_simulation
+from bayesanno.cli.files import (
+    check_out,
+    reading_of,
+    show_status,
+    show_table,
+    write_if_asked,
+    write_simulation,
+)
 from bayesanno.cli.for_model import design_for
 from bayesanno.ground.intervals import choose_prob, name_interval
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_share, known_seed
 from bayesanno.ground.wording import counted
-from bayesanno.io.sources import open_table
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.sources import open_beside, open_table
 from bayesanno.io.text_table import TextTable
 from bayesanno.modeling.registry import model_class
 from bayesanno.planning.before import SIMULATIONS, find_usual_method
@@ -69,7 +77,7 @@ def ask_next(
         raise ba.DataError("--utility and --loss both set how gains are measured: leave one out")
     chosen = {"target": target} | read_annotators(annotators, per_annotator)
     if items is not None:
-        chosen["items"] = _read_items(items)
+        chosen["items"] = _read_items(items, ReadOptions.of_files_beside(reading_of(folder)))
     if loss is not None:
         chosen["utility"] = _read_loss(loss)
     elif utility is not None:
@@ -94,10 +102,10 @@ def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:
     return f"{counted(len(table), 'answer')} of {who} to {items}: an expected gain of {table['gain'].sum():.2f} {unit}"
 
 
-def _read_items(path: Path) -> list[str]:
+def _read_items(path: Path, options: ReadOptions) -> list[str]:
     """Return the items that a file names, once each."""
-    table = open_table(path)
-    names = table.columns[table.need_item()]
+    table, item = open_beside(path, options)
+    names = table.columns[item]
     if "" in names:
         raise ba.DataError(f"{table.where(names.index(''))}: there is no item: fill it in, or leave the row out")
     return list(dict.fromkeys(names))

@@ -19,6 +19,7 @@ from bayesanno.data.described import freeze
 from bayesanno.data.item_columns import hash_columns, read_columns
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells
 from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
+from bayesanno.data.scales import order_by_scale
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import as_names, counted, enumerated, listed, nearest
@@ -271,6 +272,33 @@ class AnnotationData(Labelled):
         sure = take_rows(self, kept)
         return replace(sure, label=code[sure.label], labels=self.classes, unsure=())
 
+    def in_order(self) -> Self:
+        """Return the same annotations with labels in a known order: declared, of numbers, or of a known scale.
+
+        Raises
+        ------
+        DataError
+            If the labels are words of no known scale, such as none, mild, severe.
+
+        Examples
+        --------
+        >>> from bayesanno import AnnotationData
+        >>> data = AnnotationData.from_records([("s1", "ada", "severe"), ("s1", "bo", "mild"), ("s2", "bo", "none")])
+        >>> data.labels, data.in_order().labels
+        (('mild', 'none', 'severe'), ('none', 'mild', 'severe'))
+        """
+        if self.labels_are_ordered:
+            return self
+        order = order_by_scale(self.classes)
+        if order is None:
+            raise DataError(
+                f"the labels {listed(self.classes)} have no order that is known: declare them from the lowest to the "
+                "highest with labels=..."
+            )
+        labels = (*order, *(label for label in self.labels if label in self.unsure))
+        code = np.array([labels.index(label) for label in self.labels])
+        return replace(self, label=code[self.label], labels=labels, order_declared=True)
+
     @cached_property
     def vote_shares(self) -> np.ndarray:
         """The share of each label among an item's annotations, (item, label); uniform without annotations."""
@@ -341,7 +369,18 @@ class AnnotationData(Labelled):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the annotations as a long table: item, annotator, label and, if any is known, gold."""
+        """Return the annotations as a long table, a row for each, which `read_annotations` reads.
+
+        The columns are item, annotator, label, gold if any is known, and the columns of items, such as the two systems
+        of comparisons. Items and annotators without annotations have no row.
+
+        Examples
+        --------
+        >>> from bayesanno import AnnotationData
+        >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no")], gold={"s1": "yes"})
+        >>> data.to_frame().to_csv(index=False).split()
+        ['item,annotator,label,gold', 's1,ada,yes,yes', 's1,bo,no,yes']
+        """
         names = np.array(self.items, dtype=object)[self.item]
         table: dict[str, Any] = {
             "item": names,
@@ -350,7 +389,11 @@ class AnnotationData(Labelled):
         }
         if self.gold:
             table["gold"] = [self.gold.get(name, "") for name in names]
-        return pd.DataFrame(table, dtype="str")
+        of_items = {
+            name: np.array(column.names, dtype=object)[self.item] if column.levels else column.values[self.item]
+            for name, column in self.item_columns.items()
+        }
+        return pd.DataFrame(table, dtype="str").assign(**of_items)
 
 
 def take_columns(data: AnnotationData, items: np.ndarray) -> dict[str, Any]:

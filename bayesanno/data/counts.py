@@ -16,6 +16,7 @@ from bayesanno.data.described import Described, freeze
 from bayesanno.data.labelled import Codes
 from bayesanno.data.names import check_names
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, listed
 
 
@@ -103,6 +104,17 @@ class CountData(Described):
             f"{counted(int(self.trials.sum()), 'answer')} to {counted(self.n_items, 'item')}, "
             f"{self.successes.sum():,} of them {positive}"
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the counts as a table that `read_counts` reads: item, successes, trials.
+
+        Examples
+        --------
+        >>> from bayesanno import CountData
+        >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[5, 5]).to_frame().to_csv(index=False).split()
+        ['item,successes,trials', 's1,3,5', 's2,0,5']
+        """
+        return pd.DataFrame({"item": list(self.items), "successes": self.successes, "trials": self.trials})
 
     def _facts(self) -> list[tuple[str, str]]:
         return [

@@ -157,9 +157,32 @@ class MultiAnnotationData(Described):
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the annotations as a long table: dimension, item, annotator, label and, if any is known, gold."""
-        parts = {name: part.to_frame() for name, part in self.by_dimension.items()}
-        return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)
+        """Return the annotations as a table that `read_multi_annotations` reads.
+
+        A row has the answers of an annotator to an item: the columns are item, annotator, each dimension, and for those
+        with true labels gold_<dimension>. The n-th answer of an annotator to an item in one dimension is in the row of
+        the n-th answer in the others.
+
+        Examples
+        --------
+        >>> from bayesanno import AnnotationData, MultiAnnotationData
+        >>> focus = AnnotationData.from_records([("s1", "ada", "method"), ("s1", "bo", "result")])
+        >>> tone = AnnotationData.from_records([("s1", "ada", "+"), ("s1", "bo", "-")])
+        >>> MultiAnnotationData(by_dimension={"focus": focus, "tone": tone}).to_frame().to_csv(index=False).split()
+        ['item,annotator,focus,tone', 's1,ada,method,+', 's1,bo,result,-']
+        """
+        key = ["item", "annotator", "again"]
+        parts = []
+        for name, part in self.by_dimension.items():
+            table = part.to_frame()[["item", "annotator", "label"]].rename(columns={"label": name})
+            parts.append(table.assign(again=table.groupby(["item", "annotator"]).cumcount()).set_index(key))
+        order = {item: row for row, item in enumerate(self.items)}
+        found = pd.concat(parts, axis="columns").reset_index().drop(columns="again")
+        found = found.sort_values("item", key=lambda items: items.map(order), kind="stable", ignore_index=True)
+        gold = {name: part.gold for name, part in self.by_dimension.items() if part.gold}
+        return found.fillna("").assign(
+            **{f"gold_{name}": found["item"].map(of).fillna("") for name, of in gold.items()}
+        )
 
 
 def join_dimensions(tables: Mapping[str, Any]) -> Any:

@@ -12,26 +12,32 @@ import numpy as np
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import as_names, listed, nearest
 
-_NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?")
+_NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})", re.ASCII)
+
+
+def is_number(label: str) -> bool:
+    """Return whether a label is a number in digits."""
+    return _NUMBER.fullmatch(label) is not None
 
 
 def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct labels in order: as numbers if all of them are numbers, else as text.
+    """Return the distinct labels in order: as numbers if all of them, or all but one, are numbers, else as text.
 
     Examples
     --------
     >>> from bayesanno.data.names import sort_labels
-    >>> sort_labels(["10", "9.5", "-1"]), sort_labels(["10", "9", "none"])
-    (('-1', '9.5', '10'), ('10', '9', 'none'))
+    >>> sort_labels(["10", "9.5", "-1"]), sort_labels(["10", "9", "none"]), sort_labels(["10", "9", "a", "b"])
+    (('-1', '9.5', '10'), ('9', '10', 'none'), ('10', '9', 'a', 'b'))
     """
     distinct = set(labels)
-    if all(_NUMBER.fullmatch(label) for label in distinct):
-        return tuple(sorted(distinct, key=lambda label: (Decimal(label), label)))
-    return tuple(sorted(distinct))
+    words = sorted(label for label in distinct if not is_number(label))
+    if len(words) > 1:
+        return tuple(sorted(distinct))
+    return (*sorted(distinct - set(words), key=lambda label: (Decimal(label), label)), *words)
 
 
 def read_numbers(labels: Sequence[str]) -> np.ndarray | None:
-    """Return labels as numbers, (label,), if they are finite and distinct numbers; else None.
+    """Return labels as numbers, (label,), if they are distinct numbers in digits; else None.
 
     Examples
     --------
@@ -39,11 +45,10 @@ def read_numbers(labels: Sequence[str]) -> np.ndarray | None:
     >>> read_numbers(["0", "2.5"]), read_numbers(["1", "1.0"]), read_numbers(["0", "much"])
     (array([0. , 2.5]), None, None)
     """
-    try:
-        values = np.array([float(label) for label in labels])
-    except ValueError:
+    if not all(map(is_number, labels)):
         return None
-    return values if np.isfinite(values).all() and np.unique(values).size == values.size else None
+    values = np.array([float(label) for label in labels])
+    return values if np.unique(values).size == values.size else None
 
 
 def order_responses(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
@@ -45,20 +46,31 @@ def measure_entropy(probability: np.ndarray) -> np.ndarray:
 
 
 def tabulate_posterior(
-    items: Any, states: Sequence[str], probability: np.ndarray, n_annotations: np.ndarray, *, name: str = "label"
+    items: Any,
+    states: Sequence[str],
+    probability: np.ndarray,
+    n_annotations: np.ndarray,
+    votes: np.ndarray | None,
+    *,
+    name: str = "label",
 ) -> pd.DataFrame:
-    """Return the first columns of a table of labels, from posteriors (item, state)."""
+    """Return the first columns of a table of labels, from posteriors (item, state), and votes (item, label) if any."""
+    best, entropy = probability.argmax(axis=1), measure_entropy(probability)
     table = pd.DataFrame(
         {
             "item": pd.Series(items, dtype="str"),
-            name: pd.Series([states[state] for state in probability.argmax(axis=1)], dtype="str"),
+            name: pd.Series([states[state] for state in best], dtype="str"),
             "probability": probability.max(axis=1),
-            "entropy": measure_entropy(probability),
+            "entropy": entropy,
             "n_annotations": n_annotations,
         }
     )
     for code, state in enumerate(states):
         table[f"p[{state}]"] = probability[:, code]
+    if votes is not None:
+        table["weight"] = (1 - entropy / np.log(max(len(states), 2))).clip(0, 1)
+        said = votes[:, : len(states)]  # without unsure answers
+        table["agreement"] = divide(said[np.arange(len(said)), best], said.sum(axis=1))
     return table
 
 
@@ -129,7 +141,9 @@ class FitPart:
         """Return the label table, one row per item: the most probable label, or type, and the posterior of each."""
         data, name = self.data, ITEM_TYPE if self.is_of_types else "label"
         n_annotations = np.bincount(data.item, minlength=data.n_items)
-        table = tabulate_posterior(list(data.items), self.states, self.posterior.values, n_annotations, name=name)
+        votes = None if self.is_of_types else self.votes
+        items, posterior = list(data.items), self.posterior.values
+        table = tabulate_posterior(items, self.states, posterior, n_annotations, votes, name=name)
         for what in (HARD, DIFFICULTY):
             if what in self.latent:
                 table[what] = self.latent[what].values

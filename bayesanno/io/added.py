@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import find_positions
 from bayesanno.io.names import refuse_label
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.sources import Source, open_table
+from bayesanno.io.sources import Source, open_beside
 from bayesanno.io.spelling import join_spellings
 
 
@@ -25,7 +25,9 @@ def add_annotations(
     missing: str | Sequence[str] = (),
     strip: bool = False,
     ignore_case: bool = False,
+    same: Mapping[str, str] | None = None,
     encoding: str | None = None,
+    separator: str | None = None,
 ) -> AnnotationData:
     """Return the data with further answers, such as those that `suggest_annotations` asks for.
 
@@ -35,7 +37,7 @@ def add_annotations(
     source : path, str or DataFrame
         Columns item, annotator and label. Rows without a label are left out, and other columns are ignored. Items and
         annotators may be new; the `item_columns` of new items are missing.
-    missing, strip, ignore_case, encoding
+    missing, strip, ignore_case, same, encoding, separator
         As for `read_annotations`.
 
     Raises
@@ -54,11 +56,29 @@ def add_annotations(
     '3 annotations of 2 items by 2 annotators; labels no, yes'
     """
     require_kind(data, AnnotationData, "add_annotations")
-    table = open_table(source, encoding)
-    items, annotators, labels = (
-        table.columns[table.need(role, may_be_named=False)] for role in ("item", "annotator", "label")
+    options = ReadOptions(
+        missing=missing,
+        strip=strip,
+        ignore_case=ignore_case,
+        same=same or {},
+        encoding=encoding,
+        separator=separator,
     )
-    options = ReadOptions(missing=missing, strip=strip, ignore_case=ignore_case)
+    return add_from(data, source, options)
+
+
+def add_from(data: AnnotationData, source: Source, options: ReadOptions) -> AnnotationData:
+    """Return the data with further answers from a table, whose columns have the names in the options, or known ones.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for `add_annotations`.
+    """
+    table, item = open_beside(source, options)
+    named = {role: name if name in table.header else None for role, name in options.roles.items()}
+    columns = [item, *(table.need(role, named[role], may_be_named=False) for role in ("annotator", "label"))]
+    items, annotators, labels = (table.columns[column] for column in columns)
     (labels,) = join_spellings([labels], options, data.labels)
     rows = [row for row, label in enumerate(labels) if label]
     given = {(data.items[i], data.annotators[j]) for i, j in zip(data.item, data.annotator, strict=True)}

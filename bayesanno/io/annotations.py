@@ -1,7 +1,7 @@
 """Annotations from tables of every shape, and from exports of annotation tools.
 
-The invariant: `read_annotations` reads what `write_annotations` wrote as the same annotations, items, annotators and
-gold labels, in every format.
+The invariant: a column is what its name or an option says. No cell decides what a column is; cells can only make a
+reader ask.
 """
 
 from __future__ import annotations
@@ -16,21 +16,23 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.names import order_responses
 from bayesanno.ground.wording import counted
-from bayesanno.io.columns import Format, NamedAnswers, make_annotations, read_known
-from bayesanno.io.formats.transposed import transpose
-from bayesanno.io.guesses import name_columns
+from bayesanno.io.columns import NamedAnswers, make_annotations, read_known
+from bayesanno.io.formats.long import read_long
+from bayesanno.io.formats.transposed import read_transposed
+from bayesanno.io.formats.wide import read_votes, read_wide
 from bayesanno.io.item_table import add_item_columns
+from bayesanno.io.layout import is_long
 from bayesanno.io.names import (
     warn_names,
     warn_of_alike,
     warn_of_missing_codes,
-    warn_of_misspelt,
+    warn_of_odd_number,
+    warn_of_rare,
     warn_of_scale,
     warn_of_strange_gold,
 )
 from bayesanno.io.pairs import read_pairs
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import Source, open_source
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
@@ -58,18 +60,23 @@ def read_annotations(
     missing: str | Sequence[str] = (),
     strip: bool = False,
     ignore_case: bool = False,
+    same: Mapping[str, str] | None = None,
     columns: str | Sequence[str] = (),
+    count: str | None = None,
     items: Source | None = None,
     pairs: str | Sequence[str] = (),
     tie: str | Sequence[str] = (),
     no_header: bool = False,
     transpose: bool = False,
     encoding: str | None = None,
+    separator: str | None = None,
 ) -> AnnotationData:
     """Read annotations from a table, an export of an annotation tool, or a named data set.
 
-    Cells are text: `NA`, `01` and `1` are three different names or labels. Whitespace around a cell is removed, and an
-    empty cell is missing. A row without an answer still declares its item and its annotator.
+    A column is what its name or an option says; where names do not decide, an error has the options that do. Cells are
+    text, so that `NA` and `01` are names of items. Only if all labels are numbers, or all but one, `1`, `1.0` and `01`
+    are one label, in its shortest spelling. Whitespace around a cell is removed, and an empty cell is missing. A row
+    without an answer still declares its item and its annotator.
 
     Parameters
     ----------
@@ -83,15 +90,12 @@ def read_annotations(
         JSON file may have 500 MiB.
 
         * long: one row per annotation, with columns for item, annotator and label. Other columns are ignored.
-        * wide: one row per item, one column per annotator. The first column names the items if its name is an alias of
-          item, unless `item` names another; otherwise the items are named 1, 2, ... by row. With "auto", annotators are
-          the columns that share most of their values, and few other columns may be there. The items are then also named
-          by a first column of distinct values, or by a column of ids.
+        * wide: one row per item, one column per annotator: those that `columns` names, or without it all columns, if
+          each has a word for annotators with a number, as `rater_1`, `rater_2`. Columns with other known names, such as
+          gold, text, final or topic, are left out. A column whose name is an alias of item, or an id, names the items;
+          otherwise they are named 1, 2, ... by row. With a column of counts (`count`) a row stands for several items.
         * votes: one row per item, one column per label, with the number of answers that the label got. All
           answers belong to one annotator, `anyone`.
-        * grouped: like wide, without an item column, but with a column `count`, the number of items with these answers.
-          They become that many items, named 1, 2, ...
-        * snow: the columns !amt_annotation_ids, !amt_worker_ids, orig_id, response and gold of Snow et al. (2008).
         * label-studio: JSON or JSON_MIN of Label Studio. Cancelled annotations are missing. An annotation marked as
           ground truth is an answer, and also gold.
         * prodigy: JSONL of `prodigy db-out`: the options chosen, or accept and reject. Ignored tasks are missing.
@@ -100,20 +104,24 @@ def read_annotations(
         * mturk: the CSV of a batch of Mechanical Turk.
         * toloka: the TSV of a pool of Toloka; known labels of control tasks are `controls`, unless `gold` names them.
         * zooniverse: the CSV of a project's classifications; a question is a task, given by its name or its words.
-        * records: JSON or JSONL, or a table with such cells: an object for each answer, as programs that query language
-          models write; or an object for each item, with lists of annotators and labels, or a label by annotator.
-        * auto: the format is detected from the content.
+        * records: JSON or JSONL of any form, or a table with such cells: an object for each answer, as programs that
+          query language models write; or an object that `annotator` and `label` are paths into. Lists of annotators and
+          of labels may be side by side, and an object may have the label of each annotator.
+        * auto: an export is detected from its content; a table is long if it has columns for an annotator and a label,
+          and else wide.
     item, annotator, label, gold : str, optional
         The names of the columns. By default columns are recognised by their names, in upper or lower case: item, task,
         question, unit, instance_id, doc, example; annotator, worker, rater, coder, judge, grader, user, performer,
-        participant, respondent; label, rating, answer, response, annotation, category, winner, verdict, preference;
-        gold, true_label, truth, human_label; and ids of items and annotators, as task_id and WorkerId. Where none of
-        these is present and the rows fit, any id is the item, `model` the annotator and `score` the label. For exports,
-        `label` chooses one of several questions, and `item` and `gold` are fields, as in `data.id`. `item` and
-        `annotator` may be templates over columns or fields, as `"{model}/{prompt}"`.
+        participant, respondent, or else model; label, rating, answer, response, annotation, category, winner, verdict,
+        preference, or else score; gold, true_label, truth, human_label, human; and ids of items and annotators, as
+        task_id and WorkerId. Where no column has a name of an item, the only id of anything (as output_id), or image,
+        text, sentence, prompt or document, is the item. For exports, `label` chooses one of several questions, and
+        `item` and `gold` are fields, as in `data.id`. `item` and `annotator` may be templates over columns or fields,
+        as `"{model}/{prompt}"`. In JSON of any form, and cells that hold JSON, all are paths: `a.b` is a field of a
+        field, `a[]` each element of a list, `a[]#` its number, `a{}` each value of an object, and `a{}#` its key.
     labels : str or sequence of str, optional
         All possible labels, also those that nobody used; grades from the lowest to the highest. By default the labels
-        that occur, sorted as numbers if all are numbers, and otherwise alphabetically, which is no order of grades.
+        that occur, numbers sorted as such, and words alphabetically, which is no order of grades.
     unsure : str or sequence of str, optional
         Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
         them as its true label. Some models learn from them (`model_b`, `mace` and others); for other models, and to
@@ -129,7 +137,7 @@ def read_annotations(
     multi_label : bool, default False
         For answers with several labels: whether each pair of item and label becomes an item, named `item / label`, with
         the answers yes and no. The labels of an answer are a list, also as text such as `['joy', 'anger']`; or parts
-        separated by `split`; or, without a label column, the names of the columns that hold 1. Selecting no label
+        separated by `split`; or, without a label column, the names of those `columns` that hold 1. Selecting no label
         counts as "no" for all.
     drop_rejected : bool, default False
         For Mechanical Turk and Toloka: whether to leave out answers that the requester has rejected.
@@ -144,9 +152,16 @@ def read_annotations(
     ignore_case : bool, default False
         Whether to join labels that differ only in capitals. The spelling in `labels` is kept, or else the most
         frequent.
+    same : mapping of str to str, optional
+        Labels to be read as other labels, such as misspelt ones: `{"dgo": "dog"}`.
     columns : str or sequence of str, optional
-        The annotators' columns of a wide table, the items' columns with `transpose`, or the labels' columns of votes.
-        All other columns are left out, except those of item and gold.
+        The annotators' columns of a wide table, the items' columns with `transpose`, the labels' columns of votes and
+        with `multi_label`. A text is split at commas. Each is a name, a pattern such as `rater_*`, or positions: `2:`
+        from the second column to the last, `2:4` to the fourth. Patterns and positions leave out the columns of item
+        and gold. All columns that are not named are left out.
+    count : str, optional
+        The column that says how many items have the answers of a row, for patterns of answers; by default the column
+        count, n, freq, frequency or weight of a wide table.
     items : path or DataFrame, optional
         A table with a row for each item, for models with a `class_prior`. Its columns become `item_columns` of the
         data. A column is numeric if all its non-empty cells are numbers; an empty cell is missing. Items without
@@ -162,10 +177,13 @@ def read_annotations(
     no_header : bool, default False
         Whether the first line of a table is data; its columns are then named 1, 2, ...
     transpose : bool, default False
-        Whether rows are annotators and columns are items. The first column names the annotators, unless `annotator`
-        names another.
+        Whether rows are annotators and columns are items. Annotators are named by `annotator`, or a column with a name
+        of annotators, or a first column without a name. Items are the `columns`, or else all others if they have one
+        word with numbers, as Q1, Q2.
     encoding : str, optional
         The encoding of a text file, such as "latin-1"; by default UTF-8, or UTF-16 if the file has its byte order mark.
+    separator : str, optional
+        What separates the cells of a text file, such as " "; by default a comma, tab, semicolon or bar is detected.
 
     Returns
     -------
@@ -187,10 +205,10 @@ def read_annotations(
     ExportWarning
         If an export lacks information that others have: JSON_MIN, and sessions of Prodigy without a name.
     NamesWarning
-        If undeclared labels, or annotators, differ only in capitals, spaces or the spelling of a number; if a label may
-        be misspelt or stand for a missing answer; if more than 20 labels are numbers; if answers are there twice; if a
-        wide table has a column that may be an annotator's and is left out; if true labels belong to items that are not
-        in the data, or none of them is a label; if items that nobody compared, or unsure ties, are left out.
+        If undeclared labels, or annotators, differ only in capitals or spaces; if a label is rare and may be misspelt,
+        may stand for a missing answer, or is the only one that is no number; if more than 20 labels are numbers; if
+        answers are there twice; if true labels belong to items that are not in the data, or none of them is a label; if
+        items that nobody compared, or unsure ties, are left out.
 
     References
     ----------
@@ -201,19 +219,22 @@ def read_annotations(
     >>> import pandas as pd
     >>> from bayesanno.io.annotations import read_annotations
     >>> table = pd.DataFrame({"item": ["s1", "s2"], "ada": ["yes", "no"], "bo": ["no", None]})
-    >>> data = read_annotations(table)
+    >>> data = read_annotations(table, columns=["ada", "bo"])
     >>> data.items, data.annotators, data.labels, data.n_annotations
     (('s1', 's2'), ('ada', 'bo'), ('no', 'yes'), 3)
     >>> judged = [{"item": item, "model": model, "label": "AB"[item == model]} for item in "xy" for model in "xz"]
     >>> read_annotations(judged, annotator="{model}-2").annotators
     ('x-2', 'z-2')
+    >>> answered = [{"id": 1, "votes": [{"by": "ada", "said": "no"}, {"by": "bo", "said": "yes"}]}]
+    >>> read_annotations(answered, annotator="votes[].by", label="votes[].said").annotators
+    ('ada', 'bo')
     >>> arena = [("q1", "llama", "opt", "ada", "model_a"), ("q2", "opt", "bloom", "ada", "tie (both bad)")]
     >>> table = pd.DataFrame(arena, columns=["question_id", "model_a", "model_b", "judge", "winner"])
     >>> data = read_annotations(table, pairs="model_a,model_b")
     >>> data.labels, data.item_columns["model_a"].names, data.item_columns["model_a"].levels
     (('model_a', 'model_b', 'tie'), ['llama', 'opt'], ('bloom', 'llama', 'opt'))
     """
-    options = {name: value for name, value in locals().items() if name != "source"}
+    options = {name: value for name, value in locals().items() if name != "source"} | {"same": same or {}}
     return annotations_from(*open_source(source, ReadOptions(**options)))
 
 
@@ -225,18 +246,10 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     DataFileError, DataError
         As for `read_annotations`.
     """
-    formats: dict[str, Format] = load_all(FORMATS)
     comparisons = None
-    if options.transpose:
-        table, options = transpose(table, options)
     if options.pairs:
         table, options, comparisons = read_pairs(table, options)
-    options = name_columns(table, options)
-    if options.format == "auto":
-        fitting = next(each for each in formats.values() if each.looks_like(table, options))
-    else:
-        fitting = formats[options.format]
-    answers = fitting.read(table, options)
+    answers = _read_table(table, options)
     if comparisons is not None:
         answers = comparisons.put_into(answers)
     if options.items is not None:
@@ -265,12 +278,25 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     if not declared:
         warn_of_missing_codes(table.name, answers.label, gold)
         warn_of_scale(table.name, data.classes)
-        warn_of_misspelt(table.name, answers.label)
+        warn_of_odd_number(table.name, answers.label, options.unsure)
+        warn_of_rare(table.name, answers.label)
     of_labels = () if declared else (*labels, *gold.values())
     if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators):
         warn_of_strange_gold(table.name, gold, labels)
     _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
+
+
+def _read_table(table: TextTable, options: ReadOptions) -> NamedAnswers:
+    """Return the answers in a table, whose shape the options or the names of its columns say."""
+    if options.transpose:
+        return read_transposed(table, options)
+    if options.format == "votes":
+        return read_votes(table, options)
+    of_wide = options.format == "wide" or options.columns or options.count is not None
+    if options.format == "long" or (not of_wide and is_long(table, options)):
+        return read_long(table, options)
+    return read_wide(table, options)
 
 
 def _warn_of_doubles(answers: NamedAnswers) -> None:

@@ -21,7 +21,7 @@ from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import find_several
 from bayesanno.io.names import refuse_label, warn_names
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.sources import open_table
+from bayesanno.io.sources import open_beside
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import ALIASES, TextTable
 
@@ -44,26 +44,6 @@ class NamedAnswers:
     read_as: str = ""  # the columns that were read, in words
     categories: tuple[str, ...] = ()  # labels in the order of an ordered categorical column
     item_columns: Mapping[str, ItemColumn] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Format:
-    """A shape that tables of annotations have.
-
-    Parameters
-    ----------
-    name : str
-        As `read_annotations(format=...)` and `--format` take it.
-    looks_like : callable
-        (table, options) -> whether the names of the columns fit, asked in the order of the registry if no format was
-        named. Raises a DataError about a table that fits no format.
-    read : callable
-        (table, options) -> the answers in the rows. Raises a DataError if they contradict each other.
-    """
-
-    name: str
-    looks_like: Callable[[TextTable, ReadOptions], bool]
-    read: Callable[[TextTable, ReadOptions], NamedAnswers]
 
 
 def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:
@@ -265,9 +245,9 @@ def read_known(
     NamesWarning
         If some items are not among the data's.
     """
-    table = open_table(path, options.encoding)
-    item_column = table.need_item()
-    by_role = (table.find(role) for role in roles)
+    table, item_column = open_beside(path, options)
+    named = options.gold if options.gold in table.header else None
+    by_role = (table.find(role, named if role == "gold" else None) for role in roles)
     label_column = next((column for column in by_role if column is not None), None)
     if label_column is None:
         raise DataError(
@@ -277,7 +257,7 @@ def read_known(
         )
     annotated, strange = set(items), dict[str, int]()
     names = table.columns[item_column]
-    (known,) = join_spellings([table.columns[label_column]], options, spelt)
+    (known,) = join_spellings([table.columns[label_column]], options, spelt or labels or ())
     for row in np.flatnonzero(filled(known)).tolist():
         item, label = names[row], known[row]
         if not item:

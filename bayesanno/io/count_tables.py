@@ -74,7 +74,8 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
         As for `read_counts`.
     """
     columns = {role: table.need(role, getattr(options, role)) for role in ("successes", "trials")}
-    item_column, count_column = table.find("item", options.item), table.find("count")
+    item_column = table.find("item", options.item)
+    count_column = next((at for at, name in enumerate(table.header) if name.casefold() == "count"), None)
     check_distinct(table, {**columns, "item": item_column, "count": count_column})
     if item_column is not None and count_column is not None:
         raise DataError(

@@ -49,6 +49,8 @@ _RTE = "3187c5de59b9b9c596d490d25b5f5f108090a35cbdd10e81f21e6d1939d6ba79"
 _TEMPORAL = "7f74de9f36a0d3dfdc1f51e6433526abfc788c616d0c2d04a96206780ac74860"
 _WSD = "77b77c0f63803bcb62d3a15c199e301bacbd4dbe012278600bd34f1e5f8a8ed9"
 
+_OF_PATTERNS = {"columns": ("i", "j", "k")}
+_SIMULATED = f"{_RZHETSKY}, Table {{}} (simulated, model {{}})"
 _NAMED = {
     "@crowd": NamedData("crowd.csv", 300, 25, 4, "simulated by bayesanno"),
     "@pairs": NamedData("pairs.csv", 300, 5, 3, "simulated by bayesanno", options={"pairs": ("model_a", "model_b")}),
@@ -57,9 +59,9 @@ _NAMED = {
     ),
     "@judges": NamedData("judges.csv", 240, 6, 2, "simulated by bayesanno"),
     "@anesthesia": NamedData("anesthesia.csv", 45, 5, 4, "Dawid & Skene 1979, Table 1: fitness of patients"),
-    "@table9": NamedData("table9.csv", 10_000, 3, 3, f"{_RZHETSKY}, Table 9 (simulated, model A)"),
-    "@table14": NamedData("table14.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 14 (simulated, model B)"),
-    "@table15": NamedData("table15.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 15 (simulated, model B)"),
+    "@table9": NamedData("table9.csv", 10_000, 3, 3, _SIMULATED.format(9, "A"), options=_OF_PATTERNS),
+    "@table14": NamedData("table14.csv", 10_000, 3, 2, _SIMULATED.format(14, "B"), options=_OF_PATTERNS),
+    "@table15": NamedData("table15.csv", 10_000, 3, 2, _SIMULATED.format(15, "B"), options=_OF_PATTERNS),
     "@rte": NamedData("rte.standardized.tsv", 800, 164, 2, f"{_SNOW}, textual entailment", _RTE),
     "@temporal": NamedData("temp.standardized.tsv", 462, 76, 2, f"{_SNOW}, temporal order of events", _TEMPORAL),
     "@wsd": NamedData("wsd.standardized.tsv", 177, 34, 3, f"{_SNOW}, word senses", _WSD),

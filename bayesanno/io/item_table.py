@@ -12,8 +12,9 @@ from bayesanno.data.item_columns import ItemColumn
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, nearest
 from bayesanno.io.columns import NamedAnswers
-from bayesanno.io.names import MISSING_CODES, warn_names
+from bayesanno.io.names import warn_names
 from bayesanno.io.pairs import Comparisons
+from bayesanno.io.spelling import MISSING_CODES
 from bayesanno.io.text_table import TextTable
 
 

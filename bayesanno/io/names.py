@@ -5,21 +5,18 @@ They are kept, with a warning, unless an option joins them or leaves them out.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from bayesanno.data.names import read_numbers
+from bayesanno.data.names import is_number, read_numbers
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import counted, listed, nearest
-from bayesanno.io.spelling import squeeze
+from bayesanno.io.spelling import MISSING_CODES, squeeze
 
-MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
-MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
-
+_MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
 _LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
-_NUMBER = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)")
+_RARE, _FEW = 0.005, 2  # the share of answers under which a label is rare, and the answers that may be slips
 
 
 def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
@@ -47,7 +44,7 @@ def fold(name: str) -> str | float:
     ('yes', 1.0, 1.0)
     """
     text = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    return float(text) if _NUMBER.fullmatch(text) else text
+    return float(text) if is_number(text) else text
 
 
 def warn_names(message: str) -> None:
@@ -75,7 +72,7 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:
     """Warn of many numeric labels, which may be points of a scale; a model treats each as a class."""
-    if len(labels) > MOST_CLASSES and read_numbers(labels) is not None:
+    if len(labels) > _MOST_CLASSES and read_numbers(labels) is not None:
         warn_names(
             f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points on a "
             "scale, group them into at most a dozen grades, for ordinal_dawid_skene (no model takes continuous "
@@ -116,24 +113,47 @@ def _find_options(alike: Iterable[Sequence[str]]) -> str:
     return " and ".join(sorted(needed))
 
 
-def warn_of_misspelt(table: str, answers: Iterable[str]) -> None:
-    """Warn of rare labels that are a letter away from a frequent one, after the same first letter."""
+def warn_of_odd_number(table: str, answers: Iterable[str], unsure: Collection[str] = ()) -> None:
+    """Warn if one label is no number, and all others are."""
     count = Counter(answers)
+    judged = [name for name in count if name not in MISSING_CODES and name not in unsure]
+    words = [name for name in judged if not is_number(name)]
+    if len(words) == 1 and len(judged) > 2:
+        warn_names(
+            f"{table}: {words[0]!r} is the only label that is no number ({counted(count[words[0]], 'answer')}): if it "
+            f"is no label, use missing={words[0]!r}; if it is one, declare all with labels=..."
+        )
+
+
+def warn_of_rare(table: str, answers: Iterable[str]) -> None:
+    """Warn of rare labels that are a letter away from a frequent one, or have one or two answers of very many."""
+    count = Counter(answers)
+    total, near = count.total(), dict[str, str]()
+    few = [name for name, n in count.items() if n <= _FEW and n < _RARE * total]
+    if len(few) > max(_FEW, len(count) / 2):  # such as texts
+        few = []
+    numbers = all(map(is_number, count))
     for name, n in count.items():
-        if len(name) < _LONG_NAME or not name.isalpha():
-            continue
-        often = [other for other, m in count.items() if m > _MANY_TIMES * n and other[:1] == name[:1]]
-        near = next((other for other in often if _is_a_letter_away(name, other)), None)
-        if near is not None:
-            warn_names(
-                f"{table}: label {name!r} ({counted(n, 'answer')}) may be a misspelling of {near!r} ({count[near]:,}): "
-                f"correct the table, leave it out with missing={name!r}, or declare all labels with labels=..."
-            )
+        is_long = len(name) >= _LONG_NAME and name.isalpha()
+        often = [other for other, m in count.items() if m >= _MANY_TIMES * n and _is_a_letter_away(name, other)]
+        often = [other for other in often if n < _RARE * total or (is_long and other[:1] == name[:1])]
+        if often and not numbers:
+            near[name] = max(often, key=lambda other: count[other])
+    for name in (*near, *(name for name in few if name not in near)):
+        right = near.get(name)
+        what = f"may be a misspelling of {right!r} ({count[right]:,})" if right else "is rare"
+        same = f"same={{{name!r}: {right!r}}}" if right else f"same={{{name!r}: ...}}"
+        warn_names(
+            f"{table}: label {name!r} ({counted(count[name], 'answer')}) {what}: if it is another label, use {same}; "
+            f"if it is no label, use missing={name!r}; if it is right, declare all labels with labels=..."
+        )
 
 
 def _is_a_letter_away(one: str, other: str) -> bool:
     """Return whether two names differ in one letter: left out, put in, another one, or two that changed places."""
     short, long = sorted((one, other), key=len)
+    if len(long) < 2 or len(long) > len(short) + 1:  # single letters have nothing in common
+        return False
     at = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
     rest, longer = short[at:], long[at:]
     if len(short) < len(long):

@@ -18,6 +18,7 @@ from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.columns import NamedAnswers, check_distinct
 from bayesanno.io.names import warn_names
 from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.spelling import join_names
 from bayesanno.io.text_table import TextTable
 
 TIE = "tie"
@@ -139,7 +140,10 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
     systems = [table.need("system", name) for name in options.pairs]
     for column in systems:
         check_distinct(table, {"item": item, "annotator": annotator, "label": label, "gold": gold, "pairs": column})
-    first, second = (table.columns[column] for column in systems)
+    labelled = (label, gold) if gold is not None else (label,)
+    named = [table.columns[column] for column in (*systems, *labelled)]
+    spelt = join_names(named, replace(options, missing=()), options.pairs)
+    first, second, *told = ([spelt[name] for name in column] for column in named)
     pairs = list(zip(first, second, strict=True))  # (row,)
     words = Words(
         sides=(options.pairs[0], options.pairs[1]),
@@ -149,8 +153,9 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
     )
     _check_pairs(table, pairs, words.sides)
     columns, ties = dict(enumerate(table.columns)), dict[str, None]()
-    for column in (label, gold) if gold is not None else (label,):
-        said = ["" if cell in options.missing else cell for cell in table.columns[column]]
+    for column, cells in zip(labelled, told, strict=True):
+        missing = join_names([cells], options)
+        said = ["" if missing[cell] == "" else cell for cell in cells]
         each = enumerate(zip(said, pairs, strict=True))
         columns[column] = [words.understand(one, pair, table.where(row)) for row, (one, pair) in each]
         ties |= {one: None for one, side in zip(said, columns[column], strict=True) if side == TIE}
@@ -177,8 +182,8 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
         f"{f'; ties are {listed(joined)}' if joined else ''}{item_is}",
     )
     used = [item, annotator, label, *([] if gold is None else [gold])]
-    names, cells = tuple(header[column] for column in used), tuple(columns[column] for column in used)
-    long = replace(table, header=names, columns=cells, categories={})
+    names, kept = tuple(header[column] for column in used), tuple(columns[column] for column in used)
+    long = replace(table, header=names, columns=kept, categories={})
     return long, replace(options, format="long", item=header[item], pairs=(), tie=()), comparisons
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +21,11 @@ from bayesanno.ground.lazy import pd
 from bayesanno.io.columns import check_rows
 from bayesanno.io.formats.long import find_long_columns
 from bayesanno.io.names import refuse_label
-from bayesanno.io.text_table import as_text, header_only, is_whole
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.spelling import join_numbers
+from bayesanno.io.text_table import as_text, header_only
+
+_AS_THEY_ARE = ReadOptions()
 
 
 def require_dask() -> None:
@@ -42,14 +46,11 @@ class PartitionedTable:
         Its columns of annotations.
     columns : mapping of role to str
         The names of these, of item, annotator, label and, where there is one, gold.
-    whole : mapping of str to bool
-        For each column of floats, whether all numbers are whole and are written without decimals.
     """
 
     name: str
     frame: Any
     columns: Mapping[str, str]
-    whole: Mapping[str, bool] = field(default_factory=dict)
 
 
 def open_partitions(source: Any, columns: Mapping[str, str | None]) -> PartitionedTable:
@@ -127,7 +128,7 @@ def _kind_of(kind: Any) -> str:
 
 def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | None]) -> dict[str, str]:
     """Return the column of each role, found as in any long table."""
-    found = find_long_columns(header_only(name, header), options)
+    found = find_long_columns(header_only(name, header), options, loosely=False)
     return {role: header[column] for role, column in found.items()}
 
 
@@ -167,16 +168,6 @@ class FoundNames:
         )  # dictionaries keep the order of the first appearance
 
 
-def find_whole(frame: pd.DataFrame) -> dict[str, bool]:
-    """Return for each column of floats of a part whether all numbers are whole."""
-    return {str(name): is_whole(column) for name, column in frame.items() if column.dtype.kind == "f"}
-
-
-def has_floats(table: PartitionedTable) -> bool:
-    """Whether a column of annotations holds floats, whose format depends on all parts together."""
-    return any(kind.kind == "f" for kind in table.frame.dtypes)
-
-
 def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
     """Check the rows of a part, and return its names.
 
@@ -185,48 +176,59 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
     DataError
         If an answer lacks its item or annotator.
     """
-    cells = {role: read_names(frame[column], table.whole.get(column)).array for role, column in table.columns.items()}
+    cells = {role: read_names(frame[column]).array for role, column in table.columns.items()}
     check_rows(cells, table.columns, lambda _: table.name)
     annotators, labels = (cells[role].unique().tolist() for role in ("annotator", "label"))
     return FoundNames(dict.fromkeys(filter(None, annotators)), dict.fromkeys(filter(None, labels)), len(frame))
 
 
-def read_names(column: pd.Series[Any], whole: bool | None = None) -> pd.Series[str]:
+def read_names(column: pd.Series[Any]) -> pd.Series[str]:
     """Return the cells of a column as text, "" for missing ones; see `as_text`."""
     if isinstance(column.dtype, pd.StringDtype):  # a column of Parquet, without a Python object for each cell
         return column.str.strip().fillna("")
     codes, values = pd.factorize(column)
-    texts = [*as_text(pd.Series(values), whole=whole), ""]  # a missing cell has code -1
+    texts = [*as_text(pd.Series(values)), ""]  # a missing cell has code -1
     return pd.Series(np.array(texts, dtype=object)[codes], index=column.index, dtype="str")
 
 
-def order_labels(found: FoundNames, declared: Sequence[str] | None, name: str) -> tuple[str, ...]:
-    """Return all possible labels, in order: those declared, or those found, sorted.
+def spell_labels(
+    found: FoundNames, declared: Sequence[str] | None, name: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return how each label that was found is written, and all possible labels in order, declared or found.
 
     Raises
     ------
     DataError
         If a label is not declared.
     """
+    numbers = join_numbers(found.labels, _AS_THEY_ARE, declared or ())
+    spelt = {label: numbers.get(label, label) for label in found.labels}
     if declared is None:
-        return sort_labels(found.labels)
-    odd = next((label for label in found.labels if label not in declared), None)
+        return spelt, sort_labels(spelt.values())
+    odd = next((label for label in spelt.values() if label not in declared), None)
     if odd is not None:
         raise refuse_label(name, odd, declared)
-    return tuple(declared)
+    return spelt, tuple(declared)
 
 
 def encode(
-    frame: pd.DataFrame, table: PartitionedTable, annotators: Mapping[str, int], labels: Sequence[str]
+    frame: pd.DataFrame,
+    table: PartitionedTable,
+    annotators: Mapping[str, int],
+    spelt: Mapping[str, str],
+    labels: Sequence[str],
 ) -> pd.DataFrame:
     """Return a part with items and gold as text, annotators and labels by number, -1 where missing."""
-    numbers = {"annotator": annotators, "label": {label: code for code, label in enumerate(labels)}}
+    code = {label: code for code, label in enumerate(labels)}
+    numbers = {"annotator": annotators, "label": {name: code[label] for name, label in spelt.items()}}
     made: dict[str, Any] = {}
     for role, column in table.columns.items():
-        names: Any = read_names(frame[column], table.whole.get(column))
+        names: Any = read_names(frame[column])
         if role in numbers:
             codes, distinct = pd.factorize(names)
             names = np.array([numbers[role].get(name, -1) for name in distinct], dtype=np.int64)[codes]
+        elif role == "gold":
+            names = names.replace(dict(join_numbers(names.unique(), _AS_THEY_ARE, labels)))
         made[role] = names
     coded = pd.DataFrame(made).astype(coded_types(table))
     return coded[coded["item"] != ""].reset_index(drop=True)  # without blank rows

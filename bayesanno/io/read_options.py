@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
@@ -13,6 +13,16 @@ from bayesanno.ground.wording import as_names, listed, nearest
 from bayesanno.io.registry import FORMAT_NAMES
 
 OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"
+OF_FILES = (
+    "item",
+    "gold",
+    "missing",
+    "strip",
+    "ignore_case",
+    "same",
+    "encoding",
+    "separator",
+)  # of any about the items
 OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 
 
@@ -50,8 +60,12 @@ class ReadOptions:
         Codes for a missing answer or true label.
     strip, ignore_case : bool
         Whether to join labels that differ only in spaces, or only in capitals.
-    columns : tuple of str
-        The annotators' columns of a wide table.
+    same : mapping of label to label
+        Spellings of a label, and how it is written.
+    columns : str or tuple of str
+        The annotators' columns of a wide table, by names, patterns or positions.
+    count : str, optional
+        The column that counts the items of a row.
     items : path or table, optional
         A table of items.
     pairs : str or tuple of two str
@@ -63,12 +77,14 @@ class ReadOptions:
         columns are items.
     encoding : str, optional
         The encoding of a text file, if it is neither UTF-8 nor UTF-16.
+    separator : str, optional
+        What separates the cells of a text file, if it is not detected.
 
     Raises
     ------
     DataError
-        If there is no such format, gold is given twice, unsure answers are left out without unsure labels, or pairs are
-        not two columns of a long table.
+        If there is no such format, gold is given twice, unsure answers are left out without unsure labels, pairs are
+        not two columns of a long table, or a label is to be written as two.
 
     Examples
     --------
@@ -97,31 +113,36 @@ class ReadOptions:
     missing: str | Sequence[str] = ()
     strip: bool = False
     ignore_case: bool = False
-    columns: tuple[str, ...] = ()
+    same: Mapping[str, str] = field(default_factory=dict)
+    columns: str | tuple[str, ...] = ()
+    count: str | None = None
     items: Any = None
     pairs: str | tuple[str, ...] = ()
     tie: str | Sequence[str] = ()
     no_header: bool = False
     transpose: bool = False
     encoding: str | None = None
+    separator: str | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
         labels = None if self.labels is None else label_names("labels", self.labels)
         label = as_names(self.label or ())
-        given = {
-            "labels": labels,
-            "label": label,
-            "unsure": name_unsure(self.unsure),
-            "columns": as_names(self.columns),
-        }
-        for name in ("missing", "pairs", "tie"):
+        same = {str(name).strip(): str(label).strip() for name, label in self.same.items()}
+        given = {"labels": labels, "label": label, "unsure": name_unsure(self.unsure), "same": same}
+        for name in ("missing", "pairs", "tie", "columns"):
             value = getattr(self, name)
             names = value.split(",") if isinstance(value, str) else value
             given[name] = tuple(str(one).strip() for one in names)
         self.__dict__.update(given)  # the fields of a frozen value, in their usual form
         self._check_pairs()
-        if self.columns and self.format not in ("auto", "wide", "grouped", "votes"):
+        twice = next((name for name, label in self.same.items() if label in self.same or not (name and label)), None)
+        if twice is not None:
+            raise DataError(
+                f"same: {twice!r} is to be written as {self.same[twice]!r}, which is empty or to be written otherwise: "
+                "name the label that is kept"
+            )
+        if self.columns and self.format not in ("auto", "wide", "votes", "records"):
             raise DataError(
                 f"columns=... names columns of a wide table, but format={self.format!r} is not wide: leave out one"
             )
@@ -151,13 +172,23 @@ class ReadOptions:
                 f"pairs=... names columns of a long table or fields of records, but format={self.format!r} is neither: "
                 "leave out one"
             )
-        for option in ("columns", "transpose", "split", "strip", "ignore_case", *OF_EXPORTS):
+        for option in ("columns", "count", "transpose", "split", *OF_EXPORTS):
             if self.gives(option):
                 raise DataError(f"{option}=... does not apply to comparisons, which pairs=... reads: leave out one")
 
     def gives(self, *options: str) -> bool:
         """Return whether any of these options differs from its default."""
-        return any(getattr(self, option) != getattr(type(self), option) for option in options)
+        return any(getattr(self, option) != getattr(type(self), option, {}) for option in options)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the options that differ from their defaults, as values for JSON."""
+        given = {each.name: getattr(self, each.name) for each in fields(self) if self.gives(each.name)}
+        return {name: str(value) if isinstance(value, os.PathLike) else value for name, value in given.items()}
+
+    @classmethod
+    def of_files_beside(cls, described: Mapping[str, Any]) -> Self:
+        """Return the options for another file about the same items, from what `describe` returned for the data."""
+        return cls(**{name: described[name] for name in OF_FILES if name in described})
 
     @property
     def roles(self) -> dict[str, str | None]:

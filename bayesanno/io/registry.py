@@ -1,6 +1,6 @@
-"""Readers and writers by name: shapes of tables, exports of tools, and tools that take labels.
+"""Readers of the exports of tools, by name.
 
-A line says where a reader or a writer is. Its file is imported when it is asked for.
+A line says where a reader is. Its file is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -8,15 +8,8 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-# Formats and exports are tried in this order; the last format takes every table.
-FORMATS = {
-    "snow": "bayesanno.io.formats.long:SNOW",
-    "long": "bayesanno.io.formats.long:LONG",
-    "grouped": "bayesanno.io.formats.wide:GROUPED",
-    "votes": "bayesanno.io.formats.wide:VOTES",
-    "wide": "bayesanno.io.formats.wide:WIDE",
-}
-EXPORTS = {
+SHAPES = ("long", "wide", "votes")  # of tables
+EXPORTS = {  # tried in this order
     "label-studio": "bayesanno.io.exports.label_studio:LABEL_STUDIO",
     "prodigy": "bayesanno.io.exports.prodigy:PRODIGY",
     "argilla": "bayesanno.io.exports.argilla:ARGILLA",
@@ -24,17 +17,9 @@ EXPORTS = {
     "mturk": "bayesanno.io.exports.mturk:MTURK",
     "toloka": "bayesanno.io.exports.toloka:TOLOKA",
     "zooniverse": "bayesanno.io.exports.zooniverse:ZOONIVERSE",
-    "records": "bayesanno.io.exports.answer_records:RECORDS",
+    "records": "bayesanno.io.exports.records:RECORDS",
 }
-TOOLS = {
-    "label-studio": "bayesanno.io.tools.label_studio:LABEL_STUDIO",
-    "argilla": "bayesanno.io.tools.argilla:ARGILLA",
-    "prodigy": "bayesanno.io.tools.prodigy:PRODIGY",
-    "doccano": "bayesanno.io.tools.doccano:DOCCANO",
-    "cleanlab": "bayesanno.io.tools.cleanlab:CLEANLAB",
-    "soft-labels": "bayesanno.io.tools.soft_labels:SOFT_LABELS",
-}
-FORMAT_NAMES = ("auto", *FORMATS, *EXPORTS)
+FORMAT_NAMES = ("auto", *SHAPES, *EXPORTS)
 
 
 def load_all(registered: dict[str, str]) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from bayesanno.ground.wording import listed, name_error
 from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain
-from bayesanno.io.exports.records import FIELD, Value
-from bayesanno.io.guesses import name_columns
+from bayesanno.io.exports.paths import FIELD, Rows
+from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import OF_EXPORTS, ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
@@ -31,7 +31,7 @@ from bayesanno.io.text_table import TextTable, header_only, table_from_rows, tab
 type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
 STANDARD_INPUT = "-"
-_OF_TABLES = ("columns", "no_header", "transpose")
+_OF_TABLES = ("columns", "count", "no_header", "transpose")
 PARQUET_MAGIC = b"PAR1"
 _JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes in which JSON is recognised
@@ -53,7 +53,6 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     options = replace(options, **named, items=_open_items(options))
     if options.pairs:
         return _open_comparisons(document, options), options
-    options = _name_fields(document, options)
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document, export, options)
@@ -61,34 +60,29 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     return _fill_in_items(document.table(), options.item), options
 
 
-def _name_fields(document: Document, options: ReadOptions) -> ReadOptions:
-    """Return options that name the fields of records whose own names are ambiguous."""
-    exports = (name for name, each in load_all(EXPORTS).items() if each.looks_like(document, options))
-    if (
-        document.kind != "records"
-        or len(options.label) > 1
-        or options.format not in ("auto", "records")
-        or next(exports, "records") != "records"
-    ):
-        return options
-    rows = [record.given if isinstance(record.given, Mapping) else {} for record in document.records()]
-    names = [name for name, value in document.first.items() if not isinstance(value, list | Mapping)]
-    columns = [["" if row.get(name) is None else str(row[name]) for row in rows] for name in names]
-    table = TextTable(
-        name=document.name, header=tuple(names), columns=tuple(columns), lines=range(len(rows)), unit="row"
-    )
-    found = name_columns(table, replace(options, format="auto"))
-    return replace(options, item=found.item, annotator=found.annotator, label=found.label)
+def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
+    """Return a table about the items of data that were read by these options, and its column of items.
+
+    The column is the one that the options name, or a template of theirs filled in, if the table has it; else it is
+    found by its name.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for `open_table`; if no column names the items.
+    """
+    table = source if isinstance(source, TextTable) else open_table(source, options.encoding, options.separator)
+    fields = [name.strip() for name in FIELD.findall(options.item or "")]
+    if all(name in table.header for name in fields):
+        table = _fill_in_items(table, options.item)
+    return table, table.need("item", options.item if options.item in table.header else None)
 
 
 def _open_items(options: ReadOptions) -> TextTable | None:
     """Return the table of items, with the item as its first column, if the options name one."""
     if options.items is None:
         return None
-    table = open_table(options.items, options.encoding)
-    if all(name.strip() in table.header for name in FIELD.findall(options.item or "")):
-        table = _fill_in_items(table, options.item)
-    item = table.need_item(options.item if options.item in table.header else None)
+    table, item = open_beside(options.items, options)
     order = sorted(range(len(table.header)), key=lambda column: column != item)
     header, columns = zip(*((table.header[column], table.columns[column]) for column in order), strict=True)
     return replace(table, header=header, columns=columns)
@@ -101,32 +95,28 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     header = header_only(document.name, document.first)
     known = [header.header[column] for role in options.roles for column in header.matching(role)]
     named = [name for name in (*options.roles.values(), *options.pairs) if name is not None]
-    rows: dict[str, list[str]] = {name: [] for name in (*known, *named)}
-    places = []
-    for record in document.records():
-        there = record.as_object()
-        places.append(record.place)
-        for name, cells in rows.items():
-            cells.append(
-                record.get(name).as_text() if name in there or name not in named else record.fill_in(name, name)
-            )
-    if not places:
+    rows = Rows({name: name for name in (*known, *named)}, document.first, inner="")
+    found = [row for record in document.records() for row in rows.read(record)]
+    if not found:
         raise DataError(f"{document.name} is {_kind(document)}, but pairs=... needs a table or records")
-    return TextTable(name=document.name, header=tuple(rows), columns=tuple(rows.values()), lines=places, unit="row")
+    rows.check(document.records, named)
+    columns = tuple([row.values[name].as_text() for row in found] for name in rows.templates)
+    places = [row.place for row in found]
+    return TextTable(name=document.name, header=tuple(rows.templates), columns=columns, lines=places, unit="row")
 
 
 def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
     """Return a table with an item column that fills in a template over columns, if the item is one."""
-    fields = [name.strip() for name in FIELD.findall(template or "")]
-    if template is None or not fields or template in table.header:
+    if template is None or template in table.header or not FIELD.search(template):
         return table
-    cells = zip(*(table.columns[table.need("item", name)] for name in fields), strict=True)
-    rows = (Value(table.where(row), dict(zip(fields, each, strict=True))) for row, each in enumerate(cells))
-    items = [row.fill_in(template, "item") for row in rows]
+    rows = Rows({"item": template}, dict.fromkeys(table.header), inner="")
+    items = [
+        row.values["item"].as_text() for record in Document.from_table(table).records() for row in rows.read(record)
+    ]
     return replace(table, header=(*table.header, template), columns=(*table.columns, items))
 
 
-def open_table(source: Source, encoding: str | None = None) -> TextTable:
+def open_table(source: Source, encoding: str | None = None, separator: str | None = None) -> TextTable:
     """Return the table in a source that may be no export.
 
     Raises
@@ -138,7 +128,7 @@ def open_table(source: Source, encoding: str | None = None) -> TextTable:
     """
     if isinstance(source, list | Mapping):
         as_frame(source)  # which refuses it
-    document = open_document(source, ReadOptions(encoding=encoding))
+    document = open_document(source, ReadOptions(encoding=encoding, separator=separator))
     if document.table is None:
         what = "a zip" if document.kind == "zip" else "JSON"
         raise DataError(
@@ -152,7 +142,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
     """Return the contents of a source before its format is known.
 
     The first bytes of a file show whether it is Parquet, a zip or JSON; any other file is a table of text. Compressed
-    files are unpacked first. The options `encoding` and `no_header` apply to text.
+    files are unpacked first. The options `encoding`, `separator` and `no_header` apply to text.
 
     Raises
     ------
@@ -197,7 +187,7 @@ def open_document(source: Source, options: ReadOptions | None = None) -> Documen
     text = decode(raw, name, options.encoding)
     if _JSON.match(text):
         return Document.from_json(text, name)
-    return Document.from_table(table_from_text(text, name, no_header=options.no_header))
+    return Document.from_table(table_from_text(text, name, options.separator, no_header=options.no_header))
 
 
 def as_frame(source: Any) -> pd.DataFrame:
@@ -298,12 +288,12 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
     if chosen is not None and not chosen.looks_like(document, options):
         raise DataError(
             f"{document.name} does not have the form that format={chosen.name!r} reads, {chosen.form}: "
-            f"{_instead(document, found)}"
+            f"{_instead(found)}"
         )
     if chosen is None and document.table is None:
         named = options.format != "auto"
         no_table = f", and format={options.format!r} reads tables (CSV, TSV, Parquet)" if named else ""
-        raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(document, found)}")
+        raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(found)}")
     _refuse_unused(document.name, chosen, options)
     return chosen
 
@@ -316,14 +306,11 @@ def _kind(document: Document) -> str:
     return "JSON without records" if next(document.records(), None) is None else "JSON without objects"
 
 
-def _instead(document: Document, found: Export | None) -> str:
+def _instead(found: Export | None) -> str:
     """Return the remedy for a document that does not have the expected form."""
     if found is not None:
         return f"it looks like {found.name}, {found.form}; leave out format=..."
-    is_table = document.table is not None
-    known = [f"{each.name} ({each.form})" for each in load_all(EXPORTS).values() if each.of_tables == is_table]
-    fields = "" if is_table else "; if it has an object for each answer, name its fields with item=... and label=..."
-    return f"known exports are {', '.join(known)}{fields}"
+    return f"known exports are {', '.join(f'{each.name} ({each.form})' for each in load_all(EXPORTS).values())}"
 
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:

@@ -1,16 +1,19 @@
-"""Join labels that differ only in spaces or capitals, if the options ask for it.
+"""Join the spellings of a label: those of a number, and those that the options name.
 
-The invariant: without such an option no label changes, except for codes of missing answers.
+The invariant: without such an option no label changes, except for numbers and codes of missing answers.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 
+from bayesanno.data.names import is_number
 from bayesanno.io.read_options import ReadOptions
 
+MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # zero-width spaces
 
 
@@ -31,16 +34,67 @@ def join_spellings(
 ) -> list[list[str]]:
     """Return columns of labels with one spelling of each, and "" for those that are missing.
 
-    The spelling in `first` is kept, or else the most frequent.
+    The spelling in `first` is kept, or else the most frequent; of a number the shortest.
     """
-    names = Counter(name for column in columns for name in column)
-    missing, kept = {_key(name, options) for name in options.missing}, dict[str, str]()
-    for name in (*first, *(name for name, _ in names.most_common())):
-        kept.setdefault(_key(name, options), squeeze(name) if options.strip else name)
-    chosen = {name: "" if (key := _key(name, options)) in missing else kept[key] for name in names}
+    given = list(dict.fromkeys(filter(None, first)))
+    written = join_names(columns, options, given)
+    numbers = join_numbers({*written.values()}, options, given)
+    chosen = {name: numbers.get(label, label) for name, label in written.items()}
+    if all(name == label for name, label in chosen.items()):
+        return [list(column) for column in columns]
     return [[chosen[name] for name in column] for column in columns]
+
+
+def join_names(columns: Sequence[Sequence[str]], options: ReadOptions, first: Iterable[str] = ()) -> dict[str, str]:
+    """Return how each name in some columns is written by the options, "" for those that are missing."""
+    if not options.gives("missing", "strip", "ignore_case", "same"):
+        return {name: name for name in set[str]().union(*map(set, columns))}
+    names = [name for name, _ in Counter(name for column in columns for name in column).most_common()]
+    same = {_key(name, options): label for name, label in options.same.items()}
+    missing, kept = {_key(name, options) for name in options.missing}, dict[str, str]()
+    for name in (*first, *same.values(), *names):
+        kept.setdefault(_key(name, options), squeeze(name) if options.strip else name)
+    label_of = {name: same.get(_key(name, options), name) for name in names}
+    gone = {name for name, label in label_of.items() if missing & {_key(name, options), _key(label, options)}}
+    return {name: "" if name in gone else kept[_key(label, options)] for name, label in label_of.items()}
 
 
 def _key(name: str, options: ReadOptions) -> str:
     name = squeeze(name) if options.strip else name
     return name.casefold() if options.ignore_case else name
+
+
+def join_numbers(names: Iterable[str], options: ReadOptions, first: Sequence[str] = ()) -> Mapping[str, str]:
+    """Return how the labels that are numbers are written, if all are numbers, or all but one.
+
+    Numbers in `first` keep their spelling; if two of these are equal, no number is changed.
+
+    Examples
+    --------
+    >>> from bayesanno.io.read_options import ReadOptions
+    >>> from bayesanno.io.spelling import join_numbers
+    >>> join_numbers(["1", "1.0", "01", "-0", "0", "2.50"], ReadOptions())
+    {'1': '1', '1.0': '1', '01': '1', '-0': '0', '0': '0', '2.50': '2.5'}
+    >>> join_numbers(["1", "1.0", "low", "high"], ReadOptions())
+    {}
+    """
+    judged = [name for name in names if name and name not in options.unsure]
+    numbers = [name for name in judged if is_number(name)]
+    others = [name for name in judged if not is_number(name) and name not in MISSING_CODES]
+    known = {Decimal(name): name for name in first if is_number(name)}
+    if len(others) > 1 or len(known) < sum(map(is_number, first)):
+        return {}
+    shortest = dict(known)
+    for name in sorted(map(_without_zeros, numbers), key=lambda name: (len(name), name)):
+        shortest.setdefault(Decimal(name), name)
+    return {name: shortest[Decimal(name)] for name in numbers}
+
+
+def _without_zeros(number: str) -> str:
+    """Return a number without a plus, the minus of zero, and zeros at the end of decimals."""
+    text = number.removeprefix("+")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+        sign = "-" * text.startswith("-")
+        text = f"{sign}{text.removeprefix('-') or '0'}"
+    return text.removeprefix("-") if not Decimal(text) else text

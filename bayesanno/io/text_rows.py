@@ -57,18 +57,23 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> str:
     return text.removeprefix("\ufeff")
 
 
-def split_text(text: str, name: str) -> tuple[Rows, str]:
+def split_text(text: str, name: str, given: str | None = None) -> tuple[Rows, str]:
     """Return the rows of a table of text, and its separator.
 
-    It is the one of comma, tab, semicolon and bar that the first line has most of, outside quotes. Between tabs quotes
-    are part of the text where only so each line has a cell for each column, as in files that quote nothing.
+    It is the given one, if the first line has it, and otherwise the one of comma, tab, semicolon and bar that the first
+    line has most of, outside quotes. Several blanks between two cells are one. Between tabs quotes are part of the text
+    where only so each line has a cell for each column, as in files that quote nothing.
 
     Raises
     ------
     DataError
         If a quoted cell does not end, or more follows after it.
     """
-    separator = _find_separator(text)
+    if given is not None and len(given) != 1:
+        raise DataError(f"the separator is {given!r}: it must be one character, as in separator=' '")
+    separator = _find_separator(text, given)
+    if separator == " ":
+        text = re.sub(r"(?m)^ +| +(?=\r?$)", "", text)
     if separator != "\t" or '"' not in text:
         return _split(text, name, separator, csv.QUOTE_MINIMAL), separator
     literal = _split(text, name, separator, csv.QUOTE_NONE)
@@ -108,9 +113,11 @@ def _split(text: str, name: str, separator: str, quoting: Literal[0, 3]) -> Rows
     return rows
 
 
-def _find_separator(text: str) -> str:
-    """Return the most frequent separator in the header, outside quotes."""
+def _find_separator(text: str, given: str | None) -> str:
+    """Return the given separator if the header has it, or else its most frequent one, outside quotes."""
     first = re.search(r"[^\r\n]*\S", text)  # the first line that is not blank
+    if given is not None and first and given in first[0].strip(" "):
+        return given
     header = _HEADER.match(text, first.start() if first else 0)
     marks = re.sub(_CELL, "", header[0] if header else "")
     return max(SEPARATORS, key=marks.count)

@@ -21,8 +21,10 @@ from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
 _OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in these; rows without a review leave them out
 
+_OTHER_SEPARATORS = " :^~&"  # which are not detected
+CONTENTS = ("image", "text", "sentence", "prompt", "document")  # what an item is, which names it as well
 ALIASES = {
-    "item": ("item", "task", "question", "unit", "instance_id", "doc", "example"),
+    "item": ("item", "task", "question", "unit", "instance_id", "doc", "example", "orig_id"),
     "annotator": (
         "annotator",
         "worker",
@@ -34,6 +36,7 @@ ALIASES = {
         "performer",
         "participant",
         "respondent",
+        "!amt_worker_ids",
     ),
     "label": (
         "label",
@@ -46,14 +49,14 @@ ALIASES = {
         "verdict",
         "preference",
     ),
-    "gold": ("gold", "true_label", "truth", "human_label"),
+    "gold": ("gold", "true_label", "truth", "human_label", "human"),
     "successes": ("successes", "positive", "positives", "x"),
     "trials": ("trials", "n", "total"),
-    "count": ("count",),
+    "count": ("count", "n", "freq", "frequency", "weight"),
 }
-WEAK_ALIASES = {"annotator": ("model",), "label": ("score",)}  # used if the rows fit and no column has an alias above
-_NAMED_BY_ID = ("item", "annotator")  # roles whose column may be named task_id, _worker_id or WorkerId
-_ID = re.compile(r"(?i:(.*[\W_])?ids?)|.*[a-z]I[dD]s?")
+LAST_ALIASES = {"annotator": ("model",), "label": ("score",)}  # if no column has an alias above
+_NAMED_BY_ID = {"item": (*ALIASES["item"], *CONTENTS), "annotator": ALIASES["annotator"]}  # as task_id or WorkerId
+_ID = re.compile(r"(?i:(.*[\W_])?ids?)|.*[a-z]I[dD]s?|(?i:uid|uuid|guid|idx|index|nr|number|row|key)|#")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,20 +105,26 @@ class TextTable:
         return len(self.lines)
 
     def matching(self, role: str) -> list[int]:
-        """Return the columns whose name is an alias of a role, else those of its ids, as `worker_id`."""
-        exact = [column for column, name in enumerate(self.header) if name.casefold() in ALIASES[role]]
-        if exact or role not in _NAMED_BY_ID:
-            return exact
-        return [column for column, name in enumerate(self.header) if strip_id(name) in ALIASES[role]]
+        """Return the columns whose name is an alias of a role, or of its ids, as `worker_id`; else `model` or `score`.
 
-    def matching_weakly(self, role: str) -> list[int]:
-        """Return the columns whose name fits a role but may mean another: ids of anything, `model` and `score`."""
-        if role != "item":
-            names = WEAK_ALIASES.get(role, ())
-            return [column for column, name in enumerate(self.header) if name.casefold() in names]
-        others = {name for other in ("annotator", "gold") for name in ALIASES[other]} | {*WEAK_ALIASES["annotator"]}
-        ids = (column for column, name in enumerate(self.header) if _ID.fullmatch(name))
-        return [column for column in ids if strip_id(self.header[column]) not in others]
+        An id is left out if the column that it is the id of is there.
+        """
+        names = [name.casefold() for name in self.header]
+        found = [at for at, name in enumerate(names) if name in ALIASES[role]]
+        known = {"", *(names[at] for at in found)}
+        stems = ["" if strip_id(name) == name or at in found else strip_id(name) for at, name in enumerate(names)]
+        by_id = [at for at, stem in enumerate(stems) if stem in _NAMED_BY_ID.get(role, ()) and stem not in known]
+        last = (at for at, name in enumerate(names) if name in LAST_ALIASES.get(role, ()))
+        return sorted([*found, *by_id]) or [*last]
+
+    def matching_loosely(self) -> list[int]:
+        """Return the columns that may name the items: ids of anything, and texts and images themselves."""
+        others = {name for role in ("annotator", "gold") for name in (*ALIASES[role], *LAST_ALIASES.get(role, ()))}
+        return [
+            at
+            for at, name in enumerate(self.header)
+            if name.casefold() in CONTENTS or (_ID.fullmatch(name) and strip_id(name) not in others)
+        ]
 
     def find(self, role: str, option: str | None = None) -> int | None:
         """Return the column that plays a role: the one the option names, else the one with the role's name or an alias.
@@ -129,46 +138,56 @@ class TextTable:
             if str(option) not in self.header:
                 raise DataError(
                     f"{self.name} has no column {str(option)!r} to use as {role}; its columns are "
-                    f"{listed(self.header)}{nearest(str(option), self.header)}"
+                    f"{listed(self.header)}{nearest(str(option), self.header)}{self.explain_width()}"
                 )
             return self.header.index(str(option))
         matching = self.matching(role)
         canonical = [column for column in matching if self.header[column].casefold() == role]
-        if len(matching) > 1 and len(canonical) != 1:
-            names = " and ".join(repr(self.header[column]) for column in matching)
-            raise DataError(
-                f"{self.name}: the columns {names} could each be the {role}: "
-                + (f"choose one with {role}=..." if role != "count" else "rename one of them")
-            )
-        return next(iter(canonical or matching), None)
+        return self._only(role, canonical if len(canonical) == 1 else matching)
 
-    def need(self, role: str, option: str | None = None, *, may_be_named: bool = True) -> int:
+    def find_item(self, option: str | None = None) -> int | None:
+        """Return the column that names the items: as `find`, or else the only id of anything, text or image.
+
+        Raises
+        ------
+        DataError
+            As for `find`, or if there are several.
+        """
+        found = self.find("item", option)
+        return self._only("item", self.matching_loosely()) if found is None else found
+
+    def _only(self, role: str, columns: Sequence[int]) -> int | None:
+        if len(columns) > 1:
+            names = " and ".join(repr(self.header[column]) for column in columns)
+            raise DataError(
+                f"{self.name}: the columns {names} could each be the {role}: choose one with "
+                f"{role}={self.header[columns[0]]!r} or {role}={self.header[columns[1]]!r}"
+            )
+        return next(iter(columns), None)
+
+    def explain_width(self) -> str:
+        """Return the separator that may divide the only column, for the end of a message; empty for other tables."""
+        cell = self.columns[0][0] if len(self.header) == 1 and self.n_rows else ""
+        mark = next((mark for mark in _OTHER_SEPARATORS if mark in cell), None)
+        return f"; if {mark!r} separates its cells, use separator={mark!r}" if mark else ""
+
+    def need(self, role: str, option: str | None = None, *, may_be_named: bool = True, loosely: bool = True) -> int:
         """Return the column that plays a role; the message names its option, if it may be named.
+
+        An item may be named `loosely`, by an id of anything.
 
         Raises
         ------
         DataError
             As for `find`, or if there is none.
         """
-        column = self.find(role, option)
+        column = self.find_item(option) if role == "item" and loosely else self.find(role, option)
         if column is None:
             raise DataError(
                 f"{self.name} has no column for the {role}: looked for {listed(ALIASES[role])} among "
-                f"{listed(self.header)}" + (f"; name it with {role}=..." if may_be_named and role != "count" else "")
+                f"{listed(self.header)}" + (f"; name it with {role}=..." if may_be_named else "")
             )
         return column
-
-    def need_item(self, option: str | None = None) -> int:
-        """Return the column that names the items of a table about items: as named, or else the only column of ids.
-
-        Raises
-        ------
-        DataError
-            As for `need`.
-        """
-        ids = self.matching_weakly("item")
-        by_id = option is None and len(ids) == 1 and not self.matching("item")
-        return ids[0] if by_id else self.need("item", option)
 
 
 def strip_id(name: str) -> str:
@@ -188,7 +207,7 @@ def header_only(name: str, header: Iterable[Any]) -> TextTable:
     return TextTable(name=name, header=tuple(map(str, header)), columns=(), lines=(), unit="row")
 
 
-def table_from_text(text: str, name: str, *, no_header: bool = False) -> TextTable:
+def table_from_text(text: str, name: str, separator: str | None = None, *, no_header: bool = False) -> TextTable:
     """Return the table in the text of a file; see `split_text`.
 
     Raises
@@ -196,8 +215,8 @@ def table_from_text(text: str, name: str, *, no_header: bool = False) -> TextTab
     DataError
         As for `split_text` and `table_from_rows`.
     """
-    rows, separator = split_text(text, name)
-    return table_from_rows(rows, name, "line", separator, no_header=no_header)
+    rows, used = split_text(text, name, separator)
+    return table_from_rows(rows, name, "line", used, no_header=no_header)
 
 
 def table_from_rows(rows: Rows, name: str, unit: str, separator: str = "", *, no_header: bool = False) -> TextTable:
@@ -237,9 +256,8 @@ def table_from_frame(frame: pd.DataFrame, name: str) -> TextTable:
     """Return a DataFrame as a table of text.
 
     The index levels that have names are columns too, and so is an index that is not 0, 1, ...: it names the items of a
-    wide table. Numbers are written as Python does, except that a column of floats
-    that are all whole is written without decimals: pandas makes such a column from whole numbers among which one is
-    missing.
+    wide table. Whole numbers are written without decimals, also among others: pandas makes floats of whole numbers
+    among which one is missing.
 
     Raises
     ------
@@ -262,23 +280,19 @@ def table_from_frame(frame: pd.DataFrame, name: str) -> TextTable:
     return replace(table, index=0 if len(levels) == 1 else None, categories=ordered)
 
 
-def is_whole(series: pd.Series[Any]) -> bool:
-    """Whether all numbers of a column of floats are whole."""
-    return all(float(value).is_integer() for value in series.dropna().tolist())
-
-
-def as_text(series: pd.Series[Any], *, whole: bool | None = None) -> list[str]:
-    """Return the cells of a column as text, "" for missing ones.
-
-    `whole` says of a part of a column of floats whether all of the column's numbers are whole.
-    """
+def as_text(series: pd.Series[Any]) -> list[str]:
+    """Return the cells of a column as text, "" for missing ones, and whole numbers without decimals."""
     if series.dtype == object:
         series = series.infer_objects()
     missing = series.isna().to_numpy(dtype=bool)
-    values = series.tolist()
-    if series.dtype.kind == "f" and (is_whole(series) if whole is None else whole):
-        return ["" if absent else str(int(value)) for value, absent in zip(values, missing, strict=True)]
-    return ["" if absent else str(value).strip() for value, absent in zip(values, missing, strict=True)]
+    cells = zip(series.tolist(), missing, strict=True)
+    if series.dtype.kind in "fO":
+        return ["" if absent else str(int(cell) if _is_whole(cell) else cell).strip() for cell, absent in cells]
+    return ["" if absent else str(cell).strip() for cell, absent in cells]
+
+
+def _is_whole(cell: Any) -> bool:
+    return isinstance(cell, float) and cell.is_integer()
 
 
 def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: Sequence[int], unit: str) -> TextTable:

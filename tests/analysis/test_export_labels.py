@@ -21,6 +21,8 @@ from tests.analysis.exported import (
     write_to,
 )
 
+NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
+
 
 @pytest.fixture(scope="module")
 def data():
@@ -57,13 +59,13 @@ def test_predictions_of_label_studio_name_their_task(fit, expected, tmp_path):
 def test_export_warns_of_an_unknown_gold_label_and_keeps_the_label(data, tmp_path):
     gold = {"11": "groß", "14": "klein", "15": "winzig", "16": "größer"}
     fit = fit_by_em(replace(data, gold=gold, controls={"16": "klein"}))
-    path = tmp_path / "labels.csv"
+    path = tmp_path / "labels.json"
     with pytest.warns(ba.NamesWarning, match="2 true labels of 4 cannot be exported, such as 'groß' of item '11'"):
-        written = ba.export_labels(fit, path, to="soft-labels")
+        written = ba.export_labels(fit, path, **NAMED)
     assert (written.n_items, written.n_known) == (7, 2)
-    table = pd.read_csv(path, dtype={"item": str}).set_index("item")
-    assert table.loc[["11", "14", "15", "16"], "label"].tolist() == ["größer", "klein", "klein", "klein"]
-    ba.export_labels(fit, path, to="soft-labels", use_gold=False)  # where none is looked at, none is warned of
+    label = {one["task"]: one["result"][0]["value"]["choices"] for one in json.loads(path.read_text(encoding="utf-8"))}
+    assert [label[task] for task in (11, 14, 15, 16)] == [["größer"], ["klein"], ["klein"], ["klein"]]
+    ba.export_labels(fit, path, use_gold=False, **NAMED)  # where none is looked at, none is warned of
 
 
 def test_tasks_of_label_studio_keep_their_data_and_not_the_answers(fit, expected, tmp_path):
@@ -204,81 +206,42 @@ def test_texts_of_doccano_have_their_label_and_metadata(fit, expected, tmp_path)
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["labels.parquet", "labels.csv", "labels.tsv"])
-def test_soft_labels_are_probabilities_and_a_weight(fit, expected, name, tmp_path):
-    ba.export_labels(fit, tmp_path / name, to="soft-labels")
-    read = {"labels.csv": pd.read_csv, "labels.tsv": pd.read_table, "labels.parquet": pd.read_parquet}[name]
-    found = read(tmp_path / name).astype({"item": str})
-    assert found.columns.tolist() == ["item", "label", *(f"p[{label}]" for label in LABELS), "weight"]
-    assert list(found[["item", "label"]].itertuples(index=False, name=None)) == [one[:2] for one in expected]
-    probability = found.iloc[:, 2:5].to_numpy()
-    np.testing.assert_allclose(probability.max(axis=1), [score for *_, score in expected], rtol=1e-12)
+def test_soft_labels_and_their_weight_are_columns_of_the_labels(fit):
+    table = ba.label_table(fit)
+    probability = table[[f"p[{label}]" for label in LABELS]].to_numpy()
     np.testing.assert_allclose(probability.sum(axis=1), 1)
-    assert found["weight"].iloc[3] == 1  # of the known one
-    entropy = ba.label_table(fit)["entropy"].drop(3)
-    np.testing.assert_allclose(found["weight"].drop(3), 1 - entropy / np.log(3), atol=1e-12)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.nansum(probability * np.log(probability), axis=1)
+    np.testing.assert_allclose(table["weight"], 1 - entropy / np.log(3), atol=1e-12)
 
 
-def test_tables_of_cleanlab_are_of_this_fit(data, fit, expected, tmp_path):
-    ba.export_labels(fit, tmp_path / "labels", to="cleanlab")
-    read = {path.stem: pd.read_csv(path, index_col=0) for path in (tmp_path / "labels").glob("*.csv")}
-    probability = np.load(tmp_path / "labels" / "pred_probs.npy")
-    assert read["classes"]["label"].tolist() == list(LABELS)
-    np.testing.assert_allclose(probability.max(axis=1), [score for *_, score in expected])
-    answers = read["labels_multiannotator"]
-    assert answers.index.astype(str).tolist() == list(ITEMS)
-    assert answers.columns.tolist() == list(data.annotators)
-    said = np.array([[np.nan if code is None else code for code in row] for row in SAYINGS], dtype=float)
-    np.testing.assert_array_equal(answers.to_numpy(), said)
-    quality = read["label_quality"]
-    consensus = probability.argmax(axis=1)
-    assert quality.columns.tolist() == [
-        "consensus_label", "consensus_quality_score", "annotator_agreement", "num_annotations",
-    ]  # fmt: skip
-    assert quality["consensus_label"].tolist() == consensus.tolist()
-    assert quality["num_annotations"].tolist() == [4, 4, 4, 4, 4, 4, 3]
-    agrees = np.where(np.isnan(said), np.nan, said == consensus[:, None])
-    np.testing.assert_allclose(quality["annotator_agreement"], np.nanmean(agrees, axis=1))
-    of_answer = np.array(
-        [
-            [np.nan if code is None else row[code] for code in codes]
-            for row, codes in zip(probability, SAYINGS, strict=True)
-        ]
+def test_agreement_is_the_share_of_answers_that_are_the_label(fit):
+    table = ba.label_table(fit)
+    said = [[LABELS[code] for code in row if code is not None] for row in SAYINGS]
+    expected = [row.count(label) / len(row) for row, label in zip(said, table["label"], strict=True)]
+    np.testing.assert_allclose(table["agreement"], expected)
+    assert 0.5 < min(expected) < 1
+    unsure = ba.AnnotationData.from_records(
+        [("a", "ana", "no"), ("a", "bo", "unsure"), ("b", "bo", "yes"), ("b", "ana", "yes"), ("b", "cy", "yes")],
+        unsure="unsure",
+        items=["a", "b", "c"],
     )
-    detailed = read["detailed_label_quality"]
-    assert detailed.columns.tolist() == [f"quality_annotator_{name}" for name in data.annotators]
-    np.testing.assert_allclose(detailed, of_answer)
-    stats = read["annotator_stats"].loc[list(data.annotators)]
-    np.testing.assert_allclose(stats["annotator_quality"], np.nanmean(of_answer, axis=0))
-    np.testing.assert_allclose(stats["agreement_with_consensus"], np.nanmean(agrees, axis=0))
-    assert stats["num_examples_labeled"].tolist() == [7, 6, 7, 7]
-    of_class = [[np.nanmean(of_answer[said[:, one] == code, one]) for code in range(3)] for one in range(4)]
-    assert stats["worst_class"].tolist() == np.argmin(of_class, axis=1).tolist()
-    assert read["annotator_stats"]["annotator_quality"].is_monotonic_increasing
-
-
-def test_cleanlab_gets_the_last_repeat_and_no_unsure_answers(tmp_path):
-    said = [("a", "ana", "no"), ("a", "ana", "yes"), ("a", "bo", "unsure"), ("b", "bo", "no"), ("b", "cy", "no")]
-    data = ba.AnnotationData.from_records(said, unsure="unsure")
-    fit = fit_by_em(data)
-    ba.export_labels(fit, tmp_path / "labels", to="cleanlab")
-    answers = pd.read_csv(tmp_path / "labels" / "labels_multiannotator.csv", index_col="item")
-    np.testing.assert_array_equal(answers.loc[["a", "b"], ["ana", "bo", "cy"]], [[1, np.nan, np.nan], [np.nan, 0, 0]])
+    np.testing.assert_array_equal(ba.label_table(fit_by_em(unsure))["agreement"], [1, 1, np.nan])
 
 
 # ------------------------------------------------------------------------------------------- which labels, and round
 
 
 def test_known_labels_are_sure_unless_they_are_ignored(fit, tmp_path):
-    def labels(**options):
-        written = ba.export_labels(fit, tmp_path / "labels.csv", to="soft-labels", **options)
-        table = pd.read_csv(tmp_path / "labels.csv", dtype={"item": str}).set_index("item")
-        return written, table.loc["14", ["label", "p[klein]"]].tolist()
+    def label(**options):
+        written = ba.export_labels(fit, tmp_path / "labels.json", **NAMED, **options)
+        found = json.loads((tmp_path / "labels.json").read_text(encoding="utf-8"))
+        (one,) = (each for each in found if each["task"] == 14)
+        return written.n_known, *one["result"][0]["value"]["choices"], one["score"]
 
-    written, known = labels()
-    assert (written.n_known, known) == (1, ["klein", 1.0])
-    written, own = labels(use_gold=False)
-    assert (written.n_known, own[0], own[1] < 0.5) == (0, "größer", True)
+    assert label() == (1, "klein", 1.0)
+    n_known, own, score = label(use_gold=False)
+    assert (n_known, own, score < 1) == (0, "größer", True)
 
 
 def test_of_a_recalibrated_fit_the_probabilities_are_recalibrated(fit, tmp_path):
@@ -317,7 +280,7 @@ def test_of_several_dimensions_one_is_exported_which_is_the_question(multi_fit, 
     assert [record["suggestions"]["polarity"]["value"] for record in found] == table["label"].tolist()
 
 
-def test_what_is_exported_is_read_again(data, fit, expected, tmp_path):
+def test_what_is_exported_is_read_again(fit, expected, tmp_path):
     def read(path, **options):
         again = ba.read_annotations(path, **options)
         return {
@@ -341,6 +304,3 @@ def test_what_is_exported_is_read_again(data, fit, expected, tmp_path):
     assert read(tmp_path / "doccano.zip") == same
     ba.export_labels(fit, tmp_path / "doccano.jsonl", to="doccano", tasks=tmp_path / "doccano.zip")
     assert read_lines(tmp_path / "doccano.jsonl") == read_lines(tmp_path / "bayesanno mace.jsonl")
-    ba.export_labels(fit, tmp_path / "labels", to="cleanlab")
-    wide = ba.read_annotations(tmp_path / "labels" / "labels_multiannotator.csv", format="wide")
-    assert (wide.items, wide.annotators, wide.votes.tolist()) == (data.items, data.annotators, data.votes.tolist())

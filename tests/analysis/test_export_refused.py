@@ -3,14 +3,13 @@
 import errno
 import os
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataError, DataFileError, FitError
-from bayesanno.io.registry import TOOLS
+from bayesanno.io.tools import TOOLS
 from tests.analysis.exported import ITEMS, annotated_tasks, fit_by_em, make_data, region, write_to
 
 
@@ -55,8 +54,10 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
             r"question=\.\.\. does not apply to doccano: leave it out",
         ),
         ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"to_name=\.\.\. does not apply to argilla"),
-        ({"to": "cleanlab", "tasks": "one"}, r"tasks=\.\.\. does not apply to cleanlab"),
-        ({"to": "soft-labels", "agent": "we"}, r"agent=\.\.\. does not apply to soft-labels"),
+        (
+            {"to": "cleanlab"},
+            r"exported to 'cleanlab': choose one of .*; labels\.csv, or label_table\(fit\), has soft labels",
+        ),
         ({**NAMED, "item": "id"}, r"item=\.\.\. names a field of tasks"),
         ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
         ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),
@@ -66,11 +67,11 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
         ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, but must be an object"),
         ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: id is missing: fill it in"),
         (
-            {"to": "soft-labels", "min_probability": 1.5},
+            {**NAMED, "min_probability": 1.5},
             r"min_probability is 1\.5: it must be at least 0 and at most 1",
         ),
-        ({"to": "soft-labels", "min_probability": float("nan")}, "min_probability is nan"),
-        ({"to": "soft-labels", "min_probability": 1.0, "use_gold": False}, "no label is as probable as 1.0, the most"),
+        ({**NAMED, "min_probability": float("nan")}, "min_probability is nan"),
+        ({**NAMED, "min_probability": 1.0, "use_gold": False}, "no label is as probable as 1.0, the most"),
     ],
 )
 def test_what_cannot_be_exported_is_one_line_and_nothing_is_written(fit, tmp_path, refuses, options, message):
@@ -119,33 +120,22 @@ def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path,
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
 def test_which_of_several_dimensions_is_said(multi_fit, tmp_path, refuses):
     with refuses(FitError, "this fit has dimensions focus, polarity: name one"):
-        ba.export_labels(multi_fit, tmp_path / "labels.csv", to="soft-labels")
+        ba.export_labels(multi_fit, tmp_path / "labels.json", **NAMED)
 
 
 def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses):
     with refuses(DataFileError, "there is no folder .*no to write labels.csv into"):
-        ba.export_labels(fit, tmp_path / "no" / "labels.csv", to="soft-labels")
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("all of it")
-    with refuses(DataFileError, r"mine is not a folder with pred_probs\.npy, so it is not replaced"):
-        ba.export_labels(fit, tmp_path / "mine", to="cleanlab")
-    for name in ("x.parquet", "x.csv"):
-        (tmp_path / name).mkdir()
-        with refuses(DataFileError, "cannot be written"):
-            ba.export_labels(fit, tmp_path / name, to="soft-labels")
-    with refuses(DataError, r"a table: labels\.json must end in \.parquet, \.csv or \.tsv"):
-        ba.export_labels(fit, tmp_path / "labels.json", to="soft-labels")
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
+        ba.export_labels(fit, tmp_path / "no" / "labels.csv", **NAMED)
+    (tmp_path / "x.json").mkdir()
+    with refuses(DataFileError, "cannot be written"):
+        ba.export_labels(fit, tmp_path / "x.json", **NAMED)
 
 
-@pytest.mark.parametrize(("to", "name", "writer"), [
-    ("cleanlab", "folder", (np, "save")), ("soft-labels", "labels.parquet", (pd.DataFrame, "to_parquet")),
-])  # fmt: skip
-def test_a_full_disk_is_one_line_with_its_reason(fit, tmp_path, refuses, monkeypatch, to, name, writer):
+def test_a_full_disk_is_one_line_with_its_reason(fit, tmp_path, refuses, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(*writer, refuse)
-    with refuses(DataFileError, f"{name}' cannot be written: No space left on device"):
-        ba.export_labels(fit, tmp_path / name, to=to)
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    with refuses(DataFileError, "labels.json' cannot be written: No space left on device"):
+        ba.export_labels(fit, tmp_path / "labels.json", **NAMED)
     assert list(tmp_path.iterdir()) == []

@@ -27,7 +27,7 @@ def competence(fit):
 def test_a_label_table_holds_the_posterior_of_each_label(mace_fit, crowd):
     data, _ = crowd
     table = ba.label_table(mace_fit)
-    assert table.columns.tolist() == [*LABEL_COLUMNS, *PROBABILITIES, "gold"]
+    assert table.columns.tolist() == [*LABEL_COLUMNS, *PROBABILITIES, "weight", "agreement", "gold"]
     assert table["item"].tolist() == list(data.items)
     p = table[PROBABILITIES].to_numpy()
     np.testing.assert_array_equal(p, mace_fit["latent"]["probability"].values)
@@ -253,7 +253,7 @@ def test_prediction_goes_by_the_names_and_not_by_their_order(mace_fit, crowd):
     new = ba.AnnotationData.from_records([(f"new {item}", *rest) for item, *rest in some], labels=["yes", "no"])
     assert new.annotators != data.annotators[: new.n_annotators]
     table = ba.predict_labels(mace_fit, new).set_index("item")
-    columns = ["label", "probability", "entropy", "n_annotations", *PROBABILITIES, "ess_weights"]
+    columns = ["label", "probability", "entropy", "n_annotations", *PROBABILITIES, "weight", "agreement", "ess_weights"]
     assert table.columns.tolist() == columns
     unchanged = [item for item in chosen if all(record[2] != "maybe" for record in records if record[0] == item)]
     assert len(unchanged) > 5

@@ -103,8 +103,10 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
             draw(folder, ba.plot_usage(data)),
         ],
         "save and load": lambda: ba.load(ba.save(one, folder / "fit.nc") or folder / "fit.nc"),
-        "write and read": lambda: ba.read_annotations(ba.write_annotations(data, folder / "a.csv") or folder / "a.csv"),
-        "export": lambda: ba.export_labels(one, folder / "labels.csv", to="soft-labels"),
+        "write and read": lambda: ba.read_annotations(data.to_frame()),
+        "export": lambda: ba.export_labels(
+            one, folder / "labels.jsonl", to="doccano", tasks=[{"item": item, "text": item} for item in data.items]
+        ),
         "predict_labels": lambda: ba.predict_labels(one, data, **seeded),
         "recalibrate": lambda: ba.label_table(ba.recalibrate(one)),
         "group_table": lambda: ba.group_table(one, {item: "12"[item in half] for item in data.items}, **seeded),

@@ -13,7 +13,7 @@ from tests.samples import simulate_crowd
 @pytest.fixture
 def run(command, tmp_path):
     """Run `bayesanno agreement` in a folder with crowd.csv; returns the exit code, stdout and stderr."""
-    ba.write_annotations(simulate_crowd()[0], tmp_path / "crowd.csv")
+    simulate_crowd()[0].to_frame().to_csv(tmp_path / "crowd.csv", index=False)
     return lambda arguments: command("agreement", *arguments.split())
 
 

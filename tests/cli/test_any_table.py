@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.registry import TOOLS
 from bayesanno.io.sources import open_table
+from bayesanno.io.tools import TOOLS
 from tests.cli.within import run
 
 TRIED = int(os.environ.get("BAYESANNO_EXAMPLES", "0"))
@@ -224,10 +224,8 @@ def export(folder, data):
     write_table(folder, "t.csv", [(item, f"<{item}>") for item in data.items], ("item", "text"))
     for tool in TOOLS:
         names = ("--question", data.labels[0], "--to-name", data.items[0]) if tool == "label-studio" else ()
-        tasks = () if tool in ("cleanlab", "soft-labels") else ("--tasks", "t.csv")
-        out = {"cleanlab": "y", "soft-labels": "y.csv"}.get(tool, f"{tool}.json")
-        ends_well(folder, "export", "x", "--to", tool, *tasks, *names, "--out", out)
-    table = open_table(folder / "y.csv")
+        ends_well(folder, "export", "x", "--to", tool, "--tasks", "t.csv", *names, "--out", f"{tool}.json")
+    table = open_table(folder / "x" / "labels.csv")
     assert tuple(table.columns[table.header.index("item")]) == data.items
     assert [name for name in table.header if name.startswith("p[")] == [f"p[{label}]" for label in data.classes]
 

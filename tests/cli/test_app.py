@@ -14,7 +14,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.cli.app import name_options
-from bayesanno.io.write import write_annotations
+from bayesanno.io.write import write_table
 from bayesanno.modeling.registry import describe_models
 from tests.samples import COMMAND, LABELS
 
@@ -32,7 +32,7 @@ def run(*arguments, cwd):
 def fitted(crowd, tmp_path_factory):
     """The folder of a fit by the command, and what the command printed."""
     folder = tmp_path_factory.mktemp("fitted")
-    write_annotations(crowd[0], folder / "answers.csv")
+    write_table(crowd[0].to_frame(), folder / "answers.csv")
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
     done = run("fit", "mace", "answers.csv", "--out", "run", *settings, "--seed", "1", "--coverage", "0.9", cwd=folder)
     return folder / "run", done
@@ -92,7 +92,8 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     labels = read(folder / "labels.csv")
     probabilities = [f"p[{label}]" for label in LABELS]
     assert labels.columns.tolist() == [
-        "item", "label", "probability", "entropy", "n_annotations", *probabilities, "gold", "kept",
+        "item", "label", "probability", "entropy", "n_annotations", *probabilities, "weight", "agreement", "gold",
+        "kept",
     ]  # fmt: skip
     p = labels[probabilities].to_numpy()
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=len(LABELS) * SIX_DIGITS)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.io.write import write_annotations
+from bayesanno.io.write import write_table
 from tests.samples import tiny_data
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\ns2,bo,yes\ns3,ada,no\ns3,bo,no\n"
@@ -20,7 +20,7 @@ def compare(command, tmp_path):
     (tmp_path / "answers.csv").write_text(LONG)
     (tmp_path / "three.csv").write_text(LONG + "s4,ada,maybe\ns4,bo,no\n")
     (tmp_path / "counts.csv").write_text("item,successes,trials\na,1,4\nb,4,4\nc,0,4\nd,2,4\n")
-    write_annotations(tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"}), tmp_path / "tiny.csv")
+    write_table(tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"}).to_frame(), tmp_path / "tiny.csv")
     return lambda arguments: command("compare", *arguments.split())
 
 

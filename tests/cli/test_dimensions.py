@@ -81,8 +81,8 @@ def test_the_tables_of_a_fit_have_a_part_for_each_dimension(fitted, data):
 
     labels = read(fitted.folder / "run" / "labels.csv")
     assert labels.columns.tolist() == [
-        "dimension", "item", "label", "probability", "entropy", "n_annotations", "p[no]", "p[yes]", "p_none",
-        "gold", "kept",
+        "dimension", "item", "label", "probability", "entropy", "n_annotations", "p[no]", "p[yes]", "weight",
+        "agreement", "p_none", "gold", "kept",
     ]  # fmt: skip
     assert labels["dimension"].tolist() == ["focus"] * 40 + ["polarity"] * 40
     assert labels["item"].tolist() == [*data.items, *data.items]

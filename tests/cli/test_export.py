@@ -8,7 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.cli.app import app
-from bayesanno.io.registry import TOOLS
+from bayesanno.io.tools import TOOLS
 from tests.cli.within import run as run_in
 
 NAMED = ("--to", "label-studio", "--question", "topic", "--to-name", "text")
@@ -57,16 +57,13 @@ def test_it_writes_what_the_library_writes_and_says_how_much(at, folder):
 
 
 def test_what_is_there_is_replaced_only_when_asked(at, folder):
-    (folder / "soft.csv").write_text("mine")
-    assert at("--to", "soft-labels", "--out", "soft.csv")[::2] == (
-        1, "error: soft.csv exists: choose another --out, or --overwrite\n",
-    )  # fmt: skip
-    assert (folder / "soft.csv").read_text() == "mine"
-    code, out, _ = at("--to", "soft-labels", "--out", "soft.csv", "--overwrite", "--ignore-gold")
-    assert (code, out) == (0, "300 labels for soft-labels\nsoft.csv\n")
-    for _ in range(2):
-        assert at("--to", "cleanlab", "--out", "lab", "--overwrite")[0] == 0
-    assert at("--to", "cleanlab", "--out", "run", "--overwrite")[2].startswith("error: run is not a folder with pred_p")
+    (folder / "texts.jsonl").write_text("mine")
+    to_doccano = ("--to", "doccano", "--tasks", "texts.csv", "--out", "texts.jsonl")
+    assert at(*to_doccano)[::2] == (1, "error: texts.jsonl exists: choose another --out, or --overwrite\n")
+    assert (folder / "texts.jsonl").read_text() == "mine"
+    code, out, _ = at(*to_doccano, "--overwrite", "--ignore-gold")
+    left_out = "left out: 2 labels of items that texts.csv does not have\n"
+    assert (code, out) == (0, f"298 labels for doccano\n{left_out}texts.jsonl\n")
 
 
 @pytest.mark.parametrize(
@@ -82,8 +79,8 @@ def test_what_is_there_is_replaced_only_when_asked(at, folder):
             ("--to", "doccano", "--tasks", "texts.csv", "--from-name", "x"),
             "--question does not apply to doccano: leave it out",
         ),
-        (("--to", "soft-labels", "--min-probability", "2"), "min_probability is 2.0"),
-        (("--to", "soft-labels", "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
+        ((*NAMED, "--min-probability", "2"), "min_probability is 2.0"),
+        ((*NAMED, "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
     ],
 )
 def test_what_cannot_be_is_one_line(at, folder, arguments, message):

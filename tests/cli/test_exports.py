@@ -60,7 +60,7 @@ def test_predictions_are_annotators(project):
         ({"drop_rejected": True}, "drop_rejected=... does not apply to it"),
         ({"format": "toloka"}, "does not have the form that format='toloka' reads, .*: it looks like label-studio"),
         ({"format": "long"}, "and format='long' reads tables"),
-        ({"item": "data.id"}, r"\[0\]: there is no field 'data.id' among 'id', 'data'"),
+        ({"item": "data.id"}, r"\[0\]\.data: there is no field 'data.id' among 'data.key'"),
     ],
 )
 def test_what_is_wrong_is_one_line(project, refuses, given, match):

@@ -7,17 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesanno import CountData, get_model, load, read_counts, write_counts
+from bayesanno import CountData, get_model, load, read_counts
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import DataError
 from bayesanno.io import sources
+from bayesanno.io.write import write_table
 from tests.cli.within import run
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
 LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,bo,no\ns3,cy,yes\n"
-WIDE = "item,ada,bo,cy\ns1,yes,no,\ns2,no,no,\ns3,,,yes\n"
+WIDE = "item,rater1,rater2,rater3\ns1,yes,no,\ns2,no,no,\ns3,,,yes\n"
 THREE = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,perhaps\n"
 COUNTS = "item,successes,trials\ns1,1,2\ns2,0,2\ns3,1,1\n"
 HISTOGRAM = "x,n,count\n1,2,1\n0,2,1\n1,1,1\n"
@@ -164,15 +165,11 @@ def test_a_model_of_annotations_reads_them_as_before(read):
     assert described == "5 annotations of 3 items by 3 annotators; labels no, yes"
 
 
-def test_counts_are_written_as_they_are_read(tmp_path, refuses):
+def test_counts_are_written_as_they_are_read(tmp_path):
     data = CountData(items=("a,1", 'say "b"', "c"), successes=[1, 0, 3], trials=[2, 0, 3])
     for name in ("counts.csv", "counts.tsv"):
-        write_counts(data, tmp_path / name)
+        write_table(data.to_frame(), tmp_path / name)
         assert read_counts(tmp_path / name).hash == data.hash
-    with refuses(DataError, "would be text, not Parquet"):
-        write_counts(data, tmp_path / "counts.parquet")
-    with refuses(DataError, "item ' a' would not read back the same"):
-        write_counts(CountData(items=(" a",), successes=[1], trials=[2]), tmp_path / "spaces.csv")
 
 
 # ------------------------------------------------------------------------------------------------- the command

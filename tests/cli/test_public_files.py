@@ -18,6 +18,7 @@ from bayesanno.cli.app import app
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DATA_OPTIONS, gather_options
 from bayesanno.ground.errors import NamesWarning
+from tests.io.exports.shapes import FILES, SHAPES
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide.md"
 COMMANDS = dict(
@@ -187,6 +188,14 @@ EXPECTED = {
 }  # fmt: skip
 
 
+for file, shape in FILES.items():
+    content, _, answers = SHAPES[shape]
+    lines = "".join(f"{json.dumps(each)}\n" for each in content) if file.endswith(".jsonl") else json.dumps(content)
+    TEXTS[file] = lines
+    items, annotators, labels = (tuple(dict.fromkeys(each)) for each in zip(*answers, strict=True))
+    EXPECTED[file] = (items, annotators, tuple(sorted(labels)), len(answers))
+
+
 def read_as_commanded(command, folder):
     """Return what a command of the guide reads, and the name of its file; the file is written first."""
     arguments = shlex.split(command.replace("│", "|"))
@@ -224,4 +233,4 @@ def test_a_gold_column_of_crowdflower_is_read(tmp_path):
 def test_the_labels_of_snorkel_without_the_option(tmp_path):
     (tmp_path / "lfs.csv").write_text(TEXTS["lfs.csv"])
     with pytest.warns(NamesWarning, match="'-1' may stand for missing answers"):
-        ba.read_annotations(tmp_path / "lfs.csv")
+        ba.read_annotations(tmp_path / "lfs.csv", columns="lf_*")

@@ -14,7 +14,7 @@ from bayesanno.ground.errors import ConvergenceWarning
 @pytest.fixture
 def run(command, tmp_path, crowd):
     """Run `bayesanno sensitivity` in a folder with crowd.csv; returns the exit code, stdout and stderr."""
-    ba.write_annotations(crowd[0], tmp_path / "crowd.csv")
+    crowd[0].to_frame().to_csv(tmp_path / "crowd.csv", index=False)
     return lambda *arguments: command("sensitivity", *arguments)
 
 

@@ -15,7 +15,7 @@ CROWD = {"items": 40, "careful": 3, "careless": 2, "per_item": 4}
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("unsure") / "answers.csv"
-    ba.write_annotations(simulate_unsure(np.random.default_rng(1), **CROWD), path)
+    simulate_unsure(np.random.default_rng(1), **CROWD).to_frame().to_csv(path, index=False)
     return path
 
 

@@ -145,10 +145,11 @@ def test_an_answer_that_is_no_class_is_no_truth_either(refuses):
         WithUnsure(**fields, controls={"s1": "unsure"})
 
 
-def test_labels_sort_as_numbers_only_if_all_are_numbers():
+def test_labels_sort_as_numbers_if_all_or_all_but_one_are_numbers():
     assert sort_labels(["10", "9", "-1", "9"]) == ("-1", "9", "10")
     assert sort_labels(["10.0", "9.5", "+1", "0", "-1"]) == ("-1", "0", "+1", "9.5", "10.0")
-    assert sort_labels(["10", "9", "none"]) == ("10", "9", "none")
+    assert sort_labels(["10", "9", "none"]) == ("9", "10", "none")
+    assert sort_labels(["10", "9", "none", "some"]) == ("10", "9", "none", "some")
     assert sort_labels(["1", "01"]) == ("01", "1")
 
 

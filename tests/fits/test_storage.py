@@ -11,7 +11,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.cli.files import new_folder, write_fit
 from bayesanno.fits.view import view_of
-from bayesanno.io.write import write_data
+from bayesanno.io.write import write_table
 
 TREE = xr.DataTree.from_dict({"posterior": xr.Dataset({"x": ("draw", [1.0, 2.0])})})
 
@@ -37,7 +37,7 @@ def test_files_and_folders_have_the_mode_that_the_umask_gives(mode, tiny_fit, tm
         (tmp_path / "folder").mkdir()
         ba.save(TREE, tmp_path / "fit.nc")
         ba.save(TREE, tmp_path / "fit.nc")  # in the place of another
-        write_data(view_of(tiny_fit).data, tmp_path / "data.csv")
+        write_table(view_of(tiny_fit).data.to_frame(), tmp_path / "data.csv")
         with new_folder(run) as folder:
             write_fit(tiny_fit, folder, coverage=None, began=0.0)
     file, folder = modes(tmp_path / "file", tmp_path / "folder")

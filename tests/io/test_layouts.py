@@ -1,29 +1,27 @@
-"""A table is read as what it is, or refused in one line that says what it looks like and which option reads it."""
+"""A column is what its name or an option says; where names do not decide, one line has the options that do."""
 
 import logging
-import random
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bayesanno.agreement.coefficients import agreement_table
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError, NamesWarning
+from bayesanno.ground.errors import DataError
 from bayesanno.inference.diagnosis.design import find_in_design
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.write import write_annotations
 
 NO_HEADER = "w1\turl1\tspam\nw2\turl1\tok\nw1\turl2\tok\nw2\turl2\tok\nw3\turl1\tspam\n"
 AGREED = (
     'item,text,topic,ann1,ann2,final\n1,"good phone",tech,pos,pos,pos\n2,"bad soup",food,neg,pos,neg\n'
     '3,"fine",tech,pos,pos,pos\n'
 )
-VOTES = "subject,1,2,3\ns1,0,0,14\ns2,0,2,12\ns3,3,3,8\n"
-ONE_HOT = "id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n2,r1,1,0\n2,r3,1,1\n"
+VOTES = "id,1,2,3\ns1,0,0,14\ns2,0,2,12\ns3,3,3,8\n"
 TRANSPOSED = "participant,Q1,Q2,Q3\nP0,a,b,a\nP1,a,b,b\nP2,a,a,a\n"
+SURVEY = (
+    "Timestamp,Name,Age,How clear is text 1?,How clear is text 2?\n2024,Ada,31,clear,unclear\n"
+    "2024,Bo,40,clear,clear\n2025,Cy,31,unclear,unclear\n"
+)
 
 
 def triples(data):
@@ -31,63 +29,216 @@ def triples(data):
     return sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in codes)
 
 
-class TestWhatIsNotWide:
+class TestLongTables:
     @pytest.mark.parametrize(
-        ("text", "match"),
+        "names",
         [
-            pytest.param(NO_HEADER, "'w1', 'url1', 'spam', looks like data, .*no_header=True", id="no header"),
-            pytest.param(VOTES, "'1', '2', '3' look like numbers of answers.*format='votes'", id="votes"),
-            pytest.param(
-                ONE_HOT, "'joy', 'anger' look like labels, with 1 where .*multi_label=True.*item=", id="one-hot"
-            ),
-            pytest.param(
-                ONE_HOT.replace("id,rater", "item,rater"),
-                "'joy', 'anger' look like labels, with 1 where .*multi_label=True",
-                id="one-hot, item",
-            ),
-            pytest.param("id,joy,anger,fear\n1,1,0,0\n2,0,0,1\n3,1,0,0\n", "format='votes'", id="one-hot by item"),
-            pytest.param(TRANSPOSED, "a row for each annotator, 'participant', .*transpose=True", id="transposed"),
-            pytest.param("nr,q1,q2\n1,a,b\n2,a,a\n3,b,b\n", "a column for each item, 'q1', 'q2'", id="questions"),
-            pytest.param(
-                "T1\tPER 0 5\tAda\nT2\tLOC 9 15\tRome\n",
-                "it holds annotations of brat, which mark spans: for spans, write a table with a row for each token",
-                id="brat",
-            ),
-            pytest.param(
-                "id,text,date\n1,good,May\n2,bad,June\n3,fine,July\n",
-                "do not look like annotations",
-                id="no answers",
-            ),
-            pytest.param(
-                "id,ann1,ann2,sure1,sure2\n1,a,b,low,low\n2,a,a,low,high\n3,b,b,high,high\n",
-                "two groups of columns share values, 'ann1', 'ann2' and 'sure1', 'sure2': .*columns=",
-                id="two kinds",
-            ),
-            pytest.param(
-                "topic,ann1,ann2\ntech,a,b\nfood,a,a\ntech,b,b\n",
-                "first column, 'topic', repeats values .*item='topic'",
-                id="first column",
-            ),
+            "item_id,worker_id,label", "_unit_id,_worker_id,label", "TaskId,WorkerId,answer", "text,judge,verdict",
+            "output_id,model,score", "id,judge,label", "uid,annotator,rating", "sentence,coder,category",
+            "prompt,grader,winner", "image,user,annotation", "document,participant,preference",
+        ],
+    )  # fmt: skip
+    def test_names_say_what_columns_are(self, read, names):
+        assert triples(read(f"{names}\n1,ada,x\n1,bo,y\n")) == [("1", "ada", "x"), ("1", "bo", "y")]
+
+    def test_a_name_of_the_item_goes_before_its_ids_and_ids_before_texts(self, read):
+        assert read("task_id,task,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("s1", "s2")
+        assert read("task_id,text,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("7", "8")
+        assert read("doc_id,session_id,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("7", "8")
+        assert read("item_id,item,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("s1", "s2")
+
+    def test_two_names_of_annotators_are_asked_about(self, read, refuses):
+        text = "item,user,JudgeId,label\n1,author,ada,x\n1,author,bo,y\n"
+        with refuses(DataError, "choose one with annotator='user' or annotator='JudgeId'"):
+            read(text)
+        assert read(text.replace("JudgeId", "annotator")).annotators == ("ada", "bo")
+
+    @pytest.mark.parametrize(
+        ("header", "first", "second"),
+        [("id,text", "id", "text"), ("output_id,group_id", "output_id", "group_id"), ("task,unit", "task", "unit"),
+         ("sentence,document", "sentence", "document")],
+    )  # fmt: skip
+    def test_two_names_of_items_are_asked_about(self, read, refuses, header, first, second):
+        text = f"{header},annotator,label\n1,a,ada,x\n1,a,bo,y\n2,b,ada,x\n2,b,bo,x\n"
+        with refuses(DataError, f"choose one with item='{first}' or item='{second}'"):
+            read(text)
+        assert read(text, item=second).items == ("a", "b")
+
+    def test_model_and_score_are_names_where_no_other_is(self, read):
+        assert read("item,model,judge,label\n1,m,ada,x\n1,m,bo,y\n").annotators == ("ada", "bo")
+        assert read("item,model,label,score\n1,m,x,.3\n1,n,y,.4\n").annotators == ("m", "n")
+        assert read("model,1,2\nm,x,y\nn,x,x\n", transpose=True).annotators == ("m", "n")
+        assert read_annotations([{"item": "a", "model": m, "score": m * 2} for m in "xy"]).annotators == ("x", "y")
+
+    def test_the_files_of_snow_are_long_tables(self, read):
+        text = (
+            "!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\nh1\tada\ts1\tno\tno\nh2\tbo\ts1\tyes\tno\n"
+        )
+        data = read(text)
+        assert (data.items, data.annotators, data.gold) == (("s1",), ("ada", "bo"), {"s1": "no"})
+
+
+VETOED = {
+    "an id of rows": ("id,worker,label\n1,ada,x\n2,bo,y\n", "'id' may not name the items, since no name in it has two"),
+    "an id of groups": (
+        "batch_id,worker,label\n1,ada,x\n1,ada,y\n1,bo,y\n",
+        "'batch_id' may not name the items, since annotators answer some of its names again",
+    ),
+    "documents": (
+        "doc_id,worker,label\n" + "1,ada,x\n1,bo,x\n" * 3,
+        "'doc_id' may not name the items, since annotators answer some of its names again",
+    ),
+    "texts": (
+        "question,worker,answer\n" + "".join(f"q{n // 2},w{n % 2},words {n}\n" for n in range(30)),
+        "most answers in the column 'answer' occur once",
+    ),
+    "two annotators called model and score": (
+        "essay_id,model,score\n1,neg,pos\n1,pos,pos\n2,neg,pos\n2,pos,neg\n",
+        "'model' and 'score' have values in common",
+    ),
+    "systems": (
+        "item,judge,output_a,output_b,label\n1,ada,x,y,x\n1,bo,x,y,y\n",
+        "'output_a' and 'output_b' may be two systems, .* use pairs='output_a,output_b'; if not, use label='label'",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", VETOED)
+def test_cells_can_only_make_a_reader_ask(read, refuses, which):
+    text, match = VETOED[which]
+    with refuses(DataError, match):
+        read(text)
+
+
+REFUSED = {
+    "people": ("item,ada,bo\n1,x,y\n2,x,x\n", r"'item', 'ada', 'bo' do not say .*columns='ada,bo'; if each row is an "
+                                              r"answer, use annotator=\.\.\. and label=\.\.\.; .*format='votes'"),
+    "people without an item": ("ada,bo\nx,y\nx,x\n", "columns='ada,bo', and item=.* if one names"),
+    "no header": (NO_HEADER, "use no_header=True as well"),
+    "votes": (VOTES, "columns='1,2,3'.* use format='votes' and columns='1,2,3'"),
+    "one-hot": ("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n", "no column for the label .*; if a row .* use "
+                                                               "multi_label=True and columns='joy,anger'"),
+    "transposed": (TRANSPOSED, "no column for the item and the label .* use transpose=True and columns='Q1,Q2,Q3'"),
+    "questions": ("id,Q1,Q2\n1,a,b\n2,a,a\n", "columns='Q1,Q2'"),
+    "a label alone": ("item,label,ada\n1,x,y\n", r"no column for the annotator .* columns='label,ada'"),
+    "two words with numbers": ("id,ann1,ann2,sure1,sure2\n1,a,b,2,2\n", "columns='ann1,ann2'"),
+    "raters and another": ("id,rater_1,rater_2,age\n1,x,y,7\n", "columns='rater_1,rater_2'"),
+    "a topic beside people": ("id,topic,ada,bo\n1,tech,x,y\n", "columns='ada,bo'"),
+    "one column": ("a b c\n1 2 3\n", "has one column, 'a b c': .* if ' ' separates its cells, use separator=' '"),
+    "brat": ("T1\tPER 0 5\tAda\nT2\tLOC 9 15\tRome\n", "holds annotations of brat, which mark spans: for spans"),
+    "an id twice": ("id,rater_1,rater_2\n1,x,y\n1,x,x\n", "'id' repeats a name, .* or use item='id'"),
+    "a number beside a name": ("id,rater_1,rater_2,n\n1,x,y,4\n", "'id' names one item, but .* use format='wide' and "
+                                                                  "columns='rater_1,rater_2'; .* use count='n'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_a_table_whose_names_do_not_decide_is_asked_about(read, refuses, which):
+    text, match = REFUSED[which]
+    with refuses(DataError, match):
+        read(text)
+
+
+class TestWideTables:
+    @pytest.mark.parametrize(
+        ("header", "annotators"),
+        [
+            ("item,rater_1,rater_2", ("rater_1", "rater_2")),
+            ("uid,ann1,ann2", ("ann1", "ann2")),
+            ("id,Coder 3,Coder 4", ("Coder 3", "Coder 4")),
+            ("item,judge-a,judge-b", ("judge-a", "judge-b")),
+            ("item,LLM_1,LLM_2", ("LLM_1", "LLM_2")),
         ],
     )
-    def test_it_is_refused(self, read, refuses, text, match):
-        with refuses(DataError, match):
-            read(text)
+    def test_one_word_with_numbers_names_the_annotators(self, read, header, annotators):
+        assert read(f"{header}\n1,x,y\n2,x,\n").annotators == annotators
 
-    def test_ids_alone_are_no_answers(self, read, refuses):
-        rows = "".join(f"{n},u{n},u{n}\n" for n in range(30))
-        with refuses(DataError, "have values that are repeated often enough to be labels"):
-            read("id,link,link_again\n" + rows)
+    @pytest.mark.parametrize(
+        "header", ["item,Q1,Q2", "item,x1,x2", "item,rater1,judge2", "item,score1,score2", "id,1,2"]
+    )
+    def test_other_words_with_numbers_do_not(self, read, refuses, header):
+        with refuses(DataError, "do not say which columns are annotators"):
+            read(f"{header}\n1,x,y\n2,x,\n")
+
+    def test_known_names_beside_annotators_are_left_out_and_said(self, read, caplog):
+        caplog.set_level(logging.INFO, "bayesanno")
+        data = read(AGREED)
+        assert (data.items, data.annotators, data.labels) == (("1", "2", "3"), ("ann1", "ann2"), ("neg", "pos"))
+        assert caplog.messages[0].endswith(
+            "items in 'item'; annotators 'ann1', 'ann2'; left out 'text', 'topic', 'final'"
+        )
+
+    def test_an_agreed_column_can_be_the_known_labels(self, read):
+        data = read(AGREED, gold="final")
+        assert (data.annotators, data.gold) == (("ann1", "ann2"), {"1": "pos", "2": "neg", "3": "pos"})
+
+    def test_columns_are_names_patterns_or_positions(self, read, refuses):
+        text = "id,age,ada_1,ada_2,bo_1,gold\na,7,x,y,x,x\nb,8,y,x,y,\n"
+        for columns, found in {
+            "ada_1,bo_1": ("ada_1", "bo_1"), "ada_*": ("ada_1", "ada_2"), "*_1": ("ada_1", "bo_1"),
+            "3:": ("ada_1", "ada_2", "bo_1"), "3:4": ("ada_1", "ada_2"), "bo_1,3:": ("bo_1", "ada_1", "ada_2"),
+        }.items():  # fmt: skip
+            data = read(text, columns=columns)
+            assert (set(data.annotators), data.items, data.gold) == (set(found), ("a", "b"), {"a": "x"})
+        assert read(text, columns=["ada_1", "gold"]).annotators == ("ada_1", "gold")
+        with refuses(DataError, "no column 'ada_3' to use as annotator; .*did you mean"):
+            read(text, columns=["ada_3"])
+        with refuses(DataError, "no column '7:' to use as annotator"):
+            read(text, columns="7:")
+        with refuses(DataError, "'id' cannot be both item and annotator 0"):
+            read(text, columns=["id", "ada_1"], item="id")
+
+    def test_the_only_id_names_the_items(self, read):
+        assert read("output_id,prompt,rater_1,rater_2\nv1,p,x,y\nv2,p,x,x\n").items == ("v1", "v2")
+        assert read("prompt,rater_1,rater_2\np,x,y\nq,x,x\n").items == ("p", "q")
+        assert read("prompt,rater_1,rater_2\np,x,y\np,x,x\n").items == ("1", "2")  # a row is an item, whatever its text
+        assert read("rater_1,rater_2\nx,y\nx,x\n").items == ("1", "2")
+        assert read(",rater_1,rater_2\n0,x,y\n5,x,x\n").items == ("0", "5")
+
+    def test_an_item_in_two_rows_is_one_where_it_is_named_item(self, read):
+        assert read("item,rater_1,rater_2\n1,x,\n1,,y\n").n_items == 1
+
+    def test_an_item_is_named_by_several_columns(self, read, refuses):
+        text = "text,token,word,ada,bo\ns1,0,The,O,O\ns1,1,Rome,B,O\ns2,0,Paris,B,B\n"
+        data = read(text, item="{text}/{token}", columns="ada,bo")
+        assert (data.items, data.annotators) == (("s1/0", "s1/1", "s2/0"), ("ada", "bo"))
+        with refuses(DataError, "line 3: field 'token' of the item .* is missing"):
+            read(text.replace("s1,1", "s1,"), item="{text}/{token}", columns="4:")
+        with refuses(DataError, "no field 'tokn' among .*did you mean 'token'"):
+            read(text, item="{text}/{tokn}", columns="4:")
+
+    def test_columns_that_are_of_no_use(self, read, refuses):
+        with refuses(DataError, "columns=... names columns of a wide table, but format='long' is not wide"):
+            read(AGREED, columns=["ann1"], format="long")
+        with refuses(DataError, "label='final' names a column of a long table, but this table is read as wide"):
+            read(AGREED, columns=["ann1"], label="final")
 
 
-class TestOptions:
-    def test_without_a_header_columns_have_numbers(self, read):
-        data = read(NO_HEADER, no_header=True, item="2", annotator="1", label="3")
-        assert triples(data) == [
-            ("url1", "w1", "spam"), ("url1", "w2", "ok"), ("url1", "w3", "spam"), ("url2", "w1", "ok"),
-            ("url2", "w2", "ok"),
-        ]  # fmt: skip
+class TestPatterns:
+    TEXT = "rater_1,rater_2,n\nx,x,3\nx,y,2\n"
 
+    @pytest.mark.parametrize("name", ["n", "count", "freq", "Frequency", "weight"])
+    def test_a_row_with_a_number_is_so_many_items(self, read, caplog, name):
+        caplog.set_level(logging.INFO, "bayesanno")
+        for options in ({}, {"columns": "rater_*"}):
+            data = read(self.TEXT.replace(",n\n", f",{name}\n"), **options)
+            assert (data.items, data.annotators, data.n_annotations) == (tuple("12345"), ("rater_1", "rater_2"), 10)
+        assert caplog.messages[0].endswith(f"each row counts '{name}' times")
+
+    def test_any_column_is_the_number_by_its_option(self, read):
+        assert read(self.TEXT.replace(",n\n", ",times\n"), columns="1:2", count="times").n_items == 5
+
+    def test_a_number_that_is_none_is_left_out_by_the_format(self, read, caplog):
+        caplog.set_level(logging.INFO, "bayesanno")
+        data = read("rater_1,rater_2,weight\nx,y,.5\n", format="wide", columns="rater_*")
+        assert (data.n_items, caplog.messages[0].rpartition("; ")[2]) == (1, "left out 'weight'")
+
+    def test_a_number_used_and_a_name_left_out(self, read):
+        data = read("id,rater_1,rater_2,n\np1,x,y,4\np2,x,x,2\n", count="n")
+        assert (data.items, data.annotators) == (tuple("123456"), ("rater_1", "rater_2"))
+
+
+class TestVotes:
     def test_votes_have_the_coefficients_of_their_table(self, read):
         """Fleiss' kappa by its formula: mean pairwise agreement within items, against that of the labels' shares."""
         data = read(VOTES, format="votes")
@@ -116,169 +267,95 @@ class TestOptions:
         with refuses(DataError, r"line 3: yes is '1\.5', but must be a whole number"):
             read("item,no,yes\ns1,2,1\ns2,0,1.5\n", format="votes")
 
-    def test_a_transposed_table_is_read(self, read):
-        data = read(TRANSPOSED, transpose=True)
+    @pytest.mark.parametrize("total", ["total", "Sum", "n_votes", "everything"])
+    def test_the_sum_of_the_others_is_no_label(self, read, refuses, total):
+        text = f"item,no,maybe,yes,{total}\ns1,2,0,1,3\ns2,0,0,3,3\n"
+        with refuses(DataError, f"column '{total}' is .* no label: name the labels with columns='no,maybe,yes'"):
+            read(text, format="votes")
+        assert read(text, format="votes", columns="no,maybe,yes").labels == ("no", "maybe", "yes")
+
+    def test_names_of_items_are_not_taken_for_numbers(self, read, refuses):
+        with refuses(DataError, "line 2: subject is 's1', but must be a whole number"):
+            read(VOTES.replace("id,", "subject,"), format="votes")
+        assert read(VOTES.replace("id,", "subject,"), format="votes", item="subject").items == ("s1", "s2", "s3")
+
+
+class TestTransposedTables:
+    @pytest.mark.parametrize("header", ["participant", "", "coder", "Worker_ID"])
+    def test_a_row_is_an_annotator(self, read, header):
+        data = read(TRANSPOSED.replace("participant", header), transpose=True)
         assert (data.items, data.annotators) == (("Q1", "Q2", "Q3"), ("P0", "P1", "P2"))
         assert triples(data)[:3] == [("Q1", "P0", "a"), ("Q1", "P1", "a"), ("Q1", "P2", "a")]
 
-    def test_what_is_no_answer_of_a_survey_is_left_out(self, read, refuses):
-        text = (
-            "Timestamp,Name,Age,How clear is text 1?,How clear is text 2?\n2024,Ada,31,clear,unclear\n"
-            "2024,Bo,40,clear,clear\n2025,Cy,31,unclear,unclear\n"
-        )
-        with refuses(
-            DataError, r"a row for each annotator, 'Name', and a column for each item, 'How clear is text 1\?'"
-        ):
-            read(text)
-        with pytest.warns(NamesWarning, match="left out 'Timestamp', 'Age'"):
-            data = read(text, transpose=True)
-        assert (data.items, data.annotators) == (("How clear is text 1?", "How clear is text 2?"), ("Ada", "Bo", "Cy"))
-        data = read(text, transpose=True, columns=["How clear is text 2?"])
-        assert data.items == ("How clear is text 2?",)
-        with refuses(DataError, "line 3: '2024' already has a row: name the column of annotators with annotator="):
-            read(text, transpose=True, annotator="Timestamp")
+    def test_first_answers_are_not_taken_for_names(self, read, refuses):
+        text = "Q1,Q2,Q3\na,b,a\nc,b,b\n"
+        with refuses(DataError, r"no column for the annotator .* transpose=True name it, as in annotator='Q1'"):
+            read(text, transpose=True)
 
-    def test_columns_of_a_survey_that_may_be_items_or_not_are_asked_for(self, read, refuses):
-        with refuses(DataError, "the columns 'colour' share no values with other columns: .*columns="):
-            read("user,colour,a,b\nada,red,x,y\nbo,red,x,x\ncy,blue,y,y\n", transpose=True)
-        with refuses(DataError, "the columns 'year' share no values with other columns"):
-            read("user,year,a,b\nada,2024,1,2\nbo,2024,2,2\ncy,2024,1,1\n", transpose=True)
+    def test_items_are_named_where_their_names_do_not_decide(self, read, refuses, caplog):
+        caplog.set_level(logging.INFO, "bayesanno")
+        with refuses(DataError, "no column for the annotator"):
+            read(SURVEY, transpose=True)
+        with refuses(DataError, r"do not say which columns are items: name them, as in columns='Timestamp,Age,How"):
+            read(SURVEY, transpose=True, annotator="Name")
+        data = read(SURVEY, transpose=True, annotator="Name", columns="How*")
+        assert (data.items, data.annotators) == (("How clear is text 1?", "How clear is text 2?"), ("Ada", "Bo", "Cy"))
+        assert caplog.messages[-1].endswith("annotators in 'Name'; left out 'Timestamp', 'Age'")
 
     def test_items_that_share_no_label_are_items(self, read):
-        """Krippendorff's units: a value may be that of one unit only; numbers between those of others are labels."""
         data = read("coder,u1,u2,u3,u4\nA,1,1,3,4\nB,1,1,2,4\nC,1,4,3,4\n", transpose=True)
         assert (data.items, data.n_annotations) == (("u1", "u2", "u3", "u4"), 12)
 
-    def test_a_transposed_table_names_every_annotator_once(self, read, refuses):
+    def test_every_annotator_is_named_once(self, read, refuses):
         with refuses(DataError, "line 4: this row has no annotator: fill in the column 'participant'"):
             read(TRANSPOSED.replace("P2", ""), transpose=True)
         with refuses(DataError, "line 3: 'P0' already has a row: name the column of annotators"):
             read(TRANSPOSED.replace("P1", "P0"), transpose=True)
 
-    def test_columns_are_the_annotators(self, read):
-        data = read(AGREED, columns=["ann1", "final"])
-        assert data.annotators == ("ann1", "final")
-        data = read("topic,ann1,ann2\ntech,a,b\nfood,a,a\n", columns=["ann1", "ann2"])
-        assert (data.items, data.annotators) == (("1", "2"), ("ann1", "ann2"))
 
-    def test_columns_that_are_not_there_or_of_no_use(self, read, refuses):
-        with refuses(DataError, "no column 'ann3' to use as annotator; .*did you mean"):
-            read(AGREED, columns=["ann3"])
-        with refuses(DataError, "columns=... names columns of a wide table, but format='long' is not wide"):
-            read(AGREED, columns=["ann1"], format="long")
+def test_without_a_header_columns_have_numbers(read, refuses):
+    data = read(NO_HEADER, no_header=True, item="2", annotator="1", label="3")
+    assert triples(data) == [
+        ("url1", "w1", "spam"), ("url1", "w2", "ok"), ("url1", "w3", "spam"), ("url2", "w1", "ok"),
+        ("url2", "w2", "ok"),
+    ]  # fmt: skip
+    with refuses(DataError, "the names '1', '2', '3' do not say .* columns='1,2,3'"):
+        read("NOUN,,VERB\n,VERB,VERB\n", no_header=True)
+    assert read("NOUN,,VERB\n,VERB,VERB\n", no_header=True, columns="1:").annotators == ("1", "2", "3")
 
 
-class TestWideTables:
-    def test_text_and_agreed_labels_are_no_annotators(self, read, caplog):
-        caplog.set_level(logging.INFO, "bayesanno")
-        with pytest.warns(NamesWarning) as warned:
-            data = read(AGREED)
-        assert [str(each.message).split(": ", 1)[1][:40] for each in warned] == [
-            "column 'final' is left out because its n",
-            "left out 'topic': few values in common w",
-        ]
-        assert "'topic'" in str(warned[1].message)
-        assert "'text'" not in str(warned[1].message)
-        assert (data.annotators, data.labels) == (("ann1", "ann2"), ("neg", "pos"))
-        assert caplog.messages[0].endswith(
-            "items in 'item'; annotators 'ann1', 'ann2'; left out 'text', 'topic', 'final'"
-        )
-
-    def test_an_agreed_column_can_be_the_known_labels(self, read):
-        with pytest.warns(NamesWarning, match="'topic'"):
-            data = read(AGREED, gold="final")
-        assert (data.annotators, data.gold) == (("ann1", "ann2"), {"1": "pos", "2": "neg", "3": "pos"})
-
-    def test_an_annotator_of_one_answer_and_one_of_none(self, read):
-        data = read("item,ada,bo,cy,di\n1,a,a,,\n2,b,a,b,\n3,a,b,,\n4,,,,\n")
-        assert data.annotators == ("ada", "bo", "cy", "di")
-        assert (data.n_items, data.n_annotations) == (4, 7)
-
-    def test_annotators_may_have_the_names_of_labels(self, read, refuses):
-        text = "id,A,B\n1,A,A\n2,B,A\n3,B,B\n"
-        assert read(text).annotators == ("A", "B")
-        with refuses(DataError, "looks like data, .*if it names the annotators, use columns="):
-            read(text.replace("id,", "x,"))
-        assert read(text.replace("id,", "x,"), columns=["A", "B"], item="x").items == ("1", "2", "3")
-
-    def test_a_product_has_a_name_too(self, read):
-        assert read("id,name,ann1,ann2\n1,tea,x,y\n2,jam,x,x\n3,nut,y,y\n").annotators == ("ann1", "ann2")
-
-    def test_a_function_that_always_abstains_is_an_annotator(self, read):
-        data = read("id,lf1,lf2,lf3\n1,1,0,-1\n2,1,1,-1\n3,-1,0,-1\n", missing="-1")
-        assert (data.annotators, data.by_annotator.tolist()) == (("lf1", "lf2", "lf3"), [2, 3, 0])
-        data = read("id,ada,bo,cy\n1,1,1,-1\n2,-1,1,-1\n3,1,-1,-1\n")
-        assert (data.annotators, data.labels) == (("ada", "bo", "cy"), ("-1", "1"))
-
-    def test_functions_that_give_one_label_each_and_else_abstain(self, read):
-        rows = "".join(f"{n},{1 if n % 3 == 0 else -1},{0 if n % 4 == 0 else -1},{n % 2}\n" for n in range(12))
-        data = read("id,lf_one,lf_zero,lf_both\n" + rows, missing="-1")
-        assert data.by_annotator.tolist() == [4, 3, 12]
-
-    def test_numbers_that_pandas_wrote_with_and_without_decimals_are_shared(self, read):
-        """A column of whole numbers in which one is missing is written as 1.0, one that is complete as 1."""
-        text = "id,ada,bo,cy\n1,1.0,1,0\n2,,0,0\n3,0.0,1,1\n4,1.0,1,1\n"
-        with pytest.warns(NamesWarning, match="'0' and '0.0' are different labels"):
-            assert read(text).annotators == ("ada", "bo", "cy")
-        with pytest.warns(NamesWarning, match="'0' and '0.0' are different labels"):
-            assert read("coder,u1,u2,u3\nA,1.0,1,0\nB,,0,0\nC,0.0,1,1\n", transpose=True).items == ("u1", "u2", "u3")
-
-    def test_a_rare_label_that_one_annotator_gives_is_read(self, read):
-        data = read("id,ada,bo\n1,a,a\n2,b,b\n3,rare,b\n")
-        assert (data.items, data.annotators, data.labels) == (("1", "2", "3"), ("ada", "bo"), ("a", "b", "rare"))
-
-    def test_numbers_that_are_no_answers_are_left_out(self, read):
-        rows = "".join(f"{n},{20 + n},{n % 3},{(n + n // 7) % 3}\n" for n in range(20))
-        assert read("id,n_words,ann1,ann2\n" + rows).annotators == ("ann1", "ann2")
-
-    def test_the_index_that_pandas_and_r_write_names_the_items(self, read):
-        data = read(",ada,bo\n0,a,a\n5,b,a\n7,b,b\n")
-        assert (data.items, data.annotators) == (("0", "5", "7"), ("ada", "bo"))
-
-    def test_columns_are_those_of_the_declared_labels(self, read, refuses):
-        text = "item,ada,bo,mood\n1,x,y,good\n2,x,y,bad\n"
-        with pytest.warns(NamesWarning, match="'mood'"):
-            assert read(text, labels=["x", "y"]).annotators == ("ada", "bo")
-        with refuses(DataError, "no column .* holds mostly the declared labels, 'p', 'q'"):
-            read(text, labels=["p", "q"])
-
-    @pytest.mark.parametrize(
-        "names", ["item_id,worker_id,label", "_unit_id,_worker_id,label", "TaskId,WorkerId,answer"]
-    )
-    def test_ids_of_items_and_annotators_are_known(self, read, names):
-        assert triples(read(f"{names}\n1,ada,x\n1,bo,y\n")) == [("1", "ada", "x"), ("1", "bo", "y")]
-
-    def test_an_exact_name_goes_before_one_of_ids(self, read):
-        assert read("task_id,task,worker,label\n7,s1,ada,x\n8,s2,bo,y\n").items == ("s1", "s2")
-
-    def test_an_item_is_named_by_several_columns(self, read, refuses):
-        text = "text,token,word,ada,bo\ns1,0,The,O,O\ns1,1,Rome,B,O\ns2,0,Paris,B,B\n"
-        data = read(text, item="{text}/{token}")
-        assert (data.items, data.annotators) == (("s1/0", "s1/1", "s2/0"), ("ada", "bo"))
-        assert triples(data)[-1] == ("s2/0", "bo", "B")
-        with refuses(DataError, "line 3: field 'token' of the item .* is missing"):
-            read(text.replace("s1,1", "s1,"), item="{text}/{token}")
-        with refuses(DataError, "no column 'tokn' to use as item; .*did you mean 'token'"):
-            read(text, item="{text}/{tokn}")
+def test_cells_between_blanks_are_read_by_the_separator(read, refuses):
+    qrels = "301 0 FBIS3-10082 1\n301 1  FBIS3-10082 0 \n302 0 FBIS3-10169 1\n"
+    columns = {"no_header": True, "item": "3", "annotator": "2", "label": "4"}
+    with refuses(DataError, "no column '3' to use as item; .* if ' ' separates its cells, use separator=' '"):
+        read(qrels, **columns)
+    data = read(qrels, **columns, separator=" ")
+    assert triples(data) == [("FBIS3-10082", "0", "1"), ("FBIS3-10082", "1", "0"), ("FBIS3-10169", "0", "1")]
+    with refuses(DataError, "the separator is '::': it must be one character"):
+        read(qrels, separator="::")
 
 
 class TestFrames:
-    FRAME = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": ["x", "y", "y", "y"]})
+    FRAME = pd.DataFrame({"rater_1": ["x", "y", "x", "y"], "rater_2": ["x", "y", "y", "y"]})
 
     def test_an_index_names_the_items(self):
         data = read_annotations(self.FRAME.loc[[3, 1, 0, 2]])
-        assert (data.items, data.annotators) == (("3", "1", "0", "2"), ("a", "b"))
-        assert ("2", "b", "y") in triples(data)
+        assert (data.items, data.annotators) == (("3", "1", "0", "2"), ("rater_1", "rater_2"))
+        assert ("2", "rater_2", "y") in triples(data)
         assert read_annotations(self.FRAME).items == ("1", "2", "3", "4")
+        assert read_annotations(self.FRAME.loc[[3, 1, 0, 2]], columns=["rater_2"]).items == ("3", "1", "0", "2")
 
     def test_a_named_index_of_few_rows_names_the_items(self):
-        frame = self.FRAME.replace({"x": 1, "y": 2}).rename_axis("doc_nr").set_axis([1, 2, 3, 4])
-        data = read_annotations(frame.rename_axis("doc_nr"))
-        assert (data.items, data.annotators) == (("1", "2", "3", "4"), ("a", "b"))
+        frame = self.FRAME.replace({"x": 1, "y": 2}).set_axis([1, 2, 3, 4]).rename_axis("doc_nr")
+        data = read_annotations(frame)
+        assert (data.items, data.annotators) == (("1", "2", "3", "4"), ("rater_1", "rater_2"))
 
     def test_the_index_of_a_table_with_an_item_column_does_not(self):
         frame = self.FRAME.assign(item=list("pqrs")).loc[[3, 2]]
-        assert (read_annotations(frame).items, read_annotations(frame).annotators) == (("s", "r"), ("a", "b"))
+        assert (read_annotations(frame).items, read_annotations(frame).annotators) == (
+            ("s", "r"),
+            ("rater_1", "rater_2"),
+        )
         long = pd.DataFrame({"item": ["s", "t", "t"], "worker": ["a", "a", "b"], "label": ["y", "y", "x"]})
         assert read_annotations(long.iloc[[2, 1]]).items == ("t",)
 
@@ -289,7 +366,7 @@ class TestFrames:
     @pytest.mark.parametrize("form", ["long", "wide"])
     def test_ordered_categories_keep_their_order_and_those_not_used(self, form):
         grades = pd.CategoricalDtype(["poor", "fair", "good", "best"], ordered=True)
-        columns = {"ada": ["poor", "good", None], "bo": ["fair", "good", "poor"]}
+        columns = {"rater_1": ["poor", "good", None], "rater_2": ["fair", "good", "poor"]}
         frame = pd.DataFrame(columns, index=["s1", "s2", "s3"]).astype(grades)
         if form == "long":
             frame = frame.rename_axis("item").reset_index().melt("item", var_name="worker", value_name="label")
@@ -297,55 +374,3 @@ class TestFrames:
         data = read_annotations(frame)
         assert (data.labels, data.order_declared) == (("poor", "fair", "good", "best"), True)
         assert (data.n_annotations, data.labels_are_ordered) == (5, True)
-
-
-LABELS = st.lists(st.sampled_from(["yes", "no", "maybe"]), min_size=8, max_size=8)
-KINDS = ["text", "no header", "transposed", "one-hot", "votes", "missing"]
-
-
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")
-@given(st.lists(LABELS, min_size=2, max_size=4), st.sampled_from(KINDS), st.randoms(use_true_random=False))
-def test_every_table_is_read_as_what_it_is_or_refused(answers, kind, chance):
-    """Annotators are those of the table, its items too; never a text, an id, a label or a question."""
-    table = pd.DataFrame({f"ann{n}": column for n, column in enumerate(answers)})
-    annotators, problem = set(table.columns), ""
-    if kind == "text":
-        table = table.assign(text=[f"words {n} {chance.random()}" for n in range(8)], source=["web", "paper"] * 4)
-    elif kind == "no header":
-        table = table.melt(ignore_index=False).reset_index()
-        table = table.sample(frac=1, random_state=chance.randrange(1000)).astype(str)
-        table = table.iloc[1:].set_axis(table.iloc[0].tolist(), axis="columns")
-    elif kind == "transposed":
-        table = (
-            table.T.rename_axis("participant")
-            .reset_index()
-            .rename(columns=lambda name: f"Q{name}" if name != "participant" else name)
-        )
-    elif kind == "one-hot":
-        table = pd.get_dummies(table.melt(ignore_index=False).rename_axis("item").reset_index(), columns=["value"])
-        table = table.rename(columns={"variable": "rater"}).replace({True: 1, False: 0})
-    elif kind == "votes":
-        table = (
-            table.apply(lambda row: row.value_counts(), axis=1).fillna(0).astype(int).rename_axis("nr").reset_index()
-        )
-    else:
-        table = table.mask(np.random.default_rng(chance.randrange(1000)).random(table.shape) < 0.3, "NA")
-    try:
-        data = read_annotations(table)
-    except DataError as error:
-        problem = str(error)
-    else:
-        assert kind in ("text", "missing") or data.n_annotators < 2
-        assert set(data.annotators) <= annotators
-        assert data.n_items == 8
-    assert len(problem.splitlines()) <= 1
-
-
-def test_a_wide_table_that_was_written_reads_back(tmp_path):
-    rng = random.Random(1)
-    records = [
-        (f"s{i}", name, rng.choice("abc")) for i in range(30) for name in ("ada", "bo", "cy") if rng.random() < 0.6
-    ]
-    data = AnnotationData.from_records(records)
-    write_annotations(data, tmp_path / "wide.csv", format="wide")
-    assert read_annotations(tmp_path / "wide.csv").hash == data.hash

@@ -7,7 +7,7 @@ from bayesanno.agreement.coefficients import agreement_table
 from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.io.names import find_missing_codes
 
-MISSING = "item,a,b,c\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,no\n4,NA,NA,yes\n"
+MISSING = "item,rater1,rater2,rater3\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,no\n4,NA,NA,yes\n"
 
 
 class TestMissingCodes:
@@ -18,7 +18,7 @@ class TestMissingCodes:
         assert (data.labels, data.n_annotations, data.items) == (("no", "yes"), 7, ("1", "2", "3", "4"))
 
     def test_alpha_is_that_of_empty_cells(self, read):
-        text = "item,a,b,c\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,yes\n4,NA,NA,yes\n"
+        text = "item,rater1,rater2,rater3\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,yes\n4,NA,NA,yes\n"
         coefficients = [
             agreement_table(data, resamples=0).set_index("coefficient")["value"]
             for data in (read(text, missing=["NA", "?"]), read(text.replace("NA", "")))
@@ -37,13 +37,13 @@ class TestMissingCodes:
         assert find_missing_codes(labels) == found
 
     def test_labels_that_are_declared_are_meant(self, read, recwarn):
-        text = "item,a,b\n1,-1,0\n2,1,1\n3,-1,-1\n"
+        text = "item,rater1,rater2\n1,-1,0\n2,1,1\n3,-1,-1\n"
         assert read(text, labels=["-1", "0", "1"]).n_annotations == 6
         assert not recwarn.list
 
     def test_a_label_that_is_not_declared_may_be_a_code(self, read, refuses):
         with refuses(DataError, "label '-1' of item '1' is not among the declared labels, '0', '1'.*use missing='-1'"):
-            read("item,a,b\n1,-1,0\n2,1,1\n3,0,0\n", labels=["0", "1"])
+            read("item,rater1,rater2\n1,-1,0\n2,1,1\n3,0,0\n", labels=["0", "1"])
 
     def test_known_labels_have_codes_too(self, read):
         text = "item,annotator,label,gold\n1,a,x,x\n2,a,y,NA\n2,b,y,NA\n"
@@ -53,7 +53,7 @@ class TestMissingCodes:
 
     def test_they_are_left_out_of_files_of_known_labels(self, read, tmp_path):
         (tmp_path / "known.csv").write_text("item,gold\n1,x\n2,?\n")
-        data = read("item,a,b\n1,x,x\n2,x,y\n3,y,y\n", gold_file=tmp_path / "known.csv", missing="?")
+        data = read("item,rater1,rater2\n1,x,x\n2,x,y\n3,y,y\n", gold_file=tmp_path / "known.csv", missing="?")
         assert data.gold == {"1": "x"}
 
 
@@ -62,7 +62,7 @@ class TestKnownLabels:
     def test_items_that_are_not_in_the_data_are_named_and_left_out(self, read, tmp_path, option):
         (tmp_path / "known.csv").write_text("item,label\n1,x\n8,x\n9,y\n")
         with pytest.warns(NamesWarning, match="2 of 3 known labels are left out, .* the first is '8' in line 3"):
-            data = read("item,a,b\n1,x,x\n2,x,y\n3,y,y\n", **{option: tmp_path / "known.csv"})
+            data = read("item,rater1,rater2\n1,x,x\n2,x,y\n3,y,y\n", **{option: tmp_path / "known.csv"})
         assert (data.gold or data.controls) == {"1": "x"}
 
 

@@ -13,7 +13,7 @@ LONG = pd.DataFrame(
         "label": ["2", "can't say", "10", "10", "skip"],
     }
 )
-WIDE = pd.DataFrame({"item": ["s1", "s2", "s3"], "ada": ["2", "10", None], "bo": ["can't say", "10", "skip"]})
+WIDE = pd.DataFrame({"item": ["s1", "s2", "s3"], "rater1": ["2", "10", None], "rater2": ["can't say", "10", "skip"]})
 UNSURE = ["skip", "can't say"]
 
 
@@ -61,6 +61,6 @@ def test_what_cannot_be_unsure_is_refused(options, match, refuses):
 
 def test_a_file_keeps_the_answers_and_not_what_they_mean(tmp_path):
     data = ba.read_annotations(LONG, unsure=UNSURE)
-    ba.write_annotations(data, tmp_path / "answers.csv")
+    data.to_frame().to_csv(tmp_path / "answers.csv", index=False)
     assert ba.read_annotations(tmp_path / "answers.csv").unsure == ()
     assert ba.read_annotations(tmp_path / "answers.csv", unsure=UNSURE).hash == data.hash

@@ -150,7 +150,8 @@ def test_other_models_have_no_correctness_patterns(tiny_fit, refuses):
 def test_label_table_spreads_what_nobody_said_over_the_other_labels(fit, table9):
     table = ba.label_table(fit)
     assert table.columns.tolist() == [
-        "item", "label", "probability", "entropy", "n_annotations", "p[1]", "p[2]", "p[3]", "p_none",
+        "item", "label", "probability", "entropy", "n_annotations", "p[1]", "p[2]", "p[3]", "weight", "agreement",
+        "p_none",
     ]  # fmt: skip
     p, states = table[["p[1]", "p[2]", "p[3]"]].to_numpy(), fit["latent"]["probability"].values
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)

@@ -9,6 +9,7 @@ import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData
 from bayesanno.ground.errors import DataError
+from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.likelihood import index_arrays
@@ -322,5 +323,5 @@ def test_hash_and_coords_name_everything():
     assert tuple(coords["dimension"]) == DIMENSIONS
     assert tuple(coords["response_polarity"]) == LABELS["polarity"]
     frame = DATA.to_frame()
-    assert frame.columns.tolist() == ["dimension", "item", "annotator", "label"]
-    assert len(frame) == DATA.n_annotations
+    assert frame.columns.tolist() == ["item", "annotator", *DIMENSIONS]
+    assert read_multi_annotations(frame, DIMENSIONS, labels=LABELS).hash == DATA.hash

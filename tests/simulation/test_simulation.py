@@ -10,7 +10,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.io.datasets import load_named
-from bayesanno.io.write import write_annotations
+from bayesanno.io.write import write_table
 from bayesanno.simulation.designs import make_design
 from tests.io.crowd import ADVERSARY, ALWAYS_BILLING, ALWAYS_OTHER, GOOD, MIXING_UP, RANDOM, TWICE, make_crowd
 
@@ -182,7 +182,7 @@ def right(data, annotator):
 
 def test_the_file_that_ships_is_what_its_script_makes(topics, tmp_path):
     made, _ = make_crowd()
-    write_annotations(made, tmp_path / "crowd.csv")
+    write_table(made.to_frame(), tmp_path / "crowd.csv")
     assert (tmp_path / "crowd.csv").read_bytes() == load_named("@crowd").read_bytes()
     assert topics.hash == made.hash
     assert topics.gold == made.gold

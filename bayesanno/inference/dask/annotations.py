@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import is_remote
 from bayesanno.inference.assemble import parts_to_check
 from bayesanno.inference.climbing.climb import items_of, require_updates
-from bayesanno.inference.dask.cluster import add_all, allow_large_tasks, check_client, explain_errors, wait_for
+from bayesanno.inference.dask.cluster import add_all, allow_large_tasks, check_client, explain_errors
 from bayesanno.inference.dask.parts import (
     PartTotals,
     add_up_part,
@@ -46,11 +46,9 @@ from bayesanno.io.partitioned import (
     coded_types,
     encode,
     find_names,
-    find_whole,
-    has_floats,
     open_partitions,
-    order_labels,
     require_dask,
+    spell_labels,
 )
 from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks, read_log_posterior
@@ -168,17 +166,12 @@ def distribute_annotations(
     declared = None if labels is None else label_names("labels", labels)
     table = open_partitions(source, {"item": item, "annotator": annotator, "label": label, "gold": gold})
     with explain_errors(), allow_large_tasks():
-        if has_floats(table):
-            tasks = client.map(find_whole, client.compute(table.frame.to_delayed()), pure=False)
-            found_whole = [wait_for(client, task) for task in tasks]
-            names = {name for each in found_whole for name in each}
-            table = replace(table, whole={name: all(each.get(name, True) for each in found_whole) for name in names})
         found = add_all(client, _map_frames(client, table.frame, find_names, replace(table, frame=None)))
-        known = order_labels(found, declared, table.name)
+        spelt, known = spell_labels(found, declared, table.name)
         warn_of_alike(table.name, labels=() if declared is not None else known, annotators=found.annotators)
         if not found.labels:
             raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
-        parts = _bring_together(client, table, tuple(found.annotators), known, found.n_rows)
+        parts = _bring_together(client, table, tuple(found.annotators), spelt, known, found.n_rows)
         items = DaskItems(client, parts, np.eye(len(known), dtype=bool))
         totals = items.add_up_parts(describe_part)
         counts = items.add_up(count_block_labels)
@@ -268,14 +261,19 @@ def _map_frames(client: Client, frame: Any, of_frame: Callable[..., Any], *argum
 
 
 def _bring_together(
-    client: Client, table: Any, annotators: Sequence[str], labels: Sequence[str], n_rows: int
+    client: Client,
+    table: Any,
+    annotators: Sequence[str],
+    spelt: Mapping[str, str],
+    labels: Sequence[str],
+    n_rows: int,
 ) -> list[Future]:
     """Return the futures of the parts: each part has all annotations of its items."""
     from dask import delayed
 
     numbers = delayed(_number)(tuple(annotators))
     coded = table.frame.map_partitions(
-        encode, replace(table, frame=None), numbers, tuple(labels), meta=coded_types(table)
+        encode, replace(table, frame=None), numbers, dict(spelt), tuple(labels), meta=coded_types(table)
     )
     n_threads = max(1, sum(client.nthreads().values()))
     n_parts = max(math.ceil(n_rows / PART_ROWS), min(n_threads, math.ceil(n_rows / LEAST_ROWS)))

@@ -5,22 +5,38 @@ The invariant: one row is one answer and keeps its place in the export; a questi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import split_cell
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.records import Value
+from bayesanno.io.exports.paths import Row, Rows
+from bayesanno.io.exports.value import Value
 from bayesanno.io.names import refuse_label, warn_of_alike, warn_of_missing_codes
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import OF_SPANS, ReadOptions
 from bayesanno.io.spelling import join_spellings
 from bayesanno.io.text_table import TextTable
 
 YES, NO = "yes", "no"
 GOLD, CONTROL = "gold", "control"
+OF_TABLES = frozenset({"item", "annotator", "gold", "multi_label"})
+SAID = {name: f"said[].{name}" for name in ("question", "label", "known")}  # the paths of `with_answers`
+
+# What cannot be read, by a field of it, and what to do instead.
+_OF_RANKS = "write a row for each two of the options with the better one, and name their columns with pairs=..."
+_RANKING, _SPANS = ("a ranking", _OF_RANKS), ("spans", OF_SPANS.removeprefix("for spans, "))
+_BOXES = ("boxes or places", "write a table with a row for each box, annotator and label (item='{image}/{box}')")
+_TEXTS = ("texts", "give each text a label first")
+PARTS = {
+    **dict.fromkeys(("rank", "ranker"), _RANKING),
+    **dict.fromkeys(("start", "labels", "spans"), _SPANS),
+    **dict.fromkeys(("x", "points", "rle", "bbox", "segmentation", "rectanglelabels"), _BOXES),
+    "textarea": _TEXTS,
+}
+_OTHER_PARTS = ("more than a label", "choose another question with label=...")
 
 
 class Answer(NamedTuple):
@@ -39,9 +55,15 @@ class Answer(NamedTuple):
     known: str = ""
 
 
+def with_answers(record: Value, answers: Iterable[Value | dict[str, Any]], **more: Any) -> Value:
+    """Return a record with a list of answers, as the paths `SAID` find them, and with more fields."""
+    said = [each if isinstance(each, Value) else record.put(each) for each in answers]
+    return record.put({**record.as_object(), "said": said, **more})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """An export of a tool.
+    """An export of a tool: its paths, and the few rules that are no paths.
 
     Parameters
     ----------
@@ -51,13 +73,21 @@ class Export:
         Its form, in words.
     looks_like : callable
         (document, options) -> whether the document is such an export, judged by its first record.
-    read : callable
-        (document, options) -> its answers, including missing ones, which declare items and annotators. Raises a
-        DataError with the place of the problem.
+    paths : mapping of role to path
+        Of the item, the annotator, the question and the label; and, if the tool has them, of other `words` of the
+        question, of what the label is `known` for (see `Answer`), of a `part` of the item, and of `review`, which may
+        say that an answer is rejected.
+    predictions : mapping of role to path
+        The same of predictions by models.
+    records : callable
+        (document, options) -> its records, in a form that the paths read: the place for rules that are no paths. Raises
+        a DataError with the place of the problem.
     uses : frozenset of str
         The options of reading that apply to it, beyond those of every table.
-    of_tables : bool
-        Whether it is a table, not JSON.
+    is_unique : bool
+        Whether an item, or each of its parts, has one record in a file.
+    prefix : str
+        What the tool puts before the name of a question, which options may leave out.
     annotator : str
         The fields that name the annotator, for a message.
     """
@@ -65,28 +95,104 @@ class Export:
     name: str
     form: str
     looks_like: Callable[[Document, ReadOptions], bool]
-    read: Callable[[Document, ReadOptions], Iterator[Answer]]
-    uses: frozenset[str]
-    of_tables: bool = False
-    annotator: str = "a name"
+    paths: dict[str, str] = field(default_factory=dict)
+    predictions: dict[str, str] = field(default_factory=dict)
+    records: Callable[[Document, ReadOptions], Iterator[Value]] = lambda document, _: document.records()
+    uses: frozenset[str] = frozenset({"item", "gold", "multi_label"})
+    is_unique: bool = False
+    prefix: str = ""
+    annotator: str = ""
+
+    def read(self, document: Document, options: ReadOptions) -> Iterator[Answer]:
+        """Yield the answers, including missing ones, which declare items and annotators.
+
+        Raises
+        ------
+        DataError
+            With the place of the problem.
+        """
+        given = {"item": options.item, "annotator": options.annotator, "gold": options.gold}
+        named = {role: path for role, path in given.items() if path is not None}
+        rows = Rows(self.paths | named, document.first)
+        of_models = Rows(self.paths | named | self.predictions, document.first) if self.predictions else None
+        seen: dict[Any, str] = {}
+        parts: dict[str, Value] = {}
+        answered, n_predictions = set[str](), 0
+        for record in self.records(document, options):
+            for number, row in enumerate(rows.read(record)):
+                if options.drop_rejected and row.review.as_text().casefold() == "rejected":
+                    continue
+                item = row.item.as_text("item")
+                if number == 0:
+                    self._check_item(rows, record, row, item, None if options.item else seen)
+                    known = row.gold.as_labels() if options.gold is not None else None
+                    if known and item:
+                        yield Answer(record.place, item, "", "", known, GOLD)
+                answer = self._answer(row, item, options, parts)
+                if answer.labels:
+                    answered.add(answer.question)
+                yield answer
+            for row in of_models.read(record) if of_models and (options.predictions or not answered) else ():
+                n_predictions += row.label.given is not None
+                if options.predictions and row.label.given is not None:
+                    answer = self._answer(row, row.item.as_text("item"), options, parts)
+                    if answer.labels:
+                        answered.add(answer.question)
+                    yield answer
+        rows.check(lambda: self.records(document, options), named)
+        _refuse_parts(parts, options, answered)
+        if options.predictions and not n_predictions:
+            raise DataError(f"{document.name} has no predictions: leave out predictions=True")
+        if n_predictions and not answered and not options.predictions:
+            raise DataError(
+                f"{document.name} has no answers by annotators, but {counted(n_predictions, 'prediction')}: read them "
+                "with predictions=True"
+            )
+
+    def _answer(self, row: Row, item: str, options: ReadOptions, parts: dict[str, Value]) -> Answer:
+        """Return the answer in a row, missing if the question is not asked for or is about parts of items."""
+        question, known, labels = row.question.as_text(), row.known.as_text() if "known" in self.paths else "", None
+        asked = None
+        if options.label:
+            names = (question, self.prefix + question, row.words.as_text())
+            asked = next((each for each in options.label if each in names), None)
+        if row.label.has_parts:
+            parts.setdefault(asked or question, row.label)
+            asked = question = ""
+        elif not question or not options.label or asked is not None:
+            labels = row.label.as_labels()
+        annotator = "" if known == CONTROL else row.annotator.as_text("annotator")
+        return Answer(row.place, item, annotator, asked or question, labels, known)
+
+    def _check_item(self, rows: Rows, record: Value, row: Row, item: str, seen: dict[Any, str] | None) -> None:
+        """Raise a DataError if the item is missing, or occurs twice in a file where it must not."""
+        if not item and not self.prefix:
+            rows.refuse_lack(record, "item")
+            raise DataError(
+                f"{record.place}: {row.item.name} is missing: fill it in, or name another field with item=..."
+            )
+        key = (record.place.rpartition(", ")[0], item, row.part.as_text())
+        if self.is_unique and seen is not None and seen.setdefault(key, record.place) != record.place:
+            raise DataError(
+                f"{record.place}: item {item!r} already occurs at {seen[key]}: keep one of the two, or name a field "
+                "that distinguishes items with item=..."
+            )
 
 
-def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]:
-    """Yield an answer without content that mentions an item, and its gold label if there is one."""
-    yield Answer(record.place, item, "", "", None)
-    if gold is not None and item:
-        labels = record.look_up(gold).as_labels()
-        if labels:
-            yield Answer(record.place, item, "", "", labels, GOLD)
-
-
-def check_predictions(name: str, options: ReadOptions, n_answers: int, n_predictions: int) -> None:
-    """Raise a DataError if the options ask for missing predictions, or leave out the only answers there are."""
-    if options.predictions and not n_predictions:
-        raise DataError(f"{name} has no predictions: leave out predictions=True")
-    if n_predictions and not n_answers and not options.predictions:
-        found = counted(n_predictions, "prediction")
-        raise DataError(f"{name} has no answers by annotators, but {found}: read them with predictions=True")
+def _refuse_parts(parts: Mapping[str, Value], options: ReadOptions, answered: Set[str]) -> None:
+    """Raise a DataError if the question asked for, one that has labels too, or the only ones ask for no labels."""
+    refused = {*options.label, *answered} if answered or options.label else {*parts}
+    odd = next((question for question in parts if question in refused), None)
+    if odd is None:
+        return
+    first = next(part for part in parts[odd].as_list() if part and isinstance(part, list | Mapping))
+    what, instead = next((said for name, said in PARTS.items() if name in first), _OTHER_PARTS)
+    if isinstance(first, list):
+        what, instead = _SPANS
+    raise DataError(
+        f"{parts[odd].whole_place}: question {odd!r} asks for {what}, but only labels and ratings of whole items can "
+        f"be read: {instead}"
+    )
 
 
 def has_columns(*names: str, prefix: str = "") -> Callable[[Document, ReadOptions], bool]:
@@ -97,45 +203,6 @@ def has_columns(*names: str, prefix: str = "") -> Callable[[Document, ReadOption
         return document.kind == "table" and {*names} <= columns and any(name.startswith(prefix) for name in columns)
 
     return test
-
-
-def read_rows(
-    document: Document,
-    options: ReadOptions,
-    item: str,
-    annotator: str,
-    questions: Callable[[Value], Iterable[tuple[str, Value, str]]],
-    *,
-    read: Callable[[Value], tuple[str, ...] | None] = Value.as_labels,
-    prefix: str = "",
-    status: str = "",
-) -> Iterator[Answer]:
-    """Yield the answers in the rows of a table, without rejected ones.
-
-    Parameters
-    ----------
-    item, annotator : str
-        The columns of the tool, unless options name others.
-    questions : callable
-        (row) -> each question, its answer, and what it is known for (see `Answer`).
-    read : callable
-        (answer) -> its labels; called for the questions that are read.
-    prefix : str
-        What the tool puts before the name of a question, which options may leave out.
-    status : str
-        The column that says "rejected".
-    """
-    for row in document.records():
-        if options.drop_rejected and row.get(status).as_text().casefold() == "rejected":
-            continue
-        named = row.fill_in(options.item or item, "item")
-        who = row.fill_in(options.annotator or annotator, "annotator")
-        yield Answer(row.place, named, who, "", None)
-        yield from mention_item(row, named, options.gold)
-        for question, value, known in questions(row):
-            asked = next((each for each in options.label if each.removeprefix(prefix) == question), question)
-            labels = read(value) if not options.label or asked in options.label else None
-            yield Answer(row.place, named, "" if known else who, asked, labels, known)
 
 
 def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
@@ -161,7 +228,8 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
         raise DataError(f"{name} has no answers: annotate some items, and export again")
     for each in given:
         if each.labels and not (each.item and (each.annotator or each.known)):
-            lacking = f"annotator: fill in {export.annotator}" if each.item else "item: fill it in"
+            field_of = export.annotator or export.paths.get("annotator", "a name")
+            lacking = f"annotator: fill in {field_of}" if each.item else "item: fill it in"
             raise DataError(f"{each.place}: label {each.labels[0]!r} has no {lacking}")
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
     used: dict[str, Any] = dict.fromkeys(("item", "annotator", "gold"))  # these options are used up
@@ -171,16 +239,7 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
         given = [each for each in given if each.question in ("", *questions)]
         used["label"] = ()
         if options.multi_label:
-            found = sorted({label for each in given for label in each.labels or ()})
-            if options.split and options.labels is None and found == ["0", "1"]:
-                raise DataError(
-                    f"{name}: each answer lists 0 and 1 for several labels that have no names: write a column of 0 and "
-                    "1 for each label; if 0 and 1 are the labels, declare them with labels=..."
-                )
-            if options.labels is None:
-                warn_of_missing_codes(name, [label for each in given for label in each.labels or ()], {})
-                warn_of_alike(name, labels=found)
-            given = list(_one_item_each(given, found if options.labels is None else options.labels))
+            given = _ask_of_each_label(name, given, options)
             used["labels"] = (NO, YES)
         if options.controls is None:
             used["controls"] = _find_controls(given) or None
@@ -229,26 +288,31 @@ def _choose(name: str, questions: Sequence[str], asked: Sequence[str]) -> list[s
     return list(asked or questions)
 
 
-def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator[Answer]:
-    """Yield a yes or no for each answer and label."""
-    known, mentioned = set(labels), set()
+def _ask_of_each_label(name: str, answers: Sequence[Answer], options: ReadOptions) -> list[Answer]:
+    """Return a yes or no for each answer and label."""
+    labels = options.labels
+    if labels is None:
+        labels = tuple(sorted({label for each in answers for label in each.labels or ()}))
+        if options.split and labels == ("0", "1"):
+            raise DataError(
+                f"{name}: each answer lists 0 and 1 for several labels that have no names: write a column of 0 and "
+                "1 for each label; if 0 and 1 are the labels, declare them with labels=..."
+            )
+        warn_of_missing_codes(name, [label for each in answers for label in each.labels or ()], {})
+        warn_of_alike(name, labels=labels)
+    known, found = set(labels), []
     for each in answers:
-        if each.labels is None and not each.annotator:  # it only mentions an item: once is enough
-            if each.item in mentioned:
-                continue
-            mentioned.add(each.item)
         odd = next((label for label in each.labels or () if label not in known), None)
         if odd is not None:
             raise refuse_label(each.place, odd, labels, item=each.item)
-        chosen = each.labels
         for label in labels:
-            said = None if chosen is None else (YES if label in chosen else NO,)
-            item = f"{each.item} / {label}" if each.item else ""
-            yield Answer(each.place, item, each.annotator, each.question, said, each.known)
+            said = None if each.labels is None else (YES if label in each.labels else NO,)
+            found.append(each._replace(item=f"{each.item} / {label}" if each.item else "", labels=said))
+    return found
 
 
 def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> TextTable:
-    said = [_only_label(each) for each in answers]  # (answer,)
+    said = [_only_label(each, answers) for each in answers]  # (answer,)
     header, columns = ["item", "annotator"], [[each.item for each in answers], [each.annotator for each in answers]]
     for question in questions or ("",):
         several = len(questions) > 1
@@ -261,12 +325,20 @@ def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> 
     return TextTable(name=name, header=tuple(header), columns=tuple(columns), lines=places, unit="row")
 
 
-def _only_label(answer: Answer) -> str:
+def _only_label(answer: Answer, answers: Sequence[Answer]) -> str:
     """Return the label of an answer, "" if it is missing."""
     labels = answer.labels or ()
-    if len(labels) > 1:
-        raise DataError(
-            f"{answer.place}: an answer to item {answer.item!r} has {len(labels)} labels, {listed(labels)}: make each "
-            "label a yes-or-no question with multi_label=True"
-        )
-    return labels[0] if labels else ""
+    if len(labels) <= 1:
+        return labels[0] if labels else ""
+    orders = {each.labels for each in answers if each.labels and not each.known}
+    is_ranking = len(orders) > 1 and len({frozenset(order) for order in orders}) == 1
+    advice = (
+        f"each answer has all of them in an order of its own, so it may be a ranking: {_OF_RANKS}"
+        if is_ranking
+        else "make each label a yes-or-no question with multi_label=True"
+    )
+    if "[]" in answer.question:
+        advice += f"; if each is an answer of its own, use annotator={answer.question.rpartition('[]')[0] + '[]#'!r}"
+    raise DataError(
+        f"{answer.place}: an answer to item {answer.item!r} has {len(labels)} labels, {listed(labels)}: {advice}"
+    )

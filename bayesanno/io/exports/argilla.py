@@ -1,26 +1,26 @@
 """Argilla: the results of `records.to_list`, `to_dict`, `to_json` and `to_datasets`, and datasets of version 1.
 
-Flat, the responses of a question are lists side by side: `<question>.responses`, `.responses.users` and
-`.responses.status`. Nested, they are `responses: {question: [{value, user_id}]}`, and in the first version
-`<question>: [{user_id, value, status}]`, or one object of three lists. Submitted responses count. Suggestions are
-answers of their agent, when they are asked for.
+Nested, responses are `responses: {question: [{value, user_id}]}`. Flat, the responses of a question are lists side by
+side: `<question>.responses`, `.responses.users` and `.responses.status`; and in the first version
+`<question>: [{user_id, value, status}]`, or one object of three lists. These become nested ones. Submitted responses
+count. Suggestions are answers of their agent, when they are asked for.
 Format: https://docs.argilla.io/latest/reference/argilla/records/records
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, Export, check_predictions, mention_item
+from bayesanno.io.exports.answers import Export
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.records import Value
-from bayesanno.io.read_options import OF_SPANS, ReadOptions
+from bayesanno.io.exports.value import Value
+from bayesanno.io.read_options import ReadOptions
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 _OLD, _OLD_SUGGESTION = {"user_id", "value"}, "-suggestion"
-_SUBMITTED = "submitted"
+_SUBMITTED = ("", "submitted")
 
 
 def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
@@ -29,31 +29,22 @@ def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
     return document.kind != "zip" and (_is_nested(first) or any(map(_question_of, first, first.values())))
 
 
-def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the responses, and the suggestions where they are asked for."""
-    n_answers, n_suggestions, answered, unread = 0, 0, set(), set()
-    seen: dict[str, str] = {}
+def read_argilla(document: Document, _: ReadOptions) -> Iterator[Value]:
+    """Yield nested records, with the id, or the number of a record that has none, as in the first version."""
     for number, record in enumerate(document.records(), 1):
-        item = _name_item(record, number, options, seen)
-        yield from mention_item(record, item, options.gold)
-        for response in (_nested if _is_nested(record.as_object()) else _flat)(record):
-            n_suggestions += response.is_suggestion
-            if response.is_suggestion and not options.predictions:
-                continue
-            if response.value.has_parts:
-                unread.add(response.question)
-                continue
-            labels = response.value.as_labels()
-            answered.add(response.question)
-            n_answers += bool(labels)
-            yield Answer(response.value.place, item, response.annotator.removesuffix("None"), response.question, labels)
-    odd = next((question for question in unread if question in options.label or not answered), None)
-    if odd is not None:
-        raise DataError(
-            f"{document.name}: question {odd!r} asks for spans or ranks, but only labels and ratings can be read; "
-            f"{OF_SPANS}"
-        )
-    check_predictions(document.name, options, n_answers, n_suggestions)
+        given = record.as_object()
+        ids = (record.get(name).as_text() for name in ("id", "external_id", "_server_id"))
+        name = next(filter(None, ids), str(number))
+        if _is_nested(given):
+            responses, suggested = dict(record.get("responses").fields()), dict(record.get("suggestions").fields())
+        else:
+            responses, suggested = _nest(record)
+        submitted = {question: list(_submitted(each)) for question, each in responses.items()}
+        suggestions = {
+            question: {**each.as_object(), "agent": each.get("agent").as_text() or "suggestion"}
+            for question, each in suggested.items()
+        }
+        yield record.put({**given, "id": name, "responses": submitted, "suggestions": suggestions})
 
 
 def _is_nested(record: Mapping[str, Any]) -> bool:
@@ -68,51 +59,26 @@ def _question_of(field: str, value: Any) -> str | None:
     return field if isinstance(of_old, Mapping) and of_old.keys() >= _OLD else None
 
 
-def _name_item(record: Value, number: int, options: ReadOptions, seen: dict[str, str]) -> str:
-    """Return the id of a record, or its number if it has none, as in the first version."""
-    if options.item is not None:
-        return record.name_item(options.item)
-    given = (record.get(name).as_text() for name in ("id", "external_id", "_server_id"))
-    named = Value(record.place, {"id": next(filter(None, given), str(number))})
-    return named.name_item("id", seen)
-
-
-class _Response(NamedTuple):
-    value: Value
-    annotator: str
-    question: str
-    is_suggestion: bool = False
-
-
-def _nested(record: Value) -> Iterator[_Response]:
-    for question, responses in record.get("responses").fields():
-        yield from _responses(responses, question)
-    for question, suggestion in record.get("suggestions").fields():
-        yield _suggested(suggestion.get("value"), suggestion.get("agent"), question)
-
-
-def _flat(record: Value) -> Iterator[_Response]:
+def _nest(record: Value) -> tuple[dict[str, Value], dict[str, Value]]:
+    """Return the responses and the suggestion to each question of a flat record."""
+    responses, suggestions = {}, {}
     for field, value in record.fields():
         question = _question_of(field, value.given)
-        if question is not None:
-            yield from _responses(value if question == field else _side_by_side(record, field), question)
-        elif field.endswith(_SUGGESTION) and value.given is not None:
-            yield _suggested(value, record.get(f"{field}.agent"), field.removesuffix(_SUGGESTION))
-        elif field.endswith(_OLD_SUGGESTION) and value.given is not None:
-            agent = dict(record.get(f"{field}-metadata").fields()).get("agent", Value(record.place, None))
-            yield _suggested(value, agent, field.removesuffix(_OLD_SUGGESTION))
+        if question == field:
+            responses[question] = value
+        elif question is not None:
+            columns = {"value": value, "user_id": record.get(f"{field}.users"), "status": record.get(f"{field}.status")}
+            lists = {name: column.as_list() for name, column in columns.items() if name != "status" or column.given}
+            responses[question] = value.put(lists)
+        for ending, agent in ((_SUGGESTION, ".agent"), (_OLD_SUGGESTION, "-metadata")):
+            if field.endswith(ending) and value.given is not None:
+                by = record.get(field + agent)
+                by = by if agent == ".agent" or by.given is None else by.get("agent")
+                suggestions[field.removesuffix(ending)] = record.put({"value": value, "agent": by})
+    return responses, suggestions
 
 
-def _side_by_side(record: Value, field: str) -> Value:
-    """Return the lists of responses, of their users and, if there are any, of their states."""
-    endings = {"value": "", "user_id": ".users", "status": ".status"}
-    lists = {name: record.get(field + ending).as_list() for name, ending in endings.items()}
-    if not lists["status"]:
-        del lists["status"]
-    return Value(record.place, lists, field)
-
-
-def _responses(given: Value, question: str) -> Iterator[_Response]:
+def _submitted(given: Value) -> Iterator[Value]:
     """Yield responses in a list, or in an object of lists; those that are not submitted have no value."""
     if isinstance(given.given, Mapping):
         columns = {name: column.as_list() for name, column in given.fields()}
@@ -120,22 +86,26 @@ def _responses(given: Value, question: str) -> Iterator[_Response]:
             sizes = ", ".join(f"{len(column)} of {name}" for name, column in columns.items())
             raise DataError(f"{given.whole_place}: the lists differ in length, {sizes}: export the records again")
         rows = zip(*columns.values(), strict=True)
-        given = given._replace(given=[dict(zip(columns, row, strict=True)) for row in rows])
-    for response in given.elements():
-        submitted = response.get("status").as_text() in ("", _SUBMITTED)
-        value = Value(response.place, response.as_object().get("value") if submitted else None)
-        yield _Response(value, response.get("user_id").as_text(), question)
-
-
-def _suggested(value: Value, agent: Value, question: str) -> _Response:
-    return _Response(value, agent.as_text("agent") or "suggestion", question, is_suggestion=True)
+        given = given.put([dict(zip(columns, row, strict=True)) for row in rows])
+    for _, response in given.elements():
+        user = response.get("user_id").as_text()
+        said = response.get("value").given if response.get("status").as_text() in _SUBMITTED else None
+        yield response.put({"value": Value(response, said), "user_id": user if user != "None" else ""})
 
 
 ARGILLA = Export(
     name="argilla",
-    annotator="user_id, which an export with users has",
     form="records with <question>.responses, or with responses and fields",
     looks_like=looks_like_argilla,
-    read=read_argilla,
+    paths={
+        "item": "id",
+        "annotator": "responses{}[].user_id",
+        "question": "responses{}#",
+        "label": "responses{}[].value",
+    },
+    predictions={"annotator": "suggestions{}.agent", "question": "suggestions{}#", "label": "suggestions{}.value"},
+    records=read_argilla,
     uses=frozenset({"item", "gold", "predictions", "multi_label"}),
+    is_unique=True,
+    annotator="user_id, which an export with users has",
 )

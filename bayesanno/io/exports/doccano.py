@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, Export, mention_item
+from bayesanno.io.exports.answers import SAID, Export, with_answers
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.records import Value
-from bayesanno.io.read_options import OF_SPANS, ReadOptions
+from bayesanno.io.exports.value import Value
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES
 
 _LABEL_FIELDS = ("label", "cats", "labels")  # "cats" in projects of intents and slots, "labels" in older exports
@@ -29,8 +29,8 @@ def looks_like_doccano(document: Document, options: ReadOptions) -> bool:
     return document.kind != "table" and of_text and labelled and not named
 
 
-def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the labels of each member for each example."""
+def read_members(document: Document, _: ReadOptions) -> Iterator[Value]:
+    """Yield each example of each member; a member without labels here is not an annotator of this example."""
     members = {name: PurePosixPath(name).stem for name in document.files}
     if not members or set(members.values()) == {_SHARED}:
         what = "this is one file of doccano" if not members else "it holds one file with all labels"
@@ -39,30 +39,22 @@ def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
             "not share annotations across all users (a setting of the project)"
         )
     for name, file in document.files.items():
-        seen: dict[str, str] = {}
         for record in file.records():
-            item = record.name_item(options.item or "id", seen if options.item is None else None)
-            yield from mention_item(record, item, options.gold)
+            answers = []
             for field in filter(record.as_object().__contains__, _LABEL_FIELDS):
-                labels = _read_labels(record.get(field))
-                # a member without labels here is not an annotator of this example
-                yield Answer(record.place, item, members[name] if labels else "", field, labels or None)
-
-
-def _read_labels(given: Value) -> tuple[str, ...] | None:
-    if not isinstance(given.given, str):
-        given.as_list()  # refuses an object or a number
-    if given.has_parts:
-        raise DataError(
-            f"{given.place}: {given.name} has spans, but only labels of whole texts or images can be read; {OF_SPANS}"
-        )
-    return given.as_labels()
+                label = record.get(field)
+                if not isinstance(label.given, str):
+                    label = label.put(label.as_list() or None)  # an object or a number is refused
+                by = members[name] if label.given else ""
+                answers.append({"question": field, "label": label, "by": by})
+            yield with_answers(record, answers)
 
 
 DOCCANO = Export(
     name="doccano",
     form="a zip of JSONL, a file for each member",
     looks_like=looks_like_doccano,
-    read=read_doccano,
-    uses=frozenset({"item", "gold", "multi_label"}),
+    paths={"item": "id", "annotator": "said[].by", **SAID},
+    records=read_members,
+    is_unique=True,
 )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,7 +17,8 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.io.exports.records import Value
+from bayesanno.io.exports.paths import Rows
+from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import MOST_BYTES, explain_size
 from bayesanno.io.text_rows import decode
 from bayesanno.io.text_table import TextTable, table_from_frame
@@ -42,6 +43,8 @@ class Document:
         () -> the table, if it is one.
     files : mapping of str to Document
         The files of a zip, by name.
+    whole : Value, optional
+        The object, if it is one, of which the records are made.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Document:
     records: Callable[[], Iterator[Value]]
     table: Callable[[], TextTable] | None = None
     files: Mapping[str, Document] = field(default_factory=dict)
+    whole: Value | None = None
 
     @cached_property
     def first(self) -> Mapping[str, Any]:
@@ -70,17 +74,28 @@ class Document:
         if len(text) > MOST_BYTES:
             raise DataError(explain_size(name, len(text)))
         start = _skip(text, 0)
-        if text.startswith("[", start):
-            return cls(name=name, kind="records", records=lambda: _read_list(text, start, name))
-        value, end = _decode_value(text, start, name)
-        if _skip(text, end) == len(text):
-            return cls.from_object(Value(f"{name}, line {_line(text, start)}", value), name)
-        return cls(name=name, kind="records", records=lambda: _read_lines(text, name))
+        if not text.startswith("[", start):
+            value, end = _decode_value(text, start, name)
+            if _skip(text, end) == len(text):
+                return cls.from_object(Value(f"{name}, line {_line(text, start)}", value), name)
+        return cls(name=name, kind="records", records=lambda: _read_values(text, start, name))
 
     @classmethod
     def from_object(cls, whole: Value, name: str) -> Self:
         """Return the document of one object, which may hold the records by their names, or lists by column."""
-        return cls(name=name, kind="records", records=lambda: _read_whole(whole, name))
+        return cls(name=name, kind="records", records=lambda: _read_whole(whole, name), whole=whole)
+
+    def records_with(self, paths: Iterable[str]) -> Callable[[], Iterator[Value]]:
+        """Return what gives the records, or the whole object if only that has the fields of these paths."""
+        each = [Rows({path: path}, self.first, inner=path) for path in paths]
+        first, whole = next(self.records()), self.whole
+        if whole is None or all(rows.fits(first) for rows in each) or not all(rows.fits(whole) for rows in each):
+            return self.records
+        return lambda: iter([whole])
+
+    def changed(self, change: Callable[[Value], Value]) -> Document:
+        """Return the document with changed records."""
+        return replace(self, records=lambda: map(change, self.records()))
 
     @classmethod
     def from_zip(cls, contents: Mapping[str, bytes], name: str, encoding: str | None = None) -> Self:
@@ -185,43 +200,43 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
         ) from None
 
 
-def _read_list(text: str, start: int, name: str) -> Iterator[Value]:
-    """Yield the elements of a list in JSON."""
-    position, number = _skip(text, start + 1), 0
-    closed = text.startswith("]", position)
-    while not closed:
+def _read_values(text: str, start: int, name: str) -> Iterator[Value]:
+    """Yield the elements of a list in JSON, or the values of JSONL, each with its first line."""
+    is_list = text.startswith("[", start)
+    position, number, line, counted_to = _skip(text, start + is_list), 0, 1, 0
+    is_empty = is_list and text.startswith("]", position)
+    while not is_empty and (is_list or position < len(text)):
         value, end = _decode_value(text, position, name)
-        yield Value(f"{name}, [{number}]", value)
-        end = _skip(text, end)
-        closed = text.startswith("]", end)
-        if not closed and not text.startswith(",", end):
-            raise DataError(
-                f"{name}, line {_line(text, end)}: this is not JSON: a comma or the end of the list is missing after "
-                f"[{number}] (the file may be cut off); export it again"
-            )
-        position, number = (end if closed else _skip(text, end + 1)), number + 1
-    if _skip(text, position + 1) != len(text):
+        line, counted_to = line + text.count("\n", counted_to, position), position
+        yield Value(f"{name}, [{number}]" if is_list else f"{name}, line {line}", value)
+        position, number = _skip(text, end), number + 1
+        if is_list and not text.startswith(",", position):
+            break
+        position = _skip(text, position + is_list)
+    if not is_list:
+        return
+    if not text.startswith("]", position):
         raise DataError(
-            f"{name}, line {_line(text, _skip(text, position + 1))}: text follows the end of the list: write one "
-            "list, or one object on each line"
+            f"{name}, line {_line(text, position)}: this is not JSON: a comma or the end of the list is missing after "
+            f"[{number - 1}] (the file may be cut off); export it again"
+        )
+    after = _skip(text, position + 1)
+    if after != len(text):
+        raise DataError(
+            f"{name}, line {_line(text, after)}: text follows the end of the list: write one list, or one object on "
+            "each line"
         )
 
 
-def _read_lines(text: str, name: str) -> Iterator[Value]:
-    """Yield the values of JSONL, each with its first line."""
-    position, line, counted_to = _skip(text, 0), 1, 0
-    while position < len(text):
-        line += text.count("\n", counted_to, position)
-        counted_to = position
-        value, end = _decode_value(text, position, name)
-        yield Value(f"{name}, line {line}", value)
-        position = _skip(text, end)
-
-
 def _read_whole(whole: Value, name: str) -> Iterator[Value]:
-    """Yield the records in one object: records by id, rows of lists side by side, or the object itself."""
+    """Yield the records in one object: its only list, rows of lists side by side, records by id, or the object."""
     parts = whole.given if isinstance(whole.given, Mapping) else {}
-    if any(parts.values()) and all(isinstance(part, list) for part in parts.values()):
+    lists = [part for part in parts.values() if isinstance(part, list)]
+    of_objects = bool(lists) and all(part and isinstance(part[0], Mapping) for part in lists)
+    if of_objects and len(parts) == 1:
+        for row, each in enumerate(lists[0]):
+            yield Value(f"{name}, {next(iter(parts))}[{row}]", each)
+    elif any(lists) and len(lists) == len(parts) and not of_objects:
         lengths = {field: len(part) for field, part in parts.items()}
         shortest = min(lengths, key=lengths.__getitem__)
         for row in range(lengths[shortest]):

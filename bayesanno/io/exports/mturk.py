@@ -8,23 +8,35 @@ Format: https://docs.aws.amazon.com/AWSMechTurk/latest/AWSMechanicalTurkRequeste
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from typing import Any
 
-from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, Export, has_columns, read_rows
+from bayesanno.io.exports.answers import OF_TABLES, SAID, Export, has_columns, with_answers
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.records import Value
+from bayesanno.io.exports.value import Value
 from bayesanno.io.read_options import ReadOptions
 
-_ITEM, _ANNOTATOR, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
-_TASK_ANSWERS = "Answer.taskAnswers"
+_ANSWER, _TASK_ANSWERS = "Answer.", "Answer.taskAnswers"
 _CHECKED = ("true", "false", "", None, True, False)
 
 
-def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the answers of each assignment, an answer for each question."""
-    questions = partial(_questions, boxes=_find_boxes(document))
-    return read_rows(document, options, _ITEM, _ANNOTATOR, questions, read=_read_labels, prefix=_ANSWER, status=_STATUS)
+def read_batch(document: Document, _: ReadOptions) -> Iterator[Value]:
+    """Yield each assignment with its answers: cells, values of JSON, and check boxes."""
+    boxes = _find_boxes(document)
+    for row in document.records():
+        said: dict[str, Any] = {}
+        for column, cell in row.fields():
+            question = column.removeprefix(_ANSWER)
+            if column == _TASK_ANSWERS:
+                whole = cell.opened().given  # a list of one
+                for part in whole if isinstance(whole, list) else [whole or {}]:
+                    said |= row.put(part).as_object()  # null is refused
+            elif column in boxes:
+                group, label = question.rsplit(".", 1)
+                said.setdefault(group, {})[label] = cell.given in ("true", True)
+            elif column.startswith(_ANSWER):
+                said[question] = cell.given
+        labels = {name: Value(row, _labels_in(answer), name) for name, answer in said.items()}
+        yield with_answers(row, [{"question": name, "label": label} for name, label in labels.items()])
 
 
 def _find_boxes(document: Document) -> frozenset[str]:
@@ -37,44 +49,21 @@ def _find_boxes(document: Document) -> frozenset[str]:
     return frozenset(maybe & used)
 
 
-def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value, str]]:
-    """Yield each question with its answer: a cell, a value of JSON, or check boxes."""
-    checked: dict[str, dict[str, bool]] = {}
-    for name, cell in row.fields():
-        question = name.removeprefix(_ANSWER)
-        if name == _TASK_ANSWERS:
-            answers = cell.decode()  # a list of one
-            for given in answers.as_list() if isinstance(answers.given, list) else [answers.given or {}]:
-                parts = Value(row.place, given)
-                for part in parts.as_object():  # null is refused
-                    yield part, parts.get(part), ""
-        elif name in boxes:
-            group, _, label = question.rpartition(".")
-            checked.setdefault(group, {})[label] = cell.given in ("true", True)
-        elif name.startswith(_ANSWER):
-            yield question, cell._replace(name=question), ""
-    for group, labels in checked.items():
-        yield group, Value(row.place, labels, group), ""
-
-
-def _read_labels(value: Value) -> tuple[str, ...] | None:
-    """Return the label or labels; those of an object are its true fields, or its field "label"."""
-    given = value.given
+def _labels_in(given: Any) -> Any:
+    """Return the label or labels in an object: its true fields, or its field "label"; anything else as it is."""
     if isinstance(given, Mapping) and given.keys() <= {"label", "labels"}:
-        given = given.get("label", given.get("labels"))
-    elif isinstance(given, Mapping) and all(isinstance(each, bool) for each in given.values()):
-        given = [name for name, checked in given.items() if checked]
-    elif isinstance(given, Mapping):
-        raise DataError(f"{value.whole_place}: this answer is an object: choose a question with labels with label=...")
-    return value._replace(given=given).as_labels()
+        return given.get("label", given.get("labels"))
+    if isinstance(given, Mapping) and all(isinstance(each, bool) for each in given.values()):
+        return [name for name, checked in given.items() if checked]
+    return given
 
 
 MTURK = Export(
     name="mturk",
     form="a table with columns HITId, WorkerId and Answer.*",
-    of_tables=True,
-    annotator=_ANNOTATOR,
-    looks_like=has_columns(_ITEM, _ANNOTATOR, prefix=_ANSWER),
-    read=read_mturk,
-    uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),
+    looks_like=has_columns("HITId", "WorkerId", prefix=_ANSWER),
+    paths={"item": "HITId", "annotator": "WorkerId", "review": "AssignmentStatus", **SAID},
+    records=read_batch,
+    uses=OF_TABLES | {"drop_rejected"},
+    prefix=_ANSWER,
 )

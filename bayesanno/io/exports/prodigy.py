@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import Answer, Export, mention_item
+from bayesanno.io.exports.answers import OF_TABLES, Export
 from bayesanno.io.exports.document import Document
-from bayesanno.io.exports.records import Value
+from bayesanno.io.exports.value import Value
 from bayesanno.io.read_options import OF_SPANS, ReadOptions
 
 ANSWERS = ("accept", "reject", "ignore")
@@ -30,18 +30,15 @@ def looks_like_prodigy(document: Document, _: ReadOptions) -> bool:
     return document.kind != "zip" and hashed and first.get("answer") in ANSWERS
 
 
-def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the answer of each line."""
+def read_lines(document: Document, options: ReadOptions) -> Iterator[Value]:
+    """Yield each line with who answered, the question and the labels."""
     anonymous: dict[str, None] = {}
     for record in document.records():
-        item = record.name_item(options.item or "_input_hash")
-        annotator = record.get("_annotator_id").as_text() or record.get("_session_id").as_text()
-        if options.annotator is not None:
-            annotator = record.fill_in(options.annotator, "annotator")
-        if _TIMESTAMP.fullmatch(annotator):
-            anonymous[annotator] = None
-        yield Answer(record.place, item, annotator, *_read_answer(record))
-        yield from mention_item(record, item, options.gold)
+        who = record.get("_annotator_id").as_text() or record.get("_session_id").as_text()
+        if options.annotator is None and _TIMESTAMP.fullmatch(who):
+            anonymous[who] = None
+        question, said = _read_answer(record)
+        yield record.put({**record.as_object(), "who": who, "question": question, "said": said})
     if anonymous:
         warn(
             f"{document.name}: {counted(len(anonymous), 'session')} named only by a time, such as "
@@ -51,7 +48,7 @@ def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
         )
 
 
-def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
+def _read_answer(record: Value) -> tuple[str, Value | str | None]:
     """Return the question and the labels."""
     answer = record.get("answer").as_text()
     if answer not in ANSWERS:
@@ -60,22 +57,24 @@ def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
     if accepted.given is not None or offered.given is not None:
         if answer != "accept":
             return CHOICE, None
-        labels = accepted.as_labels() if isinstance(accepted.given, str | int) or accepted.as_list() else ()
-        known = {each.get("id").as_text("an option") for each in offered.elements()}
-        odd = next((label for label in labels or () if known and label not in known), None)
+        if not isinstance(accepted.given, str | int):
+            accepted = accepted.put(accepted.as_list())
+        known = {each.get("id").as_text("an option") for _, each in offered.elements()}
+        odd = next((label for label in accepted.as_labels() or () if known and label not in known), None)
         if odd is not None:
             raise DataError(f"{record.place}: {odd!r} in accept is not one of the options {listed(sorted(known))}")
-        return CHOICE, labels
+        return CHOICE, accepted
     if label.given is None and record.get("spans").given is not None:
         raise DataError(f"{record.place}: this line marks spans: only choices, accept and reject are read; {OF_SPANS}")
-    return label.as_text() or "answer", None if answer == "ignore" else (answer,)
+    return label.as_text() or "answer", None if answer == "ignore" else answer
 
 
 PRODIGY = Export(
     name="prodigy",
-    annotator="_annotator_id or _session_id, or name another field with annotator=...",
     form="JSONL with answer and _input_hash",
     looks_like=looks_like_prodigy,
-    read=read_prodigy,
-    uses=frozenset({"item", "annotator", "gold", "multi_label"}),
+    paths={"item": "_input_hash", "annotator": "who", "question": "question", "label": "said"},
+    records=read_lines,
+    uses=OF_TABLES,
+    annotator="_annotator_id or _session_id, or name another field with annotator=...",
 )

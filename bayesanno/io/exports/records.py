@@ -1,206 +1,206 @@
-"""A value of JSON with its place: names and labels as text, lists and objects as such, and fields by their path.
+"""Records of any form: item, annotator and label are fields, paths or templates, or the names that columns have.
 
-The invariant: a value of an unexpected kind is refused with its place, and no value is invented.
+A field of labels may be an object with a label for each annotator, or a list beside a list of annotators. A table is
+read in this way if the options ask for a path, a template, several labels in a cell or a separator, or if its cells
+hold lists. Its `columns` are then those of annotators, or, in a table of annotators, columns of 0 and 1 for each label.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.cells import unpack
+from bayesanno.ground.wording import counted, listed
+from bayesanno.io.cells import split_cell, unpack
+from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
+from bayesanno.io.exports.document import Document
+from bayesanno.io.exports.paths import FIELD, LANGUAGE, Row, Rows, show_paths
+from bayesanno.io.exports.value import Value
+from bayesanno.io.layout import choose_columns
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.text_table import header_only
 
-FIELD = re.compile(r"\{([^{}]*)\}")
-_LONGEST = 100_000
+type Fields = Mapping[str, str | None]  # the field of each role
+
+_ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labels", "annotations"), "gold": ()}
+_CHOSEN = {"1": True, "0": False, "1.0": True, "0.0": False, "true": True, "false": False, "": False}
 
 
-class Value(NamedTuple):
-    """A value, and where it is.
+def looks_like_records(document: Document, options: ReadOptions) -> bool:
+    """Return whether it is JSON of objects, or a table that is to be read so."""
+    if document.kind != "table" or not document.first:
+        return bool(document.first) and document.kind != "zip"
+    if options.multi_label or options.split is not None or options.format == "records":
+        return True
+    named = [each for each in (options.item, options.annotator, *options.label) if each is not None]
+    if any(each not in document.first and (FIELD.search(each) or set(each) & set("[]{}.")) for each in named):
+        return not options.columns
+    found = _find_fields(document, options)
+    who, said = (unpack(document.first.get(found[role] or "")) for role in ("annotator", "label"))
+    return (isinstance(said, list) and isinstance(who, list)) or (isinstance(said, Mapping) and _may_be_keys(found))
 
-    Attributes
-    ----------
-    place : str
-        The file, and a line, a row, or a path inside the JSON; of a field, the place of the object that has it.
-    given : object
-        The value itself.
-    name : str
-        The name of a field; "" of anything else.
-    """
 
-    place: str
-    given: Any
-    name: str = ""
+def _find_fields(document: Document, options: ReadOptions) -> Fields:
+    """Return the field of each role, by option or by name."""
+    header = header_only(document.name, document.first)
+    label = options.label[0] if options.label else None
+    found = {"item": options.item, "annotator": options.annotator, "label": label, "gold": options.gold}
+    for role in [role for role, named in found.items() if named is None]:
+        column = header.find(role)
+        also = [name for name in _ALSO[role] if name in header.header]
+        found[role] = header.header[column] if column is not None else next(iter(also), None)
+    if document.kind != "table" and found["item"] is None and len(header.matching_loosely()) == 1:
+        found["item"] = header.header[header.matching_loosely()[0]]
+    if options.gold is None and found["gold"] in options.label:
+        found["gold"] = None
+    return found
 
-    @property
-    def whole_place(self) -> str:
-        """The place with the name of a field."""
-        between = ", " if self.place[-1:].isdigit() else "."
-        return f"{self.place}{between}{self.name}" if self.name else self.place
 
-    @property
-    def kind(self) -> str:
-        """What kind of a value this is, in words."""
-        kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
-        if self.given is None or isinstance(self.given, Mapping):
-            return "null" if self.given is None else "an object"
-        return kinds.get(type(self.given), f"a {type(self.given).__name__}")
+def _may_be_keys(found: Fields) -> bool:
+    """Return whether the keys of an object of labels may be annotators, as no other field names them."""
+    return found["annotator"] in (None, *_ALSO["annotator"])
 
-    def refuse(self, expected: str) -> DataError:
-        """Return the error that this is not of the expected kind."""
-        return DataError(f"{self.place}: {self.name or 'this'} is {self.kind}, but must be {expected}")
 
-    def as_object(self) -> Mapping[str, Any]:
-        """Return an object: a value with names for its parts."""
-        if not isinstance(self.given, dict | Mapping):  # checks the common type first, which is fast
-            raise Value(self.whole_place, self.given).refuse("an object, {...}")
-        return self.given
+class Records(Export):
+    """Records of any form, by paths of the user's own."""
 
-    def get(self, name: str) -> Value:
-        """Return a field of an object; its value is None if it is missing."""
-        return Value(self.whole_place, self.as_object().get(name), name)
+    def read(self, document: Document, options: ReadOptions) -> Iterator[Answer]:
+        """Yield the answers of each record, or with several label fields those to each."""
+        found = _find_fields(document, options)
+        if found["label"] is None and options.columns:
+            document, found = _gather_columns(document, found, options)
+        if found["item"] is None or found["label"] is None:
+            raise _ask_for(document, found, options)
+        questions = options.label or (found["label"],)
+        records = document.records_with([path for path in (*found.values(), *questions) if path is not None])
+        each_rows = [_rows_of(name, replace(document, records=records), found, options) for name in questions]
+        is_template = options.annotator is not None and FIELD.search(options.annotator) is not None
+        for record in records():
+            for question, rows in zip(questions, each_rows, strict=True):
+                for row in rows.read(record):
+                    yield from _answers_in(row, question, options, is_template=is_template)
+        for rows in each_rows:
+            rows.check(records, ("item", "annotator", "label", *(() if options.gold is None else ("gold",))))
 
-    def fields(self) -> Iterator[tuple[str, Value]]:
-        """Yield the fields of an object, by name; nothing if it is missing."""
-        for name in self.as_object() if self.given is not None else ():
-            yield name, self.get(name)
 
-    def as_list(self) -> list[Any]:
-        """Return a list, empty if it is missing."""
-        if self.given is not None and not isinstance(self.given, list):
-            raise self.refuse("a list")
-        return self.given or []
-
-    def elements(self) -> Iterator[Value]:
-        """Yield the elements of a list; nothing if it is missing."""
-        for number, each in enumerate(self.as_list()):
-            yield Value(f"{self.whole_place}[{number}]", each)
-
-    @property
-    def has_parts(self) -> bool:
-        """Whether it is a list of lists or objects, like marks of spans and places, not a list of labels."""
-        return isinstance(self.given, list) and any(isinstance(each, list | Mapping) for each in self.given)
-
-    def decode(self) -> Value:
-        """Return the value of JSON in a text; None if the text is missing.
-
-        Raises
-        ------
-        DataError
-            If it is not JSON.
-        """
-        text = self.as_text()
-        try:
-            return self._replace(given=json.loads(text) if text else None)
-        except (ValueError, RecursionError):
-            raise DataError(f"{self.whole_place}: this is not JSON: {text[:60]!r}; download the file again") from None
-
-    def as_flag(self) -> bool:
-        """Return true or false; false if it is missing."""
-        if self.given is not None and not isinstance(self.given, bool):
-            raise self.refuse("true or false")
-        return bool(self.given)
-
-    def as_text(self, what: str = "") -> str:
-        """Return a name or a label as text, "" if it is missing.
-
-        Numbers keep their spelling, and true and false become words. Messages call the value `what`, or its name.
-
-        Raises
-        ------
-        DataError
-            If it is a list or an object, NaN or infinite, or not valid Unicode.
-        """
-        value, what = self.given, what or self.name or "this"
-        if isinstance(value, str):
-            return _check_text(value, what, self.place)
-        if value is None:
-            return ""
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, int | float):
-            return _number_as_text(value, what, self.place)
-        raise self._replace(name=what).refuse("a text or a number")
-
-    def as_labels(self) -> tuple[str, ...] | None:
-        """Return the labels of an answer, one value or a list, without blank ones; None for a missing answer."""
-        here = Value(self.whole_place, unpack(self.given))
-        if isinstance(here.given, list):
-            labels = (here._replace(given=each).as_text("a label") for each in here.given)
-            return tuple(dict.fromkeys(filter(None, labels)))
-        label = here.as_text("the label")
-        return (label,) if label else None
-
-    def look_up(self, path: str) -> Value:
-        """Return a field of an object by its name or its path, as in `data.id`.
-
-        Raises
-        ------
-        DataError
-            If there is no such field.
-        """
-        record = self.as_object()
-        value: Any = record
-        for name in [path] if path in record else path.split("."):
-            if not isinstance(value, Mapping) or name not in value:
-                names = [str(each) for each in record]
-                raise DataError(f"{self.place}: there is no field {path!r} among {listed(names)}{nearest(path, names)}")
-            value = value[name]
-        return Value(self.place, value, path)
-
-    def fill_in(self, template: str, what: str) -> str:
-        """Return the text of a field, or of a template such as `{model}/{prompt}` over fields.
-
-        Raises
-        ------
-        DataError
-            As for `look_up`; if one of several fields is missing.
-        """
-        fields = FIELD.findall(template)
-        if not fields:
-            return self.look_up(template).as_text(what)
-        values = {name: self.look_up(name.strip()).as_text(what) for name in fields}
-        missing = next((name for name, value in values.items() if not value), None)
-        if missing is not None:
-            raise DataError(f"{self.place}: field {missing!r} of the {what} {template!r} is missing: fill it in")
-        return FIELD.sub(lambda found: values[found[1]], template)
-
-    def name_item(self, field: str, seen: dict[str, str] | None = None) -> str:
-        """Return the item of a record, by a field or a template; with `seen`, an item may occur once.
-
-        Raises
-        ------
-        DataError
-            As for `fill_in`; if the item is missing, or already in `seen`, which holds the places of items.
-        """
-        item = self.fill_in(field, "item")
-        if not item:
-            raise DataError(f"{self.place}: {field} is missing: fill it in, or name another field with item=...")
-        if seen is not None and seen.setdefault(item, self.place) != self.place:
+def _rows_of(question: str, document: Document, found: Fields, options: ReadOptions) -> Rows:
+    """Return the rows of item, annotator and label; of an object of labels, these are its keys and its values."""
+    said, first = Rows({"label": question}, document.first), document.first
+    labels = (row.label.opened().given for record in document.records() for row in said.read(record))
+    given = next(filter(None, labels), None)
+    paths = {**found, "label": question}
+    if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
+        by_key = {"annotator": question + "{}#", "label": question + "{}"}
+        if all(isinstance(number, int | float) and not isinstance(number, bool) for number in given.values()):
+            named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
             raise DataError(
-                f"{self.place}: item {item!r} already occurs at {seen[item]}: keep one of the two, or name a field "
-                "that distinguishes items with item=..."
+                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if annotators, "
+                f"use {named}; if they are labels with numbers of answers, write a table with a column for each label, "
+                "and use format='votes'"
             )
-        return item
+        paths |= by_key
+    if paths["annotator"] is None:
+        raise _ask_for(document, paths, options, question if isinstance(given, list) else "")
+    return Rows({role: path for role, path in paths.items() if path is not None}, first)
 
 
-def _check_text(text: str, what: str, place: str) -> str:
-    if not text.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise DataError(f"{place}: {what} {text[:40]!r} is not valid Unicode: it holds half of a surrogate pair")
-    if "\0" in text or len(text) > _LONGEST:
-        odd = "has a zero byte" if "\0" in text else f"has {len(text):,} characters"
-        raise DataError(f"{place}: {what} {text[:40]!r} {odd}: give it another name")
-    return text.strip()
+def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: bool) -> Iterator[Answer]:
+    """Yield the answers of one annotator, or of several side by side, and the gold label."""
+    item, known = row.item.as_text("item"), row.gold.as_labels()
+    if known and item:
+        yield Answer(row.place, item, "", "", known, GOLD)
+    annotators = None if is_template else _list_of(row.annotator, options)
+    if annotators is None:
+        labels = _labels_of(row.label, options)
+        annotator = row.annotator.as_text("annotator") if labels is not None else ""
+        yield Answer(row.place, item, annotator, question, labels)
+        return
+    answers = _list_of(row.label, options)
+    if answers is None:
+        answers = [row.label.put(None if row.label.given == "" else row.label.given)]
+    if len(answers) != len(annotators):
+        raise DataError(
+            f"{row.place}: {counted(len(annotators), 'annotator')} in {row.annotator.name!r}, "
+            f"{counted(len(answers), 'label')} in {question!r}: give each annotator a label or an empty text; if the "
+            f"field names one annotator, use annotator={'{' + row.annotator.name + '}'!r}"
+        )
+    for who, answer in zip(annotators, answers, strict=True):
+        yield Answer(row.place, item, who.as_text("annotator"), question, _labels_of(answer, options))
 
 
-def _number_as_text(value: float, what: str, place: str) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise DataError(f"{place}: {what} is {value}: leave the field out if it is missing, or write null")
-    try:
-        return str(int(value)) if float(value).is_integer() else str(value)
-    except (OverflowError, ValueError):
-        raise DataError(f"{place}: {what} is a number with hundreds of digits: write it as text") from None
+def _labels_of(said: Value, options: ReadOptions) -> tuple[str, ...] | None:
+    given = unpack(said.given)
+    if options.multi_label and isinstance(given, str) and given[:1] == "[" and given[-1:] == "]":
+        raise DataError(
+            f'{said.whole_place}: {given[:60]!r} looks like a list, but is not valid: write it as JSON, ["a", "b"]'
+        )
+    return said.put(given).as_labels()
+
+
+def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
+    """Return the elements of a list, or the parts between separators; None for anything else."""
+    given = unpack(value.given)
+    if isinstance(given, str) and options.split and options.split in given:
+        given = split_cell(given, options.split)
+    return [each for _, each in value.put(given).elements()] if isinstance(given, list) else None
+
+
+def _gather_columns(document: Document, found: Fields, options: ReadOptions) -> tuple[Document, Fields]:
+    """Return a table with a column of labels in place of columns of annotators, or of 0 and 1 for each label."""
+    header = header_only(document.name, document.first)
+    others = [header.header.index(name) for name in found.values() if name in header.header]
+    names = [header.header[at] for at in choose_columns(header, options.columns, others)]
+
+    def gather(row: Value) -> Value:
+        cells = {name: row.get(name) for name in names}
+        if found["annotator"] is None:
+            return row.put({**row.as_object(), "label": cells})
+        flags = [(name, cell.as_text().casefold()) for name, cell in cells.items()]
+        odd = next((flag for flag in flags if flag[1] not in _CHOSEN), None)
+        if odd is not None:
+            raise DataError(
+                f"{row.place}: {odd[0]} is {odd[1]!r}, but must be 0 or 1: leave this column out of columns=..."
+            )
+        chosen = [name for name, cell in flags if _CHOSEN[cell]] if any(cell for _, cell in flags) else None
+        return row.put({**row.as_object(), "label": chosen})
+
+    return document.changed(gather), {**found, "label": "label"}
+
+
+def _ask_for(document: Document, found: Fields, options: ReadOptions, of_lists: str = "") -> DataError:
+    """Return the error that no field has a role, with the fields there are; `of_lists` has lists of labels."""
+    lacking = [role for role in ("item", "annotator", "label") if found[role] is None]
+    how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(f'{role}=...' for role in lacking)}"
+    if document.kind == "table" and found["label"] is None:
+        columns, what = _suggest_columns(document, found, options)
+        how += f", or the columns of {what} with columns={','.join(columns)!r}" if columns else ""
+    if of_lists:
+        each = f"annotator={of_lists + '[]#'!r} and label={of_lists + '[]'!r}"
+        how += f"; if each element of {of_lists!r} is by another annotator, use {each}"
+    nested = any(isinstance(unpack(each), list | dict) for each in document.first.values())
+    shown = f"{show_paths(document.first) or 'nothing but empty fields'}{f' ({LANGUAGE})' if nested else ''}"
+    odd = next((PARTS[name] for name in ("bbox", "segmentation", "spans") if name in str(document.first)), None)
+    return DataError(
+        f"{next(document.records()).place}: no field names the {', the '.join(lacking)}: {how}; the record has "
+        f"{shown}{f'; {odd[0]} are not read: {odd[1]}' if odd else ''}"
+    )
+
+
+def _suggest_columns(document: Document, found: Fields, options: ReadOptions) -> tuple[list[str], str]:
+    """Return the columns that may be those of labels, or of annotators, and what they are."""
+    others = [name for name in map(str, document.first) if name not in found.values()]
+    rows = [row.as_object() for row in document.records()]
+    cells = {name: [row[name] for row in rows if row[name] not in (None, "")] for name in others}
+    if found["annotator"] is not None:
+        return [name for name in others if {str(cell).casefold() for cell in cells[name]} <= _CHOSEN.keys()], "labels"
+    several = [name for name in others if all(isinstance(unpack(cell), list) for cell in cells[name])]
+    return (others if options.split else several), "annotators"
+
+
+RECORDS = Records(
+    name="records",
+    form="JSON or JSONL, objects whose fields, or paths into them, are item, annotator and label",
+    looks_like=looks_like_records,
+    uses=OF_TABLES | {"columns", "no_header"},
+)

@@ -1,91 +1,73 @@
-"""Tables with a row for each annotator and a column for each item, as surveys have, turned into wide ones."""
+"""Tables with a row for each annotator and a column for each item, as surveys have."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
 from dataclasses import replace
 
-from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
-from bayesanno.io.layout import is_of_text, names_people, warn_of_others
-from bayesanno.io.names import find_missing_codes, fold
+from bayesanno.ground.wording import listed
+from bayesanno.io.columns import NamedAnswers
+from bayesanno.io.formats.long import read_rows
+from bayesanno.io.layout import ROLES, choose_columns
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
+_NUMBERED = re.compile(r"(.*?)[\W_]*\d+")  # the items 1, 2, ... or Q1, Q2, ...
 
-def transpose(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
-    """Turn a table with a row for each annotator into one with a row for each item, with the options to read it.
 
-    The items are the columns that the options name, or those that share values with other items.
+def read_transposed(table: TextTable, options: ReadOptions) -> NamedAnswers:
+    """Read one row as one annotator and one column as one item.
+
+    The items are the columns that the options name, or all other columns if they have one word with numbers.
 
     Raises
     ------
     DataError
-        If there is no such column, an annotator has no name or the name of another, or a column may be an item.
+        If no column names the annotators, one has no name or the name of another, or a column may not be an item.
     """
-    people = [column for column in range(len(table.header)) if names_people(table, column)]
-    column = next(iter(people), 0) if options.annotator is None else table.need("annotator", options.annotator)
-    names, first_row = table.columns[column], dict[str, int]()
+    people = _find_people(table, options)
+    names, first_row = table.columns[people], dict[str, int]()
     for row, name in enumerate(names):
         if not name:
             raise DataError(
-                f"{table.where(row)}: this row has no annotator: fill in the column {table.header[column]!r}"
+                f"{table.where(row)}: this row has no annotator: fill in the column {table.header[people]!r}"
             )
         if first_row.setdefault(name, row) != row:
             raise DataError(
                 f"{table.where(row)}: {name!r} already has a row: name the column of annotators with annotator=..., "
                 "or keep one row for each annotator"
             )
-    items = [table.need("item", name) for name in options.columns]
-    if not items:
-        others = [other for other, name in enumerate(table.header) if other != column and name]
-        items = _find_items(table, others, {*options.missing, *options.unsure}, options.labels or ())
-    rows = zip(*(table.columns[item] for item in items), strict=True)
-    turned = TextTable(
+    items = choose_columns(table, options.columns or ("1:",), [people])
+    words = [_NUMBERED.fullmatch(table.header[at].casefold()) for at in items]
+    if not options.columns and (None in words or len({word[1] for word in words if word}) > 1):
+        asked = ",".join(table.header[at] for at in items)
+        raise DataError(
+            f"{table.name}: the names {listed([table.header[at] for at in items])} do not say which columns are items: "
+            f"name them, as in columns={asked!r}"
+        )
+    cells = [(table.header[at], names[row], table.columns[at][row]) for at in items for row in range(table.n_rows)]
+    long = TextTable(
         name=table.name,
-        header=("item", *names),
-        columns=([table.header[item] for item in items], *map(list, rows)),
-        lines=[item + 1 for item in items],
+        header=ROLES,
+        columns=tuple(map(list, zip(*cells, strict=True))),
+        lines=[at + 1 for at in items for _ in range(table.n_rows)],
         unit="column",
     )
-    return turned, replace(options, format="wide", item="item", annotator=None, columns=(), transpose=False)
+    rest = [name for at, name in enumerate(table.header) if at not in (people, *items) and name]
+    read_as = f"items {table.quote(items)}; annotators in {table.header[people]!r}"
+    answers = read_rows(long, {role: at for at, role in enumerate(ROLES)}, options)
+    return replace(answers, read_as=read_as + (f"; left out {listed(rest)}" if rest else ""))
 
 
-def _find_items(
-    table: TextTable, columns: Sequence[int], no_class: Collection[str], labels: Collection[str]
-) -> list[int]:
-    """Return the columns that share values with others, have numbers in their range, or have only one word."""
-    values = {column: set(table.columns[column]) - {"", *no_class} for column in columns}
-    codes = find_missing_codes(set().union(*values.values()))
-    values = {column: {str(fold(value)) for value in own.difference(codes)} for column, own in values.items()}
-    groups: list[tuple[list[int], set[str]]] = (
-        [([], {str(fold(label)) for label in labels})] if labels else []
-    )  # columns, and their values
-    for column in columns:
-        joined = [group for group in groups if group[1] & values[column]]
-        members = [member for group in joined for member in group[0]]
-        groups = [group for group in groups if group not in joined]
-        groups.append(([*members, column], values[column].union(*(group[1] for group in joined))))
-    items, known = max(groups, key=lambda group: len(group[0]))
-    numbers = read_numbers(list(known))
-    odd, left_out = [], []
-    for column in columns:
-        if column in items:
-            continue
-        own = read_numbers(list(values[column]))
-        between = (
-            own is not None and numbers is not None and (numbers.min() <= own).all() and (own <= numbers.max()).all()
-        )
-        if between or (own is None and numbers is None and len(values[column]) == 1):
-            items.append(column)
-        elif (own is None) != (numbers is None) or is_of_text(table.columns[column]):
-            left_out.append(column)
-        elif values[column]:
-            odd.append(column)
-    if odd:
+def _find_people(table: TextTable, options: ReadOptions) -> int:
+    """Return the column that names the annotators."""
+    found = table.find("annotator", options.annotator)
+    if found is None and not table.header[0]:
+        found = 0
+    if found is None:
         raise DataError(
-            f"{table.name}: the columns {table.quote(odd)} share no values with other "
-            "columns: name the columns of items with columns=..."
+            f"{table.name} has no column for the annotator among {listed(table.header)}: with transpose=True name it, "
+            f"as in annotator={table.header[0]!r}"
         )
-    warn_of_others(table, left_out, "items")
-    return sorted(items)
+    return found

@@ -42,6 +42,7 @@ def test_the_annotator_is_a_template_over_fields(keep, said):
     assert said(table, annotator=template)[1] == PAIRS
 
 
+@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # true is the only label that is no number
 def test_fields_are_known_by_the_names_of_columns(said):
     lines = [
         {"id": n, "judge": "x", "score": s, "gold": g} for n, s, g in ((1, 0.5, 1.0), (2, 1.0, None), (3, True, 0.5))
@@ -64,8 +65,10 @@ def test_several_labels_and_several_dimensions(said):
     assert {name: part.labels for name, part in both.by_dimension.items()} == {"tags": ("3", "4"), "tone": ("1", "2")}
 
 
+NOBODY = [{"llm" if key == "model" else key: value for key, value in JUDGES[0].items()}]
 WRONG = {
-    "nobody": (JUDGES[:1], {}, r"no field names the annotator: .* annotator='\{model\}/\{prompt\}'"),
+    "nobody": (NOBODY, {}, r"no field names the annotator: name it with annotator=\.\.\.; the record has item = 'q1', "
+               r"llm = 'gpt', prompt = 'v1', order = 'AB', label = 'A', usage\.tokens = 3 \(a\[\] is each"),
     "no field": (JUDGES, {"annotator": "modle"}, r"line 1: there is no field 'modle' among .*; did you mean 'model'"),
     "no field of a template": (JUDGES, {"annotator": "{model}/{promt}"}, "line 1: there is no field 'promt' among"),
     "empty field": ([judged("q", "m", "A"), judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"},

@@ -104,7 +104,8 @@ def test_several_questions_and_kinds(said, refuses):
     assert said(records, label="label")[0].n_annotations == 2
     assert said(records, label="stars", labels=["4", "5"])[1] == [("a", ADA, "4")]
     with refuses(
-        DataError, "the list: question 'order' asks for spans or ranks, but only labels and ratings can be read"
+        DataError,
+        r"\[0\]\.order\.responses\[0\]: question 'order' asks for a ranking, .*: write a row for each two of the",
     ):
         read_annotations(records, label="order")
     ticked = [flat("a", [["x", "y"], []])]

@@ -73,7 +73,7 @@ def test_check_boxes_are_columns(keep, said, refuses):
     header = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n"
     text = header + "3AB,A1,true,false,\n3AB,A2,false,true,1\n3CD,A1,true,false,0\n"
     assert said(keep(text), label="mood")[1] == [("3AB", "A1", "good"), ("3AB", "A2", "bad"), ("3CD", "A1", "good")]
-    with refuses(DataError, "there are 2 questions, 'sure.label', 'mood'"):
+    with refuses(DataError, "there are 2 questions, 'mood', 'sure.label'"):
         read_annotations(keep(text))
     both = keep(header + "3AB,A1,true,true,\n3AB,A2,false,true,1\n")
     assert said(both, label="mood", multi_label=True)[0].items == ("3AB / bad", "3AB / good")
@@ -84,7 +84,7 @@ WRONG = {
     "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill in WorkerId"),
     "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: label '.*' has no item: fill it in"),
     "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
-    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: this answer is an"),
+    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: the label is an object"),
     "truncated": (BATCH[:-60], "line 5: (a cell cannot be read|.* columns? where)"),
     "cut after a cell": (BATCH.removesuffix(',""\n'), "line 5: 9 columns where the header .* has 12"),
     "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),

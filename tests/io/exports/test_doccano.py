@@ -71,7 +71,8 @@ def test_several_labels(keep, said, refuses):
 WRONG = {
     "merged": (packed(all__jsonl=ADA), "it holds one file with all labels, without the annotators: export"),
     "merged, unpacked": (json.dumps(ADA[0]) + "\n" + json.dumps(BO[0]), "this is one file of doccano, without"),
-    "spans": (packed(ada__jsonl=[example(1, "a"), example(2, [0, 5, "LOC"])]), "ada.jsonl, line 2: label has spans"),
+    "spans": (packed(ada__jsonl=[example(1, "a"), example(2, [0, 5, "LOC"])]),
+              "ada.jsonl, line 2, label: question 'label' asks for spans"),
     "truncated": (packed(ada__jsonl=ADA)[:-30], "cannot be unpacked"),
     "broken": (packed(ada__jsonl=ADA).replace(b"PK\x03\x04", b"PK\x03\x04\xff", 1), "cannot be unpacked"),
     "empty": (packed(), "is a zip without JSON or a table .*: it is empty"),

@@ -21,8 +21,10 @@ NO_EXPORT = {
     "of numbers": ("[1, 2, 3]", "is JSON without objects: known exports are lab"),
     "of lists": ("[[1], [2]]", "is JSON without objects"),
     "an object that is empty": ("{}", "is JSON without objects"),
-    "another object": ('{"images": [], "annotations": [], "categories": []}', "is JSON of 'images', 'annot"),
-    "other objects": ('[{"x": 1}]', r"is JSON of 'x': known exports are .*records \(JSON or JSONL, an object"),
+    "another object": ('{"images": [], "annotations": [], "categories": []}',
+                       "no field names the item, the annotator: name them .*; the record has nothing but empty"),
+    "other objects": ('[{"x": 1}]',
+                      r"\[0\]: no field names the item, the annotator, the label: name them .*; the record has x = 1$"),
     "cut off at once": ("[", r"line 1: this is not JSON: expecting value.*\(the file ends here"),
     "cut off between": ('[{"item": 1, "judge": 1, "label": 2},', r"line 1: this is not JSON: .* \(the file ends here"),
     "cut off after one": ('[{"item": 1, "judge": 1, "label": 2}\n', r"a comma or .* missing after \[0\]"),
@@ -31,10 +33,12 @@ NO_EXPORT = {
     "single quotes": ("[{'item': 1}]", "line 1: this is not JSON: expecting property name .*double quotes, column 3"),
     "deep": ("[" * 200_000 + "]" * 200_000, "line 1: this JSON is nested too deeply"),
     "deep, later": (json.dumps(LINES[0]) + "\n" + '{"a":' * 100_000, "line 2: this JSON is nested too deep"),
-    "of UTF-16": (json.dumps([{"x": 1}]).encode("utf-16"), "is JSON of 'x'"),
+    "of UTF-16": (json.dumps([{"x": 1}]).encode("utf-16"), "the record has x = 1$"),
     "lists that differ": ('{"item": [1, 2], "judge": [1, 2], "label": [1]}', "'label' is shorter than other lists"),
-    "objects by numbers": ('{"1": {"x": 1}, "2": {"x": 2}}', "is JSON of 'id', 'x': known exports are"),
-    "objects and more": ('{"1": {"item": 1, "judge": 1, "label": 2}, "n": 3}', "is JSON of '1', 'n'"),
+    "objects by numbers": ('{"1": {"x": 1}, "2": {"x": 2}}',
+                           "no field names the annotator, the label: .* the record has id = '1', x = 1$"),
+    "objects and more": ('{"1": {"item": 1, "judge": 1, "label": 2}, "n": 3}',
+                         r"the record has n = 3, 1\.item = 1, 1\.judge = 1"),
     "Latin-1": ('[\n{"item": "é"}]'.encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
     "zero byte": (b'[{"item": "\0"}]', "is not a text file: it has a zero byte in line 1"),
     "trailing comma": ('[{"item": 1, "judge": 1, "label": 2},]', "line 1: this is not JSON"),
@@ -72,9 +76,7 @@ def test_a_format_that_does_not_fit_is_refused(keep, refuses):
         read_annotations(path, format="prodigy")
     with refuses(DataError, r"is JSON of 'item', .*, and format='long' reads tables \(CSV, .*it looks like records"):
         read_annotations(path, format="long")
-    with refuses(
-        DataError, "does not have the form that format='toloka' reads, .*: known exports are mturk .*, toloka"
-    ):
+    with refuses(DataError, "does not have the form that format='toloka' reads, .*: known exports are .* toloka"):
         read_annotations(keep("item,judge,label\na,x,p\n", "x.csv"), format="toloka")
     with refuses(
         DataError, "there is no format 'label_studio': choose one of 'auto', .*'records'; did you mean 'label-studio'"

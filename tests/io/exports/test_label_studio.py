@@ -144,7 +144,7 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
     several = [{**MINIMAL[0], "sentiment": {"choices": ["a", "b"]}}]
     with pytest.warns(ExportWarning):
         assert said(several, label="sentiment", multi_label=True)[0].items == ("12 / a", "12 / b")
-    with refuses(DataError, "is JSON_MIN without predictions"):
+    with pytest.warns(ExportWarning), refuses(DataError, "has no predictions: leave out predictions=True"):
         read_annotations(path, predictions=True)
 
 
@@ -155,7 +155,8 @@ def test_answers_about_regions_are_none_of_the_task(said, refuses):
     project = [task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)]
     assert said(project)[1] == [("1", "1", "1"), ("2", "1", "2")]
     with refuses(
-        DataError, r"result\[0\]: 'sentiment' is about a region: only answers about the whole task can be read"
+        DataError,
+        r"result\[0\]\.value: question 'sentiment' asks for spans, but only labels and ratings of whole items",
     ):
         read_annotations(project, label="sentiment")
 
@@ -165,6 +166,16 @@ CSV = (
     '1,"5","2021",12,4.2,"Positive","[{""rating"": 4}]","x","2021"\n'
     '2,"ada@example.org","2021",12,3.1,"{""choices"": [""Negative"", ""Positive""]}","","y","2021"\n'
 )
+
+
+def test_spans_beside_an_answer_about_the_whole_task_are_left_out(said):
+    """Also those of a model, and where only its predictions are answers."""
+    spans = {**choice(["LOC"], "ner", "labels"), "value": {"start": 1, "end": 4, "labels": ["LOC"]}}
+    predicted = {"model_version": "bert", "result": [BAD, spans]}
+    both = [task(1, annotation(1, GOOD, spans), predictions=[predicted])]
+    assert said(both, predictions=True)[1] == [("1", "1", "Positive"), ("1", "bert", "Negative")]
+    by_model = [task(1, annotation(1, spans), predictions=[predicted])]
+    assert said(by_model, predictions=True, labels=["Negative", "Positive"])[1] == [("1", "bert", "Negative")]
 
 
 def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
@@ -193,8 +204,9 @@ WRONG = {
     "NaN": ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", '
             '"type": "rating", "value": {"rating": NaN}}]}]}]', r"result\[0\]\.value: the label is nan"),
     "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: one annotation answers 'sentiment' twice"),
-    "a region": ([task(4, annotation(1, REGION))], r"only questions of .*'sentiment \(choices of regions\)'"),
-    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"only questions of .*'ner \(labels\)'"),
+    "a region": ([task(4, annotation(1, REGION))], r"result\[0\]\.value: question 'sentiment' asks for spans"),
+    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))],
+                   r"result\[0\]\.value: question 'ner' asks for spans"),
     "nothing": ([task(4)], "has no answers: annotate some items, and export again"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with predictions=True"),
     "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the id of a"),

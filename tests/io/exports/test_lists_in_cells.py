@@ -66,11 +66,30 @@ FORMS = {
 }
 
 
+COLUMNS = {"wide": ["w1", "w2"]} | {
+    name: ["joy", "anger"] for name in FORMS if name.startswith(("columns", "of b", "of n"))
+}
+
+
 @pytest.mark.parametrize("which", FORMS)
 def test_several_labels_of_one_answer(keep, said, which):
     source = FORMS[which]
     source = keep(source, "answers") if isinstance(source, str) else source
-    assert sorted(said(source, multi_label=True)[1]) == sorted(YES_OR_NO)
+    assert sorted(said(source, multi_label=True, columns=COLUMNS.get(which, ()))[1]) == sorted(YES_OR_NO)
+
+
+@pytest.mark.parametrize("which", COLUMNS)
+def test_which_columns_hold_labels_is_asked(keep, refuses, which):
+    source = FORMS[which]
+    what = "annotators with columns='w1,w2'" if which == "wide" else "labels with columns='(clear,)?joy,anger'"
+    with refuses(DataError, f"no field names the .*label: .*, or the columns of {what}"):
+        read_annotations(keep(source, "answers") if isinstance(source, str) else source, multi_label=True)
+
+
+def test_a_column_of_labels_that_is_none_is_named(keep, refuses):
+    path = keep("id,rater_id,joy,age\n1,r1,1,31\n")
+    with refuses(DataError, r"line 2: age is '31', but must be 0 or 1: leave this column out of columns="):
+        read_annotations(path, multi_label=True, columns=["joy", "age"])
 
 
 def test_several_labels_in_parquet(said, tmp_path):
@@ -86,7 +105,6 @@ def test_separated_labels(keep, said):
         assert said(path, multi_label=True, split=mark)[1] == YES_OR_NO[:4]
     wide = keep(as_csv(("item", "w1", "w2", "text"), [("t1", "joy|anger", "joy", "a|b"), ("t2", "[]", "", "c")]))
     assert sorted(said(wide, multi_label=True, split="|", columns=["w1", "w2"])[1]) == sorted(YES_OR_NO)
-    assert sorted(said(wide, multi_label=True, split="|")[1]) == sorted(YES_OR_NO)
     batch = keep('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n')
     assert said(batch, multi_label=True, split="|")[1] == YES_OR_NO[:4]
     known = keep(as_csv((*HEADER, "gold"), [("t1", "w1", "joy|anger", "anger|joy"), ("t2", "w1", "joy", "['joy']")]))
@@ -118,7 +136,7 @@ def test_a_template_keeps_a_name_with_a_separator(keep, said):
 def test_emotions_by_raters(keep, said, refuses):
     """The issue of columns of 0 and 1, and the shape of GoEmotions' raw files."""
     path = keep("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n2,r1,1,0\n2,r3,1,1\n")
-    answers = said(path, multi_label=True)[1]
+    answers = said(path, multi_label=True, columns=["joy", "anger"])[1]
     assert {(item, who) for item, who, label in answers if label == "yes"} == {
         ("1 / joy", "r1"), ("1 / anger", "r2"), ("2 / joy", "r1"), ("2 / joy", "r3"), ("2 / anger", "r3")
     }  # fmt: skip
@@ -129,11 +147,11 @@ def test_emotions_by_raters(keep, said, refuses):
         '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,37,True,0,0,0\n'
         "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
     )
-    data, answers = said(keep(header + rows), multi_label=True)
     emotions = ("joy", "love", "neutral")
+    data, answers = said(keep(header + rows), multi_label=True, columns=emotions, item="id")
     assert data.items == tuple(f"{item} / {each}" for item in ("eew5j0j", "eemcysk") for each in emotions)
     assert [label for *_, label in answers] == ["no", "no", "yes", "no", "no", "no", "yes", "yes", "no"]
-    with refuses(DataError, "no field for the label among 'item', 'who', 'a': name it with label=..."):
+    with refuses(DataError, "no field names the label: name it with label=...; the record has item = '1'"):
         read_annotations(keep("item,who,a\n1,x,2\n"), multi_label=True, annotator="who")
 
 
@@ -222,7 +240,8 @@ WRONG = {
                       r"line 3, label: \"\['x' 'y'\]\" looks like a list, but is not valid: write it as JSON"),
     "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {},
                   r"line 2: label 'x\|y' .* with multi_label=True and split='\|'; if it is one label, declare it"),
-    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
+    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"},
+             r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
     "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {},
                      "line 2: label '0,1' .* if each is the label of another annotator, use split=','"),
     "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","},
@@ -235,10 +254,10 @@ WRONG = {
     "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "an answer to item '1' has 2 labels, 'x', 'y'"),
     "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', {"multi_label": True}, "line 2, label: a label is an object"),
     "no annotator": ("item,label\n1,x|y\n", {"multi_label": True, "split": "|"},
-                     "line 2: no field names the annotator: name one, or a template over fields, with annotator="),
+                     "line 2: no field names the annotator: name it with annotator="),
     "no column": ("item,text,a,b\n1,t,x,y\n", {"multi_label": True, "columns": ["a", "c"]}, "has no column 'c'"),
     "no lists": ("item,a,b\n1,x|y,y\n", {"multi_label": True, "split": "|"},
-                 "no two of the columns 'a', 'b' share .*a wide table has a column for each annotator"),
+                 "no field names the annotator, the label: .*, or the columns of annotators with columns='a,b'"),
     "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
     "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, and multi_label"),
     "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, and split"),
@@ -289,17 +308,18 @@ def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
     in_cells = [as_csv(HEADER, [(i, w, write(labels)) for i, w, labels in rows]) for write in (str, json.dumps)]
     flags = as_csv((*HEADER[:2], *used), [(i, w, *(int(each in labels) for each in used)) for i, w, labels in rows])
     by_item = {i: {w: labels for (of, w), labels in chosen.items() if of == i} for i, _ in chosen}
-    sources = [pd.DataFrame(rows, columns=HEADER), *in_cells, flags]
+    sources = [flags, *in_cells]
     sources += [
         [{"item": i, "label": {w: sorted(labels) for w, labels in said.items()}} for i, said in by_item.items()]
     ]
     sources += [
         [{"item": i, "annotator": list(said), "label": list(map(sorted, said.values()))} for i, said in by_item.items()]
     ]
-    for source in sources:
+    for source in [*sources, pd.DataFrame(rows, columns=HEADER)]:
         if isinstance(source, str):
             path.write_text(source)
-        data = read_annotations(path if isinstance(source, str) else source, multi_label=True)
+        columns = used if source is flags else ()
+        data = read_annotations(path if isinstance(source, str) else source, multi_label=True, columns=columns)
         named = zip(data.item, data.annotator, data.label, strict=True)
         assert sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named) == expected
 
@@ -310,9 +330,10 @@ def test_what_is_no_list_of_labels_is_refused(tmp_path, refuses):
     path.write_text('item,annotator,label\nt1,w1,"0,0,1,0"\nt1,w2,"0,1,1,0"\nt2,w1,"0,0,0,0"\n')
     with refuses(DataError, "each answer lists 0 and 1 for several labels that have no names"):
         read_annotations(path, multi_label=True, split=",")
-    counts = [{"uid": "1", "label_counter": {"e": 62, "n": 36}}, {"uid": "2", "label_counter": {"e": 2, "n": 96}}]
-    with refuses(DataError, "label_counter: these are numbers of answers without annotators"):
-        read_annotations(counts, item="uid", label="label_counter")
+    for name in ("label_counter", "label", "soft_label"):
+        number = 0.5 if name == "soft_label" else 62
+        with refuses(DataError, f"'{name}' has a number for each of 'e', 'n': if annotators, use annotator="):
+            read_annotations([{"id": 1, name: {"e": number, "n": 36}}], label=name)
     path.write_text("id,a,b\n1,joy|anger,joy\n2,anger,anger\n3,joy,joy|fear\n")
     with refuses(DataError, r"'joy\|anger' of item '1' looks like several labels in one cell: .*split='\|'"):
-        read_annotations(path)
+        read_annotations(path, columns="2:")

@@ -98,7 +98,7 @@ def test_several_labels_are_a_yes_or_no_to_each(write, refuses):
     [
         ("[{", r"line 2, annotations: this is not JSON: '\[\{'"),
         ('{"T0": 1}', "annotations is an object, but must be a list"),
-        ([task([{"x": 1.5, "y": 2}])], "this task marks places or counts things"),
+        ([task([{"x": 1.5, "y": 2}])], "question 'T0' asks for boxes or places, but only labels"),
         ([task({"x": 1.5})], "the label is an object, but must be a text or a number"),
         (["Lion"], r"annotations\[0\]: this is a text, but must be an object"),
     ],

@@ -1,0 +1,104 @@
+"""Files beside the data are read with the options that the data were read with."""
+
+import json
+from functools import partial
+
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from tests.cli.within import run as run_in
+
+BY_EM = ("--method", "em", "--seed", "1", "--no-report")
+READING = {
+    "item": "{system}/{segment}",
+    "label": ["said"],
+    "missing": ["-"],
+    "ignore_case": True,
+    "same": {"dgo": "dog"},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A fit of a table whose items are named by two columns, with blanks between cells."""
+    folder = tmp_path_factory.mktemp("reading")
+    table = ba.read_annotations("@crowd").to_frame().iloc[:600]
+    labels = {"billing": "Dog", "delivery": "cat", "quality": "dgo", "other": "-"}
+    table = pd.DataFrame({
+        "system": table["item"].str[-1], "segment": table["item"].str[6:], "worker": table["annotator"],
+        "said": table["label"].map(labels), "known": table["gold"].map({**labels, "other": "cat"}),
+    })  # fmt: skip
+    table.drop(columns="known").to_csv(folder / "answers.txt", sep=" ", index=False)
+    gold = table.drop_duplicates("segment").head(40)
+    gold[["system", "segment", "known"]].rename(columns={"known": "gold"}).to_csv(folder / "gold.csv", index=False)
+    gold.assign(group=gold["system"])[["system", "segment"]].to_csv(folder / "items.csv", index=False)
+    table[["system", "segment"]].drop_duplicates().to_csv(folder / "systems.csv", index=False)
+    code, _, err = run_in(
+        folder, "fit", "model_b", "answers.txt", "--item", "{system}/{segment}", "--label", "said", "--missing", "-",
+        "--ignore-case", "--same", "dgo=dog", "--separator", " ", "--out", "fit", *BY_EM,
+    )  # fmt: skip
+    assert code == 0, err
+    return folder
+
+
+@pytest.fixture
+def at(folder):
+    """The command, in the folder of the fit."""
+    return partial(run_in, folder)
+
+
+def test_a_run_has_the_options_that_its_data_were_read_with(folder):
+    reading = json.loads((folder / "fit" / "run.json").read_text())["reading"]
+    assert reading == READING
+
+
+def test_groups_are_read_by_the_items_of_the_fit(at):
+    code, out, err = at("groups", "fit", "--by", "systems.csv", "--group", "system", "--seed", "1")
+    assert code == 0, err
+    assert len(out.splitlines()) > 10
+    assert at("groups", "fit", "--by", "systems.csv", "--seed", "1")[2].endswith("name the column with --group COL\n")
+
+
+def test_known_labels_are_read_by_the_items_and_spellings_of_the_fit(at, folder):
+    code, out, err = at("recalibrate", "fit", "--gold", "gold.csv", "--out", "again", "--no-report")
+    assert code == 0, err
+    assert "of 40 true labels; their log score" in out
+    assert json.loads((folder / "again" / "run.json").read_text())["reading"] == READING
+
+
+def test_items_to_ask_about_are_read_by_the_items_of_the_fit(at, folder):
+    code, _, err = at("next", "fit", "--batch", "5", "--items", "items.csv", "--out", "ask.csv", "--seed", "1")
+    assert code == 0, err
+    asked = pd.read_csv(folder / "ask.csv", dtype=str)
+    items = pd.read_csv(folder / "items.csv", dtype=str)
+    assert set(asked["item"]) <= set(items["system"] + "/" + items["segment"])
+
+
+def test_further_answers_are_read_as_the_data_were(at, folder):
+    first = pd.read_csv(folder / "answers.txt", sep=" ", dtype=str).iloc[:1].assign(worker="new", said="DGO")
+    first.to_csv(folder / "more.csv", index=False)
+    code, _, err = at(
+        "fit", "model_b", "answers.txt", "--item", "{system}/{segment}", "--label", "said", "--missing", "-",
+        "--ignore-case", "--same", "dgo=dog", "--separator", " ", "--add", "more.csv", "--out", "added", *BY_EM,
+    )  # fmt: skip
+    assert code == 0, err
+    assert "1 of the annotations are from more.csv" in err
+
+
+def test_a_file_that_does_not_fit_is_refused_before_the_fit_is_read(at):
+    code, _, err = at("groups", "nowhere", "--by", "gold.csv")
+    assert (code, "nowhere" in err, "gold.csv has no column for the item" in err) == (1, False, True)
+
+
+def test_order_that_is_not_known_is_an_error_of_the_command(at):
+    code, _, err = at("agreement", "@crowd", "--ordered", "--out", "agreed", "--no-plots")
+    assert code == 1
+    assert "have no order that is known: declare them from the lowest to the highest with --labels" in err
+
+
+def test_words_of_a_warning_are_those_of_options(at, folder):
+    rows = "".join(f"{n},{'ab'[n % 2]},{'pass' if n % 3 else 'fail'}\n" for n in range(600))
+    (folder / "typos.csv").write_text(f"item,worker,label\n{rows}600,a,psas\n")
+    _, _, err = at("agreement", "typos.csv", "--out", "typos", "--no-plots", "--resamples", "0")
+    assert "if it is another label, use --same 'psas=pass'; if it is no label, use --missing psas;" in err

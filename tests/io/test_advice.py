@@ -1,0 +1,147 @@
+"""What an error advises is a command that works; a table is read to the same data whatever its names, or refused."""
+
+import ast
+import re
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesanno.cli.app import name_options
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations
+
+OPTIONS = "item|annotator|label|columns|pairs|format|transpose|multi_label|count|no_header|separator|missing"
+ADVICE = re.compile(rf"\b({OPTIONS})=('[^']*'|True|\.\.\.)")
+RATERS = ("rater_1", "rater_2")
+LONG = {"items": ("a", "b"), "annotators": ("ada", "bo"), "labels": ("x", "y")}
+ROWS = "a,ada,x\na,bo,y\nb,ada,x\nb,bo,x\n"
+
+# name of a case: the text, what the column of each role is if the error leaves it open, the words before the advice
+# that fits, and what is then read: items, annotators, labels
+CASES = {
+    "wide": ("item,ada,bo\na,x,y\nb,x,x\n", {}, "if each column is one", LONG),
+    "wide, without names of items": ("ada,bo\nx,y\nx,x\n", {}, "if each column is one", {**LONG, "items": ("1", "2")}),
+    "long": (f"item,who,said\n{ROWS}", {"annotator": "who", "label": "said"}, "if each row is an answer", LONG),
+    "long, nothing known": (
+        f"unknown,who,said\n{ROWS}", {"item": "unknown", "annotator": "who", "label": "said"},
+        "if each row is an answer", LONG,
+    ),
+    "votes": ("id,x,y\na,2,0\nb,1,1\n", {}, "if columns are labels", {**LONG, "annotators": ("anyone",)}),
+    "no annotator": (f"item,who,label\n{ROWS}", {"annotator": "who"}, "name it", LONG),
+    "no label": (f"item,worker,said\n{ROWS}", {"label": "said"}, "name it", LONG),
+    "no item and label": (f"unknown,worker,said\n{ROWS}", {"item": "unknown", "label": "said"}, "name them", LONG),
+    "transposed": ("worker,a,b\nada,x,x\nbo,y,x\n", {}, "if a row is an annotator", LONG),
+    "transposed, unknown": (
+        "who,a1,a2\nada,x,x\nbo,y,x\n", {}, "with transpose=True", {**LONG, "items": ("a1", "a2")}, {"transpose": True},
+    ),
+    "transposed, other items": (
+        "worker,a,b\nada,x,x\nbo,y,x\n", {}, "name them", LONG, {"transpose": True},
+    ),
+    "one-hot": (
+        "item,worker,x,y\na,ada,1,0\na,bo,0,1\n", {}, "if columns hold 1",
+        {"items": ("a / x", "a / y"), "annotators": ("ada", "bo"), "labels": ("no", "yes")},
+    ),
+    "pairs": (
+        "item,model_a,model_b,judge,winner\na,m,n,ada,m\nb,m,n,bo,n\n", {}, "if so",
+        {"items": ("a", "b"), "annotators": ("ada", "bo"), "labels": ("model_a", "model_b")},
+    ),
+    "no pairs": ("item,model_a,model_b,judge,winner\na,m,n,ada,x\nb,m,n,bo,y\n", {}, "if not", LONG),
+    "two items": (f"id,text,{ROWS[:0]}annotator,label\na,p,ada,x\na,p,bo,y\nb,q,ada,x\n", {}, "choose one with", LONG),
+    "two annotators": ("item,worker,coder,label\na,ada,z,x\na,bo,z,y\nb,bo,z,y\n", {}, "choose one with", LONG),
+    "an id of rows": ("id,session,worker,label\n1,a,ada,x\n2,a,bo,y\n3,b,ada,x\n", {"item": "session"}, "name", LONG),
+    "an id that is one": ("id,worker,label\na,ada,x\nb,bo,y\n", {}, "or use", LONG),
+    "an id twice": ("id,rater_1,rater_2\na,x,\na,,y\nb,x,x\n", {}, "or use", {**LONG, "annotators": RATERS}),
+    "a number beside names, left out": (
+        "id,rater_1,rater_2,n\na,x,y,7\nb,x,x,8\n", {}, "to leave out the number",
+        {**LONG, "annotators": RATERS},
+    ),
+    "a number beside names, used": (
+        "id,rater_1,rater_2,n\na,x,y,1\nb,x,x,1\n", {}, "to leave out the names",
+        {**LONG, "items": ("1", "2"), "annotators": RATERS},
+    ),
+    "a sum": (
+        "id,x,y,total\na,2,0,2\nb,1,1,2\n", {}, "name the", {**LONG, "annotators": ("anyone",)}, {"format": "votes"},
+    ),
+    "texts as labels": (
+        "item,worker,answer\n" + "".join(f"{n // 2},{'ab'[n % 2]},t{n}\n" for n in range(20)), {}, "or use",
+        {"items": tuple("0123456789"), "annotators": ("a", "b"), "labels": tuple(sorted(f"t{n}" for n in range(20)))},
+    ),
+    "blanks": ("item annotator label\na ada x\na bo y\nb bo x\n", {}, "if ' ' separates", LONG),
+    "a code": (
+        f"item,worker,label\n{ROWS}b,cy,NA\n", {}, "if it stands for", {**LONG, "annotators": ("ada", "bo", "cy")},
+        {"labels": ["x", "y"]},
+    ),
+}  # fmt: skip
+
+
+def follow(message, said, open_roles):
+    """The options of the part of a message that begins with some words."""
+    part = message[message.index(said) :]
+    part = re.split(r"; " if said.startswith("or ") else r"; (?=if |to |for )|, (?=or )", part)[0]
+    found = dict(reversed(ADVICE.findall(part)))
+    known = {name: open_roles.get(name) if value == "..." else ast.literal_eval(value) for name, value in found.items()}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+@pytest.mark.parametrize("which", CASES)
+@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")
+def test_what_an_error_advises_is_read(keep, which):
+    text, open_roles, said, expected, *given = CASES[which]
+    path, given = keep(text, "answers.csv"), dict(*given)
+    with pytest.raises(DataError) as refused:
+        read_annotations(path, **given)
+    message = str(refused.value)
+    advised = follow(message, said, open_roles)
+    assert advised
+    data = read_annotations(path, **{**given, **advised})
+    assert (data.items, data.annotators, data.labels) == tuple(expected.values())
+    shown = name_options(message)
+    for name, value in advised.items():
+        option = f"--{name.replace('_', '-')}"
+        assert option in shown
+        assert value is True or value in open_roles.values() or str(value) in shown
+
+
+ROLES = {
+    "item": ["item", "task_id", "unit", "text", "output_id", "thing", "nr"],
+    "annotator": ["annotator", "worker", "JudgeId", "model", "who"],
+    "label": ["label", "verdict", "score", "said"],
+}
+ADDED = {  # by the number of the row and of the item
+    "id": lambda row, _: row, "batch_id": lambda _, item: item // 2, "text": lambda _, item: f"words {item}",
+    "topic": lambda _, item: "pq"[item % 2], "n": lambda *_: 3, "count": lambda *_: 1, "score": lambda row, _: row / 7,
+    "model": lambda row, _: f"m{row % 2}", "comment": lambda *_: "so", "rater_1": lambda row, _: "xy"[row % 2],
+    "rater_2": lambda *_: "y", "final": lambda *_: "x", "confidence": lambda row, _: row % 5,
+    "author_id": lambda _, item: item % 3, "duration": lambda row, _: row, "model_a": lambda *_: "s",
+    "model_b": lambda *_: "t", "": lambda row, _: row, "user": lambda _, item: f"u{item}",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")
+@given(
+    names=st.fixed_dictionaries({role: st.sampled_from(names) for role, names in ROLES.items()}),
+    added=st.lists(st.sampled_from(list(ADDED)), max_size=5, unique=True),
+    chance=st.randoms(use_true_random=False),
+    labels=st.sampled_from([["x", "y"], ["1", "2", "3"], ["yes", "no", "?"]]),
+)
+def test_a_long_table_is_read_to_the_same_data_or_refused(names, added, chance, labels):
+    """Whatever its columns are called, and whatever others are beside them, in any order."""
+    asked = [(item, who) for item in range(6) for who in chance.sample(range(4), chance.choice([3, 4]))]
+    answers = [(f"s{item}", f"w{who}", labels[(item * who) % len(labels)]) for item, who in asked]
+    table = pd.DataFrame(answers, columns=[names[role] for role in ROLES], dtype="str")
+    for name in added:
+        is_role = name == "user" and names["annotator"] in ("model", "who")  # by its name, it is then the annotator
+        if name not in table and not is_role:
+            table[name] = [str(ADDED[name](row, item)) for row, (item, _) in enumerate(asked)]
+    table = table[chance.sample(list(table.columns), len(table.columns))]
+    table = table.sample(frac=1, random_state=chance.randrange(1000), ignore_index=True)
+    try:
+        data = read_annotations(table)
+    except DataError:
+        return
+    codes = zip(data.item, data.annotator, data.label, strict=True)
+    found = sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in codes)
+    by_text = "text" in table and data.items[0].startswith("words")  # a text names the same items
+    assert found == sorted((item.replace("s", "words ") if by_text else item, *rest) for item, *rest in answers)

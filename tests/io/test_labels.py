@@ -1,0 +1,248 @@
+"""Labels: numbers in any spelling, cells that are none, rare ones that may be slips, and joined ones."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError
+from bayesanno.io.added import add_annotations
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.spelling import join_numbers
+
+MISREAD = (
+    "item,ann_1,ann_2,ann_3\na,1,1.0,1.0\nb,2,2.0,\nc,3,,3.0\nd,1,2.0,1.0\ne,2,2.0,2.0\nf,3,3.0,3.0\ng,1,1.0,1.0\n"
+)
+
+
+def alpha(data, which="nominal", **options):
+    table = ba.agreement_table(data, resamples=0, **options).set_index("coefficient")
+    return float(table.loc[f"krippendorff_alpha_{which}", "value"])
+
+
+def warnings_of(read, *arguments, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = read(*arguments, **options)
+    return data, [str(each.message) for each in caught]
+
+
+class TestNumbers:
+    def test_a_number_is_one_label_however_it_is_spelt(self, read):
+        data = read(MISREAD)
+        assert data.labels == ("1", "2", "3")
+        assert alpha(data) == pytest.approx(0.847, abs=5e-4)
+        wide = pd.read_csv(pd.io.common.StringIO(MISREAD))
+        assert ba.read_annotations(wide).hash == data.hash
+
+    @pytest.mark.parametrize(
+        ("found", "labels"),
+        [
+            (["1", "1.0", "01", "2"], ("1", "2")), (["-0", "0", "0.0", "1"], ("0", "1")), (["01", "02"], ("01", "02")),
+            (["1.0", "2.50"], ("1", "2.5")), (["+1", "-1.0"], ("-1", "1")), ([".5", "0.5", "1."], (".5", "1")),
+            (["1.0", "1", "x", "y"], ("1", "1.0", "x", "y")),
+        ],
+    )  # fmt: skip
+    def test_the_label_is_the_shortest_spelling(self, found, labels):
+        table = pd.DataFrame({"item": "s", "annotator": range(len(found)), "label": found})
+        data, said = warnings_of(ba.read_annotations, table)
+        assert data.labels == labels
+        assert bool(said) == (labels[-1] == "y")  # words beside numbers: 1 and 1.0 are two labels, and it is said
+
+    def test_a_declared_spelling_is_kept(self, read):
+        text = "item,annotator,label,gold\n1,ada,1.0,01\n1,bo,2,\n"
+        assert read(text, labels=["1.0", "2.0"]).labels == ("1.0", "2.0")
+        assert read(text, labels=["1.0", "2.0"]).gold == {"1": "1.0"}
+        assert read(text.replace("01", "1").replace("bo,2", "bo,1"), labels=["1", "1.0"]).labels == ("1", "1.0")
+
+    def test_known_and_further_labels_are_spelt_alike(self, read, keep):
+        text = "item,annotator,label,gold\n1,ada,1,1.0\n1,bo,2,\n2,bo,2,2.00\n"
+        data = read(text, controls=keep("item,label\n2,2.0\n", "controls.csv"))
+        assert (data.gold, data.controls) == ({"1": "1", "2": "2"}, {"2": "2"})
+        more = add_annotations(data, pd.DataFrame({"item": ["1"], "annotator": ["cy"], "label": ["2.0"]}))
+        assert more.n_annotations == 4
+        several = ba.read_multi_annotations(
+            pd.DataFrame({"item": ["1", "1"], "annotator": ["a", "b"], "x": ["1", "1.0"], "y": ["0", "1"]}),
+            ["x", "y"], labels={"x": ["1", "2"]},
+        )  # fmt: skip
+        assert several.by_dimension["x"].label.tolist() == [0, 0]
+
+    def test_one_cell_that_is_no_number_is_named_and_the_others_stay_numbers(self, read):
+        text = "item,annotator,label\n1,ada,1\n1,bo,1.0\n2,ada,10\n2,bo,3-4\n3,ada,9\n"
+        data, (said,) = warnings_of(read, text)
+        assert data.labels == ("1", "9", "10", "3-4")
+        assert "'3-4' is the only label that is no number (1 answer): if it is no label, use missing='3-4'" in said
+        data, said = warnings_of(read, text, missing="3-4")
+        assert (data.labels, said) == (("1", "9", "10"), [])
+        assert data.labels_are_ordered
+        assert warnings_of(read, text, labels=["1", "3-4", "9", "10"])[1] == []
+
+    def test_a_code_of_missing_answers_or_an_unsure_label_makes_no_words_of_numbers(self):
+        for word, options in (("NA", ReadOptions()), ("skip", ReadOptions(unsure=("skip",)))):
+            assert join_numbers(["1", "1.0", word, "odd"], options) == {"1": "1", "1.0": "1"}
+
+
+class TestSame:
+    TEXT = "item,annotator,label,gold\n1,ada,dog,dgo\n1,bo,dgo,\n2,ada,cat,\n2,bo,Caat,cat\n"
+
+    def test_labels_are_read_as_others(self, read):
+        data = read(self.TEXT, same={"dgo": "dog", "caat": "cat"}, ignore_case=True)
+        assert (data.labels, data.gold, data.label.tolist()) == (("cat", "dog"), {"1": "dog", "2": "cat"}, [1, 1, 0, 0])
+
+    def test_a_label_that_is_read_as_a_missing_one_is_missing(self, read):
+        assert read(self.TEXT, same={"dgo": "none"}, missing="none").n_annotations == 3
+
+    def test_one_step_is_enough(self, refuses):
+        with refuses(DataError, "same: 'a' is to be written as 'b', which is empty or to be written otherwise"):
+            ReadOptions(same={"a": "b", "b": "c"})
+        with refuses(DataError, "same: 'a' is to be written as ''"):
+            ReadOptions(same={"a": ""})
+
+    def test_systems_of_pairs_are_joined_too(self, read):
+        text = (
+            "question_id,model_a,model_b,judge,winner,gold\nq1,GPT-4,llama,ada,gpt-4,\nq1,gpt-4,llama,bo,model_a,LLAMA\n"
+            "q2,lama,gpt-4,ada,gpt 4,\nq2,llama,gpt-4,bo,lama,\n"
+        )
+        data = read(text, pairs="model_a,model_b", ignore_case=True, same={"lama": "llama", "gpt 4": "gpt-4"})
+        assert data.item_columns["model_a"].levels == ("gpt-4", "llama")
+        assert (data.items, data.gold, data.label.tolist()) == (("q1", "q2"), {"q1": "model_b"}, [0, 0, 1, 0])
+
+
+def animals(n=6000, n_typos=28):
+    """A table of 5 answers to each item of which some are misspelt, and the same without typos."""
+    rng = np.random.default_rng(69)
+    names = np.array(["bird", "cat", "dog"])
+    truth = rng.integers(3, size=n)
+    said = np.where(rng.random((n, 5)) < 0.75, truth[:, None], rng.integers(3, size=(n, 5)))
+    clean = pd.DataFrame(
+        {"item": np.repeat(np.arange(n), 5).astype(str), "annotator": np.tile(list("abcde"), n),
+         "label": names[said.ravel()], "gold": np.repeat(names[truth], 5)}
+    )  # fmt: skip
+    dirty = clean.copy()
+    for row in rng.choice(len(clean), n_typos, replace=False):
+        dirty.loc[row, "label"] = {"bird": "brid", "cat": "caat", "dog": "dgo"}[clean.loc[row, "label"]]
+    return clean, dirty
+
+
+def log_score(data):
+    table = ba.label_table(ba.fit("model_b", data, method="em", random_seed=1, adjust=False))
+    p = table[[f"p[{label}]" for label in data.labels]].to_numpy()
+    return float(np.log(p[np.arange(len(p)), data.gold_codes]).mean())
+
+
+class TestRareLabels:
+    def test_the_advice_about_typos_gives_the_labels_of_the_clean_table(self):
+        clean, dirty = animals()
+        data, said = warnings_of(ba.read_annotations, dirty)
+        assert data.n_labels == 6
+        same = dict(re.search(r"use same=\{'(\w+)': '(\w+)'\}", each).groups() for each in said)
+        assert same == {"brid": "bird", "caat": "cat", "dgo": "dog"}
+        joined, said = warnings_of(ba.read_annotations, dirty, same=same)
+        assert (joined.labels, said) == (("bird", "cat", "dog"), [])
+        assert log_score(joined) == pytest.approx(log_score(ba.read_annotations(clean)), abs=0.01)
+
+    @pytest.mark.parametrize(
+        ("counts", "right"),
+        [
+            ({"pass": 500, "fail": 400, "psas": 4}, {"psas": "pass"}),
+            ({"ok": 900, "no": 700, "oc": 3}, {"oc": "ok"}),
+            ({"cat": 900, "bat": 800, "hat": 3}, {"hat": "cat"}),
+            ({"a": 900, "b": 3, "c": 800}, {}),  # letters have nothing in common
+            ({"cat": 30, "dog": 30, "caat": 3}, {}),  # not so rare
+            ({"cat": 900, "dog": 800, "zebra": 4}, {}),
+            ({"1": 900, "2": 800, "11": 3}, {}),
+        ],
+    )
+    def test_a_rare_label_one_edit_away(self, counts, right):
+        assert rare(counts) == right
+
+    def test_a_label_with_one_or_two_answers_of_very_many(self):
+        assert rare({"cat": 900, "dog": 800, "zebra": 2}) == {"zebra": "..."}
+        assert rare({"cat": 90, "dog": 80, "zebra": 2}) == {}
+
+    def test_declared_labels_are_meant(self):
+        _, dirty = animals(600, 3)
+        labels = ["bird", "cat", "dog", "brid", "caat", "dgo"]
+        assert warnings_of(ba.read_annotations, dirty, labels=labels)[1] == []
+
+
+def rare(counts):
+    labels = [label for label, n in counts.items() for _ in range(n)]
+    table = pd.DataFrame({"item": np.arange(len(labels)) // 2, "annotator": ["a", "b"] * (len(labels) // 2) + ["a"] * (
+        len(labels) % 2), "label": labels})  # fmt: skip
+    _, said = warnings_of(ba.read_annotations, table)
+    advice = r"use same=\{'(\w+)': '?([\w.]+)'?\}; if it is no label, use missing='\1'"
+    return dict(re.search(advice, each).groups() for each in said)
+
+
+WORDS = (
+    "id,rater1,rater2\n1,none,none\n2,severe,mild\n3,none,mild\n4,severe,severe\n5,mild,mild\n6,none,none\n"
+    "7,severe,severe\n8,mild,severe\n9,none,severe\n10,none,mild\n"
+)
+
+
+class TestOrder:
+    def test_words_of_a_known_scale_are_in_its_order(self, read):
+        table = ba.agreement_table(read(WORDS), ordered=True, resamples=0).set_index("coefficient")["value"]
+        assert table["krippendorff_alpha_ordinal"] == pytest.approx(0.457, abs=5e-4)
+        assert table["cohen_kappa_quadratic"] == pytest.approx(0.459, abs=5e-4)
+        declared = read(WORDS, labels=["none", "mild", "severe"])
+        assert alpha(declared, "ordinal", ordered=True) == pytest.approx(table["krippendorff_alpha_ordinal"])
+
+    def test_other_words_have_no_order_until_it_is_declared(self, read, refuses):
+        text = WORDS.replace("mild", "some")
+        with refuses(DataError, r"'none', 'severe', 'some' have no order that is known: declare them .*labels=\.\.\."):
+            ba.agreement_table(read(text), ordered=True)
+        assert alpha(read(text, labels=["none", "some", "severe"]), "ordinal", ordered=True) == pytest.approx(
+            0.457, abs=5e-4
+        )
+
+    def test_what_is_measured_by_order_is_so_for_pairs_subsets_and_without_each(self):
+        """Against the krippendorff package."""
+        import krippendorff
+
+        from bayesanno.agreement.subsets import alpha_without_each
+
+        rng = np.random.default_rng(5)
+        records = [
+            (f"i{i}", f"a{j}", str(int(np.clip(rng.normal(2 + i % 3, 1.2), 1, 5))))
+            for i in range(40) for j in range(4) if rng.random() < 0.8
+        ]  # fmt: skip
+        data = ba.AnnotationData.from_records(records)
+        values = np.full((4, data.n_items), np.nan)
+        values[data.annotator, data.item] = np.array(data.labels, dtype=float)[data.label]
+
+        def expected(names):
+            rows = [data.annotators.index(name) for name in names]
+            return krippendorff.alpha(values[rows], level_of_measurement="ordinal")
+
+        subsets = ba.subset_table(data, least_items=1, ordered=True)
+        of_subsets = [expected(names.split("; ")) for names in subsets["annotators"]]
+        assert subsets["alpha"].tolist() == pytest.approx(of_subsets)
+        pairs = ba.pair_table(data, ordered=True)
+        both = zip(pairs["annotator_1"], pairs["annotator_2"], strict=True)
+        assert pairs["krippendorff_alpha"].tolist() == pytest.approx([expected(names) for names in both])
+        without = [expected([name for name in data.annotators if name != left]) for left in data.annotators]
+        assert alpha_without_each(data, ordered=True).tolist() == pytest.approx(without)
+        assert not np.allclose(alpha_without_each(data), without)
+
+
+def test_pairs_of_both_orders_without_their_option_are_asked_about(read, refuses):
+    text = "question_id,model_a,model_b,judge,winner\n1,x,y,j1,model_a\n1,y,x,j2,model_a\n"
+    with refuses(DataError, "use pairs='model_a,model_b'; if not, use label='winner'"):
+        read(text)
+
+
+def test_patterns_with_a_number(read):
+    text = "rater_1,rater_2,rater_3,n\n1,1,1,50\n1,1,2,6\n1,2,2,5\n2,2,2,40\n2,1,2,7\n2,1,1,3\n1,2,1,4\n2,2,1,6\n"
+    data = read(text)
+    assert data.n_items == 121
+    assert alpha(data) == pytest.approx(0.658, abs=5e-4)
+
+
+@pytest.mark.filterwarnings("error::bayesanno.NamesWarning")
+def test_usual_tables_are_read_without_a_warning():
+    assert ba.read_annotations("@crowd").n_labels == 4
