@@ -83,14 +83,14 @@ from .ground.errors import NamesWarning as NamesWarning
 from .ground.errors import PredictionWarning as PredictionWarning
 from .ground.errors import SamplerError as SamplerError
 from .ground.errors import SizeWarning as SizeWarning
-from .inference.combine import concat_chains as concat_chains
-from .inference.combine import relabel as relabel
 from .inference.dask.annotations import DaskAnnotations as DaskAnnotations
 from .inference.dask.annotations import distribute_annotations as distribute_annotations
+from .inference.diagnosis.findings import findings as findings
 from .inference.fit import fit as fit
 from .inference.log_likelihood import compute_log_likelihood as compute_log_likelihood
 from .inference.modes.bridge import estimate_marginal_likelihood as estimate_marginal_likelihood
 from .inference.modes.find import find_modes as find_modes
+from .inference.relabel import relabel as relabel
 from .inference.split import combine_modes as combine_modes
 from .inference.split import drop_chains as drop_chains
 from .inference.split import split_modes as split_modes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,13 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.lazy import pt
+from bayesanno.ground.wording import counted
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Votes
+from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
 
-FEW = 3  # annotators: fewer show almost nothing of how annotators differ
-ENOUGH = 3  # answers to an item: with fewer, a shared error looks like another grade
 MANY = 10  # annotators: from here on severities are sampled together with the mean threshold
 POOLED = 5  # answers that the median annotator counts for in an annotator's numbers
 
@@ -73,26 +74,11 @@ def level_of(width: pt.TensorVariable, data: AnnotationData) -> pt.TensorVariabl
     return (width * of_each).sum()
 
 
-def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:
-    """Explain what cannot be learnt about ordered grades from so few labels, answers or annotators."""
-    n_answering, most = int((data.by_annotator > 0).sum()), int(np.bincount(data.item, minlength=1).max())
-    found = []
-    if data.n_labels < 3:
-        found.append("two labels have no order that could help: fit class_conditional, or model_b")
-    if most < 2:
-        found.append(
-            "no item has more than one answer, so that severity, noise and prevalence cannot be distinguished: fit "
-            "another model, or give the true labels of some items (controls)"
-        )
-    if n_answering < FEW:
-        who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
-        found.append(
-            f"{who} gave all answers, too few to learn how annotators differ: severity_spread and sd_spread keep "
-            "their priors"
-        )
-    if shared and most < ENOUGH:
-        found.append(
-            f"no item has {ENOUGH} answers, too few to learn what all annotators perceive alike: shared_spread keeps "
-            "its prior"
-        )
-    return found
+def find_few(data: AnnotationData, *, shared: bool) -> Iterator[Finding]:
+    """Yield what cannot be learnt about ordered grades from so few labels, answers or annotators."""
+    n, most = int((data.by_annotator > 0).sum()), int(np.bincount(data.item, minlength=1).max())
+    yield from check("grades-two-labels", data.n_labels)
+    yield from check("grades-one-answer", most)
+    yield from check("grades-few-annotators", n, ["severity_spread", "sd_spread"], n=counted(n, "annotator"))
+    if shared:
+        yield from check("grades-few-answers", most, ["shared_spread"])

@@ -42,14 +42,13 @@ import numpy as np
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
-from bayesanno.modeling.capabilities import HasRemarks
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinomialMixture(item_types.ItemTypeModel, HasRemarks):
+class BinomialMixture(item_types.ItemTypeModel):
     """Item types, each with its own rate of positive answers.
 
     Parameters
@@ -93,8 +92,3 @@ class BinomialMixture(item_types.ItemTypeModel, HasRemarks):
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         return item_types.start_weights(self.types) | {"rate": item_types.start_rates(data, self.types)}
-
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        fewer = f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=10 and "
-        note = "rate_prior=40:40, and note that the types then depend much on that prior"
-        return item_types.explain_types(posterior, fewer + note)

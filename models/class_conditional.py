@@ -31,8 +31,9 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import numpy as np
 
@@ -40,14 +41,14 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Design, Parameters
-from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
-from bayesanno.models._habit import MATRICES, RATES, explain_habits
+from bayesanno.models._habit import MATRICES, RATES, find_habits
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassConditional(ConjugateModel, HasCaveats):
+class ClassConditional(ConjugateModel):
     """One accuracy per annotator and class, with errors spread evenly over the other classes.
 
     Parameters
@@ -100,5 +101,6 @@ class ClassConditional(ConjugateModel, HasCaveats):
             "prevalence": in_proportion(votes.shares[classes] + 1),
         }
 
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return explain_habits(data, MATRICES if data.n_classes == 2 else RATES)
+    @override
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        return find_habits(data, MATRICES if data.n_classes == 2 else RATES)

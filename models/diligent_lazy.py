@@ -36,6 +36,7 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self, override
 
@@ -46,12 +47,13 @@ from bayesanno.ground.errors import ModelError
 from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
-from bayesanno.modeling.capabilities import HasCaveats, Known
+from bayesanno.modeling.capabilities import Known
+from bayesanno.modeling.findings import Finding, find
 from bayesanno.modeling.item_types import ItemTypeModel, ordered_answers_logp
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiligentLazy(ItemTypeModel, HasCaveats):
+class DiligentLazy(ItemTypeModel):
     """Item types, and a crowd in which some answers are lazy.
 
     Parameters
@@ -129,16 +131,16 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         return cls(**moments_of(fit), known=known)
 
     @override
-    def caveats(self, data: CountData) -> list[str]:
+    def findings(self, data: CountData) -> Iterator[Finding]:
         if self.known and self.n_types > 1:
-            return []
+            return
         worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
         rests = f"the prior of the rates, worth {worth} answers each" if self.n_types > 1 else "priors"
-        return [
-            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: the posterior of "
-            f"diligence depends on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as "
-            "known (known=True)"
-        ]
+        yield find("mixed-rates", ["diligence"], rests=rests)
+
+    @override
+    def findings_of_posterior(self, posterior: xr.Dataset) -> tuple[()]:
+        return ()  # the prior says which types there are
 
     def known_parameters(self, data: CountData) -> dict[str, Known]:
         if not self.known:

@@ -46,16 +46,15 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiligentLazyAnnotators(item_types.ItemTypeModel, HasRemarks):
+class DiligentLazyAnnotators(item_types.ItemTypeModel):
     """Item types, and annotators who differ in how often they answer lazily.
 
     Parameters
@@ -118,7 +117,3 @@ class DiligentLazyAnnotators(item_types.ItemTypeModel, HasRemarks):
             "diligence": np.clip(2 * (agreed + 0.9) / (n_annotations + 1) - 1, 0.1, 0.9),
             "lazy_rate": np.array(((data.label == data.n_labels - 1).sum() + 1) / (data.n_annotations + 2)),
         }
-
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        fewer = f"take fewer types (types={self.types - 1}), or " if self.types > 2 else ""
-        return item_types.explain_types(posterior, f"{fewer}a stronger prior (weight_prior=5, rate_prior=20:20)")

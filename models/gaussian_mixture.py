@@ -45,15 +45,14 @@ import numpy as np
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
-from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.ops.intervals import log_between
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianMixture(item_types.ItemTypeModel, HasRemarks):
+class GaussianMixture(item_types.ItemTypeModel):
     """Counts as a mixture of normal distributions.
 
     Parameters
@@ -112,9 +111,6 @@ class GaussianMixture(item_types.ItemTypeModel, HasRemarks):
         n_answers = n_answers_of(data)
         mean, sd = n_answers * item_types.start_rates(data, self.types), n_answers * self.sd_prior / 2
         return item_types.start_weights(self.types) | {"mean": mean, "sd": np.full(self.types, sd)}
-
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        return item_types.explain_types(posterior, "take fewer types, or a larger weight_prior")
 
 
 def n_answers_of(data: CountData) -> int:

@@ -24,8 +24,8 @@ annotators: .36 to .93, and .39 to .83); in model B in .60, for any number of la
 
 Identifiability.  Only the prior of `population` ties classes to labels.  Classes with few items may be swapped in
 separate modes, more easily than in `model_b`.  A fit warns of classes that the typical annotator usually gives another
-label: check these first.  The density peaks at a spread of 0, where it has no mass.  So a fit searches the modes of the
-spreads with all else integrated out, and `find_modes` refuses.  With two labels, `ability_spread` mixes slowest.
+label: check these first.  The density peaks at a spread of 0, where it has no mass.  So a fit searches for modes at
+fixed spreads, and `find_modes` refuses.  With two labels, `ability_spread` mixes slowest.
 
 Use when there are many annotators, some with few answers, or when no prior is known.  `bayesanno.population_table` has
 the typical annotator's rates; `bayesanno.predict_labels` accepts new annotators.  Avoid with fewer than three
@@ -38,29 +38,31 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, xr
+from bayesanno.ground.wording import counted
 from bayesanno.modeling.arguments import Priors
-from bayesanno.modeling.capabilities import HasCaveats, HasPopulation, HasRemarks
+from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.expectation import Votes, in_proportion, votes_of
+from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.ops.variables import centring_of, level_of, logistic_normal, normal_around, shift_centring_of
-from bayesanno.models._habit import MATRICES, explain_habits
-from bayesanno.models._population import explain_names, explain_unsaid
+from bayesanno.models._habit import MATRICES, find_habits
+from bayesanno.models._population import find_misnamed, find_unsaid
 from bayesanno.models.model_b import ModelB
 
 POOLED = 10  # weight, in answers, of the common confusion in the starting values of annotators
-FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasRemarks):
+class HierarchicalDawidSkene(IndependentAnswers, HasPopulation):
     """Dawid and Skene's model, with annotators drawn from a learnt population.
 
     Parameters
@@ -142,16 +144,13 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
         """Return the confusion of all annotators together, (true_class, response)."""
         return in_proportion(counts.sum(axis=0) + data.n_labels * self._expected(data, self))
 
-    def caveats(self, data: AnnotationData) -> list[str]:
-        n_answering = int((data.by_annotator > 0).sum())
-        found = [*explain_unsaid(data), *explain_habits(data, MATRICES)]
-        if n_answering < FEW:
-            who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
-            found.append(
-                f"{who} gave all answers, too few to learn a population of annotators: spread keeps its prior; "
-                "fit model_b"
-            )
-        return found
+    @override
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        yield from find_unsaid(data)
+        yield from find_habits(data, MATRICES)
+        n = int((data.by_annotator > 0).sum())
+        yield from check("population-few-annotators", n, ["spread"], n=counted(n, "annotator"))
 
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        return explain_names(posterior["population"])
+    @override
+    def findings_of_posterior(self, posterior: xr.Dataset) -> Iterator[Finding]:
+        return find_misnamed(posterior["population"])

@@ -46,6 +46,7 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, override
 
@@ -56,12 +57,12 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
+from bayesanno.modeling.findings import Finding, check, find
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemDifficulty(DifficultyModel, HasCaveats):
+class ItemDifficulty(DifficultyModel):
     """Abilities of annotators against difficulties of items.
 
     Parameters
@@ -106,16 +107,11 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         return super().reach if self.form in ("1pl", "2pl") else 5.0  # where the hardest items still have right answers
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        found = []
-        if np.bincount(data.item, minlength=1).max() < 2:
-            found.append("no item has more than one answer, so difficulties cannot be learnt: fit another model")
+    @override
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        yield from check("difficulty-one-answer", np.bincount(data.item, minlength=1).max())
         if data.n_classes == 2 and self.form in ("1pl", "2pl"):
-            found.append(
-                f"with two classes and form={self.form!r} an item may be so hard that its majority counts as wrong, "
-                "and labels can be worse than the vote: compare them with the vote, or use form='chance'"
-            )
-        return found
+            yield find("difficulty-wrong-majority", form=self.form)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         p = {"ability": pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")}

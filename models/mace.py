@@ -34,8 +34,9 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
@@ -43,15 +44,16 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters
-from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasViews, View
+from bayesanno.modeling.capabilities import HasScales, HasViews, View
 from bayesanno.modeling.class_prior import ClassPrior
 from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
-from bayesanno.models._habit import explain_class_or_habit
+from bayesanno.models._habit import find_class_or_habit
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
+class MACE(ConjugateModel, HasViews, HasScales):
     """Hovy et al.'s model: how often an annotator knows the answer, and the habit that replaces it otherwise.
 
     Parameters
@@ -123,17 +125,18 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
             "competence": np.clip((votes.agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
             "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
         }
-        if self.spreads():
+        if self.scale_parameters():
             values |= {"competence_mean": values["competence"].mean(), "competence_concentration": np.array(2.0)}
         if self.class_prior != "uniform":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
-    def spreads(self) -> tuple[str, ...]:
+    def scale_parameters(self) -> tuple[str, ...]:
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
     def without_updates(self) -> str:
         return "competence_prior='learnt'" if self.competence_prior == "learnt" else super().without_updates()
 
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return [] if isinstance(self.class_prior, ClassPrior) else explain_class_or_habit(data, self.class_prior)
+    @override
+    def findings(self, data: AnnotationData) -> Iterable[Finding]:
+        return () if isinstance(self.class_prior, ClassPrior) else find_class_or_habit(data, self.class_prior)

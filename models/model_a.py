@@ -43,8 +43,9 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, override
 
 import numpy as np
 
@@ -56,16 +57,15 @@ from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Arrays, Patterns
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
+from bayesanno.modeling.findings import Finding, find
 from bayesanno.modeling.likelihood import generate_in_numpy
-from bayesanno.models._correctness.blocks import MIRRORED, block_arrays, check_blocks, pooled_shares
+from bayesanno.models._correctness.blocks import block_arrays, check_blocks, pooled_shares
 from bayesanno.models._correctness.formula import alpha_and_d, constrain_to_known, label_posterior, truth_frequency
 from bayesanno.models._correctness.process import Process
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelA(
-    AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownParameters, can.HasViews, can.ConstrainsStates
-):
+class ModelA(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, can.HasViews, can.ConstrainsStates):
     """One accuracy per annotator, learnt from the pattern of agreement.
 
     Parameters
@@ -102,8 +102,10 @@ class ModelA(
     def states(self, data: AnnotationData) -> tuple[str, ...]:
         return (*data.labels, can.NONE_OF_THESE)
 
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return [MIRRORED] if data.n_labels == 2 and not data.controls else []
+    @override
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        if data.n_labels == 2 and not data.controls:
+            yield find("mirrored", ["accuracy"])
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         pm.Beta("accuracy", prior.accuracy_prior[0], prior.accuracy_prior[1], dims="annotator")

@@ -37,8 +37,9 @@ References.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import numpy as np
 
@@ -46,17 +47,17 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm
 from bayesanno.modeling.arguments import Design, Parameters
-from bayesanno.modeling.capabilities import HasCaveats, Relabels
+from bayesanno.modeling.capabilities import Relabels
 from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno.modeling.findings import Finding, check, threshold_of
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
-from bayesanno.models._habit import MATRICES, explain_habits
+from bayesanno.models._habit import MATRICES, find_habits
 
-LEAST_CONCENTRATION = 0.2  # of a wrong response: below it chains move slowly; 10 labels have 0.36, 20 have 0.17
 AS_TYPED = 1e-3  # relative difference of concentrations that count as equal: 1/K is typed with few decimals
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelB(ConjugateModel, HasCaveats, Relabels):
+class ModelB(ConjugateModel, Relabels):
     """Dawid and Skene's model: a prevalence, and one confusion matrix per annotator.
 
     Parameters
@@ -113,15 +114,10 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
         elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # for each wrong response
         return math.isclose(self.confusion_accuracy, elsewhere, rel_tol=AS_TYPED) and not data.controls
 
-    def caveats(self, data: AnnotationData) -> list[str]:
-        found = explain_habits(data, MATRICES)
+    @override
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        yield from find_habits(data, MATRICES)
         wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response
-        if self.confusion_strength * wrong >= LEAST_CONCENTRATION:
-            return found
-        enough = math.ceil(4 * LEAST_CONCENTRATION / wrong)
-        return [
-            f"with {data.n_classes} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response "
-            f"a concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, "
-            f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters",
-            *found,
-        ]
+        enough = math.ceil(4 * threshold_of("steep-prior") / wrong)
+        strength = self.confusion_strength
+        yield from check("steep-prior", strength * wrong, strength=strength, enough=enough)

@@ -31,8 +31,9 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
@@ -40,16 +41,16 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Design, Parameters
-from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
+from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
-from bayesanno.models._habit import RATES, explain_habits
+from bayesanno.models._habit import RATES, find_habits
 
 ROUNDING = 1e-12  # rounding error of a sum of shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneCoin(ConjugateModel, HasCaveats):
+class OneCoin(ConjugateModel):
     """One accuracy per annotator, with errors spread over all other classes.
 
     Parameters
@@ -119,5 +120,6 @@ class OneCoin(ConjugateModel, HasCaveats):
             counts["prevalence"] = expected.classes + errors.sum(axis=1) + drawn_before
         return counts
 
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return explain_habits(data, RATES)
+    @override
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        return find_habits(data, RATES)

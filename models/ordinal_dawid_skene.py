@@ -54,6 +54,7 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -63,17 +64,18 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasCaveats, HasSpreads
+from bayesanno.modeling.capabilities import HasScales
 from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 from bayesanno.models import _grades
-from bayesanno.models._order import explain_order
+from bayesanno.models._order import find_order
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
+class OrdinalDawidSkene(ItemNumberModel, HasScales):
     """A true grade that annotators perceive with bias and noise, and report by common thresholds.
 
     Parameters
@@ -111,11 +113,12 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
     shared_prior: Positive = 0.3
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return [*explain_order(data), *_grades.explain_few(data, shared=self.shared)]
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        yield from find_order(data)
+        yield from _grades.find_few(data, shared=self.shared)
 
     @override
-    def spreads(self) -> tuple[str, ...]:
+    def scale_parameters(self) -> tuple[str, ...]:
         return ("severity_spread", "sd_spread")
 
     @override

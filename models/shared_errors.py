@@ -41,6 +41,7 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -51,14 +52,12 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
-
-FEW = 3  # answers to an item: whether two answers agree does not show why
+from bayesanno.modeling.findings import Finding, check, find
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedErrors(DifficultyModel, HasCaveats):
+class SharedErrors(DifficultyModel):
     """Abilities of annotators against difficulties of items, with a loading of the difficulty for each annotator.
 
     Parameters
@@ -92,19 +91,16 @@ class SharedErrors(DifficultyModel, HasCaveats):
     habit_prior: Positive = 1.0
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        if np.bincount(data.item, minlength=1).max() < FEW:
-            return ["no item has three answers, too few to distinguish shared errors from others: fit another model"]
-        if data.n_classes == 2 and not data.controls:
-            return [
-                "with two labels, answers alone hardly show whether annotators who agree share the truth or an error: "
-                "give the true labels of some items with controls=... (twenty or more), or compare with model_b"
-            ]
-        return []
+    @override
+    def findings(self, data: AnnotationData) -> Iterator[Finding]:
+        few = check("shared-few-answers", np.bincount(data.item, minlength=1).max())
+        yield from few
+        if not few and data.n_classes == 2 and not data.controls:
+            yield find("shared-without-controls")
 
     @override
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        return []  # difficulties may be as wide as they are: they stand for errors that annotators share
+    def findings_of_posterior(self, posterior: xr.Dataset) -> tuple[()]:
+        return ()  # difficulties may be as wide as they are: they stand for errors that annotators share
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         p = {

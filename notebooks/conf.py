@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from _build_helpers import mathml
+from _build_helpers.findings import write_findings
 from _build_helpers.models import write, write_models
 from _build_helpers.stored import dress, write_gallery
 
@@ -78,8 +79,9 @@ def write_reference(folder: Path) -> None:
         room = getattr(bayesanno, name).__module__.removeprefix("bayesanno.")
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
     parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules."]
-    parts += ["What a fit holds: [what is in a fit](../schema.md). Words: [the glossary](../glossary.md).\n"]
-    parts += ["```{toctree}", ":hidden:", "", "../schema", "../glossary", "../cite", "```", ""]
+    parts += ["What a fit holds: [what is in a fit](../schema.md). What is found of it: [findings](findings.md)."]
+    parts += ["Words: [the glossary](../glossary.md).\n"]
+    parts += ["```{toctree}", ":hidden:", "", "findings", "../schema", "../glossary", "../cite", "```", ""]
     for group, names in groups.items():
         parts += [f"## {group}", "", *_list_names("bayesanno", names)]
     for own in MODULES:
@@ -111,4 +113,5 @@ def setup(app):
 GENERATED.mkdir(exist_ok=True)
 write_models(GENERATED)
 write_gallery(GENERATED)
+write_findings(GENERATED)
 write_reference(GENERATED)

@@ -74,7 +74,7 @@ def tabulate(truth, sayings, labels=("no", "yes")) -> ba.AnnotationData:
     ]
     gold = {f"page {item}": labels[one] for item, one in enumerate(truth)}
     items = [f"page {item}" for item in range(len(truth))]
-    return ba.AnnotationData.from_records(records, items=items, labels=labels, gold=gold)
+    return ba.AnnotationData.from_records(records, items=items, labels=list(labels), gold=gold)
 
 
 def tiny_data(**known: Any) -> ba.AnnotationData:

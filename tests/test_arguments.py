@@ -77,8 +77,6 @@ def test_a_model_is_an_instance_or_a_name(refuses):
 
 
 def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
-    with refuses(FitError, r"fits is of type DataTree: give a list of fits, as in \[first, second\]"):
-        ba.concat_chains(tiny_fit)
     with refuses(FitError, "fits is of type DataTree: give the fits by name"):
         ba.compare(tiny_fit)
     with refuses(FitError, "fits is of type str: give mappings by name, as in"):

@@ -6,7 +6,9 @@ from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.explain_modes import explain_chains
+from bayesanno.inference.diagnosis.findings import read_findings
+from bayesanno.inference.diagnosis.modes import APART, chains_are_apart
+from bayesanno.modeling.findings import warn_of
 
 REMEDIES = {
     "chain": "use bayesanno.drop_chains(fit, ...), which does",
@@ -31,6 +33,6 @@ def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> F
                 still = f"its labels and diagnostics are still those of {then:,}, since isel does not update them"
                 warn(f"this fit has {counted(now, what)}, and {still}: {REMEDIES[what]}", ConvergenceWarning)
             return view
-    for problem in explain_chains(before):
-        warn(problem, ConvergenceWarning)
+    if chains_are_apart(before):
+        warn_of(one for one in read_findings(view) if one.code in APART)
     return view

@@ -7,7 +7,7 @@ that shares and their differences include the uncertainty of items and annotator
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import batched, combinations
+from itertools import batched, combinations, cycle
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,20 @@ from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.analysis.recalibrated import each_posterior, recalibrations_of
+from bayesanno.analysis.recalibrated import each_posterior
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
-from bayesanno.fits.parts import FitPart, log_label_posterior, part_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.parts import FitPart, part_of
+from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
 from bayesanno.ground.intervals import CiKind, choose_interval
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted, listed
+from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
-from bayesanno.modeling.posterior import compile_formula
+from bayesanno.modeling.functions import stack_samples
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 
@@ -140,14 +141,14 @@ def group_table(
         raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
     grades = _find_grades(part, order)
     codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)
-    if view.yields == "point" and not view.is_adjusted and not isinstance(fit, FitView):
+    if view.yields == "point" and not view.is_tempered and not isinstance(fit, FitView):
         warn(
             f"this fit by {view.tree.attrs['method']} is one point: the intervals ignore the uncertainty about "
             "annotators; fit by nuts for intervals that include it",
             PredictionWarning,
         )
     has_class_prior = class_prior_of(view.model) is not None
-    if has_class_prior and part.dimension in recalibrations_of(view) and not isinstance(fit, FitView):
+    if has_class_prior and part.dimension in temperings_of(view, RECALIBRATION) and not isinstance(fit, FitView):
         warn(
             "this recalibrated fit has a class prior: if annotators err together, groups are pulled towards each other "
             "and their intervals are too narrow; recalibrate a fit without a class prior",
@@ -279,20 +280,12 @@ def _draw_labels(
     view: FitView, part: FitPart, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator, *, has_own: bool
 ) -> Iterator[np.ndarray]:
     """Yield blocks of draws of the class of each item, (sample, item); groups may have their own prevalences."""
-    n_samples = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
-    of_draws: Iterator[tuple[np.ndarray, np.ndarray | None]]
-    if part.dimension in recalibrations_of(view):
-        n_samples = max(n_samples, LEAST_DRAWS)
-        of_draws = ((logs, None) for logs in each_posterior(view, part, n_samples, rng) if logs is not None)
-    else:
-        adjusted = each_posterior(view, part, n_samples, rng)
-        of_draws = (
-            own if logs is None else (logs, None)
-            for own, logs in zip(_log_posteriors(view, part), adjusted, strict=True)
-        )
-    repeats = -(-LEAST_DRAWS // n_samples)
-    again = (one for one in of_draws for _ in range(repeats))
-    for block in batched(again, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
+    n_draws = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
+    of_draws = each_posterior(view, part, n_draws * -(-LEAST_DRAWS // n_draws), rng)
+    prevalences = cycle(_log_prevalences(view) if has_own else [None])
+    pairs = zip(of_draws, prevalences, strict=False)
+    with_own = ((logs, prevalence if is_own else None) for (logs, is_own), prevalence in pairs)
+    for block in batched(with_own, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
         logs = np.stack([one for one, _ in block])  # (sample, item, class)
         if has_own:
             means = [np.log(np.exp(one).mean(axis=0).clip(1e-300)) if own is None else own for one, own in block]
@@ -302,13 +295,9 @@ def _draw_labels(
             yield np.where(known >= 0, known, draw_codes(np.exp(logs), rng))
 
 
-def _log_posteriors(view: FitView, part: FitPart) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    """Yield the log posterior of labels (item, class) in each draw, and its log prevalence if it has one."""
-    formula = compile_formula(view.model, view.data, view.posterior, view.known)
-    back = formula.patterns.of_item
-    prevalences = iter(np.log(formula.draws.get("prevalence", np.ones(0)).clip(1e-300)))
-    for one in formula.evaluate():
-        yield log_label_posterior(part, one.log_probability[part.dimension][back]), next(prevalences, None)
+def _log_prevalences(view: FitView) -> np.ndarray:
+    """Return the log prevalence in each draw, (sample, class)."""
+    return np.log(stack_samples(view.posterior[["prevalence"]])["prevalence"].clip(1e-300))
 
 
 def _count(drawn: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -90,9 +90,10 @@ def main() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print our own warnings as one line each; leave out libraries' warnings for programmers."""
+    """Print our own warnings as one line each, findings with their level; leave out those for programmers."""
     if category.__module__.startswith("bayesanno."):
-        typer.echo(f"warning: {name_options(str(message))}", err=True)
+        level = f" ({message.level})" if hasattr(message, "level") else ""
+        typer.echo(f"warning{level}: {name_options(str(message))}", err=True)
 
 
 def name_options(message: str) -> str:

@@ -31,22 +31,18 @@ from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.explain_misfit import (
-    CANNOT_SEE,
-    describe_adjustment,
-    describe_misfit,
-    explain_gold,
-    explain_misfit,
-)
+from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_table
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.findings import Finding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
 FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
+CANNOT_SEE = "only true labels can show errors that all annotators of an item share"
 SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
 
@@ -206,6 +202,7 @@ def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None)
         "data": describe_data(view.named_data) | {"hash": attrs["data_hash"]},
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
         "diagnostics": view.diagnostics,
+        "findings": [one.to_record() for one in read_findings(view)],
         **({"recalibration": learnt.get("", learnt)} if learnt else {}),
         **scored,
         **(_score_votes(view) if scored and labels is None else {}),
@@ -239,12 +236,13 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
     if "climb" in found:
         yield _describe_climb(found["climb"])
         what = found["climb"]["method"]
-    if not explain_misfit(found) and not explain_gold(found):  # a warning has said so
-        for near in filter(None, map(describe_misfit, found.get("misfit", ()))):
-            yield f"the answers are as predicted: {near}"
+    listed = [Finding.from_record(record) for record in run["findings"]]
+    if not {one.code for one in listed}.intersection((*MISFIT, *WRONG)):
+        if found.get("misfit"):
+            yield "the answers are as the model predicts them"
         if "gold" in found and not found["gold"]:
             yield CANNOT_SEE
-    yield from filter(None, map(describe_adjustment, found.get("misfit", ())))
+    yield from (f"{one.level}: {one.text}" for one in listed if not one.warning)  # others were warned of
     yield f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"
 
 

@@ -19,8 +19,6 @@ from bayesanno.cli.files import check_out, finish_fit, new_folder, reading_of, s
 from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import as_line
-from bayesanno.inference.diagnosis.explain_modes import explain_chains
 from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 from bayesanno.io.columns import read_known
@@ -105,7 +103,7 @@ def fit(
                 check_tags(chosen, answers)
             fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **sampling), None
             if known is not None:
-                fitted = ba.recalibrate(fitted, known)
+                fitted = ba.recalibrate(fitted, known.get("", known))
         view = view_of(fitted)
         run = write_fit(
             view,
@@ -117,8 +115,6 @@ def fit(
             began=begin,
             reading=options.describe(),
         )
-    for problem in explain_chains(run["diagnostics"]):
-        typer.echo(f"warning: {as_line(problem)}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     finish_fit(view, run, out, report=report)
 
 

@@ -32,7 +32,7 @@ from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.validate import check_at_least, check_seed, known_seed
-from bayesanno.inference.diagnosis.explain_modes import explain_chains
+from bayesanno.inference.diagnosis.modes import chains_are_apart
 from bayesanno.inference.fit import fit
 from bayesanno.inference.graph.density import add_deterministics
 from bayesanno.inference.relabelling import permute_classes
@@ -147,7 +147,7 @@ def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[
     """Fit, weight modes if there are several; return also whether there were several, and whether the fit warned."""
     with collect_warnings() as doubts:
         view = view_of(fit(model, data, check=False, **settings))
-        several = bool(explain_chains(view.diagnostics))
+        several = chains_are_apart(view.diagnostics)
         if several:
             with suppress(BayesannoError):  # masses may be unknown, or leave few draws: then all draws count equally
                 combined = view_of(combine_modes(view, random_seed=settings["random_seed"]))

@@ -77,9 +77,12 @@ class SizeWarning(UserWarning):
     """A part of a result was left out because it would need too much memory; the message explains how to add it."""
 
 
-def warn(message: str, category: type[Warning]) -> None:
-    """Raise a warning that points to the user's own line."""
-    warnings.warn(as_line(message), category, skip_file_prefixes=OURS)
+def warn(message: str, category: type[Warning], *, level: str = "") -> None:
+    """Raise a warning that points to the user's own line; the `level` of a finding is for the terminal."""
+    one = category(as_line(message))
+    if level:
+        one.level = level  # type: ignore[attr-defined]
+    warnings.warn(one, skip_file_prefixes=OURS)
 
 
 def as_line(text: str) -> str:

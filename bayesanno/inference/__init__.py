@@ -3,35 +3,37 @@
 `fit.fit` has five steps:
 
 1.  Prepare.   methods.choose_method          one table of methods: settings, function, what it yields
-               diagnosis/design               what the design or the model cannot learn from such data: early warnings
+               diagnosis/findings.find_before what the design or the model cannot learn from such data: early warnings
                AnnotationModel.build          the graph (modeling/)
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
                  graph/density.compile_graph    a density of points, in C functions that are cached on disk
                  graph/c_functions              these functions, independent of the sizes of the data
-                 modes/search                   climbs from random points to `Modes`, with all labellings of each;
-                                                modes/tops has the climb, and the mass of a top by Laplace's method
+                 modes/search                   ascents from random points to `Modes`, with all labellings of each;
+                                                modes/laplace has the ascent, and the mass around a mode
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
                climbing/em, climbing/vb       EM and VB need no graph: they use NumPy, in memory or on Dask, and compute
                                               the whole fit (climbing/without_graph)
 3.  Relabel.   relabelling.align_classes      permute the classes of draws to match their names, if legitimate
-4.  Compute.   modes/chains                   which chains are in which mode: one record
+4.  Compute.   modes/record                   which chains are in which mode, by modes/chains; modes of models
+                                                with scale parameters are weighed, by modes/masses
                assemble.compute               deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures             the numbers; the thresholds of warnings are in diagnosis/thresholds
-5.  Explain.   assemble.finish                one tree, and the warnings
+5.  Find.      assemble.finish                one tree, its findings, and the warnings
                diagnosis/misfit               the answers against predictions of the fit (simulation/), and whether
                                               the labels are those of a few annotators who share errors
-               diagnosis/explain              the texts; those of modes and misfit are in explain_modes, explain_misfit
+               diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml; of
+                                              modes in diagnosis/modes, by known labels in diagnosis/known_labels
 
 Functions that make another fit from a fit:
 
-    combine         concat_chains, relabel (by the rules in relabelling)
+    relabel         relabel (by the rules in relabelling)
     split           drop_chains, split_modes, combine_modes; modes/masses estimates the mass of a mode, by modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 
-Besides fits: modes/find lists all maxima of a likelihood (modes/objective, with the same climb, and modes/polish);
+Besides fits: modes/find lists all maxima of a likelihood (modes/objective, with the same ascent, and modes/polish);
 dask/ holds annotations on a cluster.
 
 To add a method of fitting: one file next to sampling/nuts or climbing/em, with its settings and a line in methods. To
-add a warning: a function of a fit's diagnostics in diagnosis/explain, and its number in diagnosis/measures. To add a
-rule of relabelling: a function in relabelling.
+add a finding: a rule in modeling/rules.toml, and a line in diagnosis/findings that measures. To add a rule of
+relabelling: a function in relabelling.
 """

@@ -1,7 +1,6 @@
 """From draws of the parameters to a whole fit: everything computed from draws, model and data, and the warnings.
 
-The invariant: `compute` does not warn, and `finish` warns of all problems in the diagnostics, with texts from
-diagnosis/.
+The invariant: `compute` does not warn, and `finish` stores all findings of a fit, and raises their warnings.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from bayesanno.fits.storage import (
     versions,
 )
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import MisfitWarning, warn
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.adjust import adjust_labels
-from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
-from bayesanno.inference.diagnosis.explain_misfit import count_errors, explain_gold, explain_misfit
+from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, store_findings
+from bayesanno.inference.diagnosis.known_labels import count_all_errors
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
-from bayesanno.inference.diagnosis.misfit import measure_followed, measure_misfit
+from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
 from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.inference.methods import Results
-from bayesanno.inference.modes.chains import record_modes
+from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
+from bayesanno.inference.tempering.parts import adjust_labels
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import known_parameters, remarks
+from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.findings import Finding, warn_of
 from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import ModelDraws
 
@@ -106,20 +105,23 @@ def compute(
     found = diagnose(convergence, sample_stats, modes=modes, relabelled_fraction=changed)
     if convergence is not None:
         add_rare(found, posterior, convergence, recovered.by_chain)
-    found["remarks"] = remarks(model, posterior)
     computed = {*found, "rare"}  # what was rare in the fit before is not carried over
     found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in computed}
     return Results(groups, attrs, found)
 
 
-def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) -> xr.DataTree:
-    """Make one tree from the results, and warn of problems in the diagnostics.
+def finish(
+    model: AnnotationModel, data: Any, results: Results, *, check: bool, before: Sequence[Finding] | None = None
+) -> xr.DataTree:
+    """Make one tree from the results, store what is found of it, and raise the warnings.
 
     Parameters
     ----------
     check : bool
         Whether to compare the answers with predictions from the draws; `misfit` is then among the diagnostics. Labels
         are adjusted for the problems found, unless the attribute `adjust` is 0.
+    before : sequence of Finding, optional
+        What `find_before` has found of the data. None of this is warned about again.
     """
     groups, attrs, found = results.groups, results.attrs, dict(results.diagnostics)
     tree = xr.DataTree.from_dict(dict(groups))
@@ -129,9 +131,6 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
         "data_hash": data.hash,
         "versions": json.dumps(versions()),
     }
-    said = [*found.pop("remarks", []), *(explain_votes(data, groups["latent"]) if "latent" in groups else [])]
-    if said:
-        found["remarks"] = said
     if check:
         known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
         seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
@@ -142,15 +141,16 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
             adjust_labels(tree, parts, misfits)
         found["misfit"] = [one.found for one in misfits]
         if found["misfit"] and "latent" in groups:
-            found["misfit"][0] |= measure_followed(data, groups["latent"])
-        if not is_on_dask(tree):
-            counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
-            found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
-    warn_of_results(groups, found)
-    if check:  # but not again for the same draws
-        for problem in [*explain_misfit(found), *explain_gold(found)]:
-            warn(problem, MisfitWarning)
+            found["misfit"][0] |= measure_copying(data, groups["latent"])
+    view = FitView(tree)
+    if not is_on_dask(tree):
+        found["gold"] = count_all_errors(view)
     tree.attrs["diagnostics"] = json.dumps(found)
+    before = find_before(model, data) if before is None else before
+    all_found = find_in_fit(view, before)
+    store_findings(tree, all_found)
+    unchecked = () if check else (*MISFIT, *WRONG)  # which were said of the same draws, or were not asked for
+    warn_of(one for one in all_found if one not in before and one.code not in unchecked)
     free_old_fits(tree)
     return tree
 

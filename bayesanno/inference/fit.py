@@ -16,16 +16,17 @@ from bayesanno.ground.lazy import import_when_called, pm, xr
 from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
-from bayesanno.inference.diagnosis.design import warn_of_design
+from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
-from bayesanno.inference.modes.chains import place_chains
+from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import caveats, is_exchangeable
+from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.findings import warn_of
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
 
@@ -86,9 +87,10 @@ def fit(
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         The starting points of chains, each with jitter. "auto" searches for modes of the posterior, from the majority
         vote and random points, and starts chains in the modes with mass by Laplace's method: at least one chain in
-        each, if there are enough, and the others in proportion. If a climb does not reach the top of a mode, or there
-        are too many parameters to estimate masses, chains are divided evenly, also over the points where climbs ended,
-        starting with the vote's. The diagnostics list the modes found. "vote" starts near the majority vote, "prior" at
+        each, if there are enough, and the others in proportion. If an ascent does not reach a mode, there are too many
+        parameters to estimate masses, or the model has scale parameters, chains are divided evenly over the modes that
+        may have mass and the points where such ascents ended, starting with the vote's. The diagnostics list the modes
+        found. "vote" starts near the majority vote, "prior" at
         draws from the prior, "em" near the best point that EM finds for the posterior density; a mapping has values on
         the variables' own scale. For EM and VB it sets the first restart: the vote, the given point without jitter, or
         with "prior" a draw like the others.
@@ -99,8 +101,9 @@ def fit(
         Whether to compare the answers with those that the fit predicts, which takes about a second. The diagnostics
         have the result as `misfit`. On a cluster, only some items are compared.
     adjust : bool
-        Whether to adjust the label probabilities for the problems found in the check; see `bayesanno.inference.adjust`.
-        The group `labels` then has the adjusted probabilities, which all tables use; `latent` keeps the model's own.
+        Whether to adjust the label probabilities by what the check found: at least 2% of them are a weighted vote; see
+        `bayesanno.inference.tempering`. The group `labels` then has the adjusted probabilities, which all tables use;
+        `latent` keeps the model's own.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points from which initvals="auto" searches (20). For advi
         and fullrank_advi, `steps`, the largest number of steps (50,000). For em and vb, `restarts`, the number of
@@ -185,7 +188,8 @@ def fit(
 
         require_updates(model, "em" if chosen.needs_graph else method)
     answers = _require_answers(model, data, method, client)
-    warn_of_design(answers, caveats(model, answers))
+    before = find_before(model, answers)
+    warn_of(before)
     seed = known_seed(random_seed)
     how: dict[str, Any] = {"initvals": initvals, "relabel": relabel, "random_seed": seed, "progressbar": progressbar}
     if chosen.needs_graph:
@@ -196,7 +200,7 @@ def fit(
             results = chosen.run(model, answers, settings, **how)
     made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
     made_by |= {} if adjust else {"adjust": 0}
-    return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check)
+    return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check, before=before)
 
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
@@ -265,7 +269,8 @@ def _fit_graph(
         stats = stats.assign(permutation=permutation)
 
     log_density = drawn.sample_stats["lp"]
-    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, show=progressbar)
+    how_seen: dict[str, Any] = {"random_seed": random_seed, "show": progressbar}
+    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, **how_seen)
     with status("computing labels and diagnostics", show=progressbar):
         attrs = {
             "yields": method.yields,

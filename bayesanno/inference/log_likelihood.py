@@ -12,6 +12,7 @@ from bayesanno.fits.storage import log_likelihood_group
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, pd, xr
+from bayesanno.inference.diagnosis.findings import read_findings, store_findings
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.modeling.posterior import compile_formula
 
@@ -51,6 +52,7 @@ def compute_log_likelihood(fit: xr.DataTree | FitView) -> xr.DataTree:
     values = compile_formula(model, data, posterior, view.known).log_likelihood()
     whole = view.tree.copy()
     whole["log_likelihood"] = type(whole)(log_likelihood_group(model, data, posterior, values))
+    store_findings(whole, [one for one in read_findings(view) if one.code != "no-log-likelihood"])
     return whole
 
 

@@ -26,8 +26,8 @@ from bayesanno.ground.wording import enumerated
 from bayesanno.inference.assemble import remake
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.chains import keep_chains, searched_of
 from bayesanno.inference.modes.masses import ModeMass, require_chains, weigh_modes
+from bayesanno.inference.modes.record import keep_chains, searched_of
 
 Weights = Literal["mass", "stacking"]
 NO_SHARE = 1e-3  # modes with a smaller share contribute no draws
@@ -178,8 +178,7 @@ def combine_modes(
     modes, unsampled = weigh_modes(view, random_seed, by_mass=weights == "mass")
     if len(modes) == 1:
         lacking = (
-            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes without a chain: fit more chains, "
-            "or some with initvals there, and combine them by concat_chains"
+            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes without a chain: fit more chains"
             if unsampled
             else ", or cross between modes: there is nothing to combine"
         )

@@ -14,6 +14,7 @@ Terms in code, documents and messages:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -23,13 +24,14 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.fields import Fields, Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
 from bayesanno.modeling.data_kinds import Arrays
+from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, observe
 from bayesanno.modeling.pairs import Pairs  # noqa: F401
@@ -118,6 +120,14 @@ class AnnotationModel(Fields, ABC):
     def check(self, data: Any) -> None:
         """Raise a DataError if the model cannot be fitted to these data; `fit` calls this before long computations."""
         require_data(self, data)
+
+    def findings(self, data: Any) -> Iterable[Finding]:  # noqa: ARG002
+        """Return what cannot be learnt from these data, however long the chains are; `fit` says so before it begins."""
+        return ()
+
+    def findings_of_posterior(self, posterior: xr.Dataset) -> Iterable[Finding]:  # noqa: ARG002
+        """Return what in a posterior (chain, draw, ...) keeps chains from mixing, or labels from being right."""
+        return ()
 
     def build(self, data: Any) -> pm.Model:
         """Return the PyMC model of these annotations, with discrete latents summed out.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt, xr
+from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import CLASS_ROW, Arrays, Patterns
@@ -136,19 +136,19 @@ class Relabels(ABC):
         """Whether permuting the classes does not change prior and likelihood."""
 
 
-class HasSpreads(ABC):
-    """A model that learns the spreads of parameters, so that its density is highest if they are all equal."""
+class HasScales(ABC):
+    """A model that learns scale parameters of others, so that its density is highest if these are all equal."""
 
     @abstractmethod
-    def spreads(self) -> tuple[str, ...]:
-        """Return the names of the spreads; none under options without spreads.
+    def scale_parameters(self) -> tuple[str, ...]:
+        """Return the names of the scale parameters; none under options without these.
 
-        Where all parameters are equal, the density has its peak but no mass. So in the search for modes, all other
-        parameters are integrated out by Laplace's method. The spreads must be sampled on a log scale.
+        Where all that has a scale is equal, the density has its peak but no mass. So the search for modes keeps the
+        scales, and modes have no masses before sampling. Scale parameters must be sampled on a log scale.
         """
 
 
-class HasPopulation(HasSpreads):
+class HasPopulation(HasScales):
     """A model with confusion matrices drawn from a population of annotators, which also describes new annotators.
 
     The population has the parameters `population` (true_class, response), `spread` (true_class) and `ability_spread`
@@ -156,8 +156,8 @@ class HasPopulation(HasSpreads):
     odds of an annotator's wrong responses, and `confusion` (annotator, true_class, response).
     """
 
-    def spreads(self) -> tuple[str, ...]:
-        """Return the spreads."""
+    def scale_parameters(self) -> tuple[str, ...]:
+        """Return the names of the standard deviations of log odds and of abilities."""
         return ("spread", "ability_spread")
 
     def draw_annotators(
@@ -175,36 +175,14 @@ class HasPopulation(HasSpreads):
 OF_GRADING = ("severity", "sd")  # the parameters of annotators in models of grades
 
 
-class HasCaveats(ABC):
-    """A model that cannot learn all its parameters from some data, however long the chains are."""
-
-    @abstractmethod
-    def caveats(self, data: Any) -> list[str]:
-        """Return, in words, what cannot be learnt from these data; empty without problems."""
-
-
-class HasRemarks(ABC):
-    """A model with a posterior that can show why chains do not mix."""
-
-    @abstractmethod
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        """Return, in words, what keeps chains from mixing in a posterior, and a remedy; empty without problems."""
-
-
 def known_parameters(model: Any, data: Any) -> dict[str, Known]:
     """Return the known parameters of a model."""
     return model.known_parameters(data) if isinstance(model, HasKnownParameters) else {}
 
 
-def caveats(model: Any, data: Any) -> list[str]:
-    """Return, in words, what a model cannot learn from these data."""
-    found = [caveat for term in terms_of(model) for caveat in term.caveats(data)]
-    return found + (model.caveats(data) if isinstance(model, HasCaveats) else [])
-
-
-def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
-    """Return, in words, what keeps a model's chains from mixing in a posterior."""
-    return model.remarks(posterior) if isinstance(model, HasRemarks) else []
+def scale_parameters(model: Any) -> tuple[str, ...]:
+    """Return the names of a model's scale parameters; none if it has none."""
+    return model.scale_parameters() if isinstance(model, HasScales) else ()
 
 
 def is_exchangeable(model: Any, data: Any) -> bool:

@@ -17,7 +17,7 @@ states are summed out and where classes are drawn; see `LOG_CLASS`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -30,6 +30,7 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
 from bayesanno.modeling.data_kinds import CLASS_ROW, ROW_OF_ITEM, Arrays, IndexArray, Key, Per
+from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.functions import stack_samples
 
 BASE_RATE, PREVALENCE = "base_rate", "prevalence"
@@ -66,9 +67,9 @@ class Term(Fields, ABC):
     def check_design(self, data: Any) -> None:
         """Raise a DataError if the items as a whole do not identify the parameters of the term."""
 
-    def caveats(self, data: Any) -> list[str]:  # noqa: ARG002
-        """Return, in words, what the term cannot learn from these data."""
-        return []
+    def findings(self, data: Any) -> Iterable[Finding]:  # noqa: ARG002
+        """Return what the term cannot learn from these data."""
+        return ()
 
     @abstractmethod
     def columns(self, data: Any) -> dict[str, np.ndarray]:

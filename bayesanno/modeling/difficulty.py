@@ -6,6 +6,7 @@ The integral, combined with the sum over classes, is in `bayesanno.modeling.item
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any, ClassVar, override
 
 import numpy as np
@@ -13,11 +14,11 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
-from bayesanno.modeling.capabilities import DIFFICULTY, HasRemarks, HasViews, View
+from bayesanno.modeling.capabilities import DIFFICULTY, HasViews, View
 from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 
-TOO_WIDE = 2.0  # above this spread, difficulties may represent something else
 BIN = 0.25  # the width of the bins of the posterior of a difficulty
 FARTHEST = 8.0  # the centre of the last bin, which includes everything beyond
 
@@ -27,7 +28,7 @@ def bin_centres() -> np.ndarray:
     return np.linspace(-FARTHEST, FARTHEST, 2 * round(FARTHEST / BIN) + 1)
 
 
-class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
+class DifficultyModel(ItemNumberModel, HasViews):
     """A model in which answers depend on the true class and the item's difficulty, `spread` times a standard normal.
 
     Given the item's numbers, the probability of an answer v to an item of class k is proportional to
@@ -71,17 +72,11 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
         pm.Deterministic("accuracy", accuracy, dims="annotator")
 
     @override
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        spread = float(posterior["spread"].mean())
-        if spread <= TOO_WIDE:
-            return []
-        found = f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: "
-        if "habit" in posterior:
-            return [f"{found}classes that annotators confuse may look like hard items: fit model_b, and compare"]
-        return [
-            f"{found}careless annotators may look like hard items, and labels are then often wrong: fit mace, model_b "
-            "or item_difficulty with habits=True, and compare"
-        ]
+    def findings_of_posterior(self, posterior: xr.Dataset) -> Iterable[Finding]:
+        has_habits = "habit" in posterior
+        who = "classes that annotators confuse" if has_habits else "careless annotators"
+        others = "model_b" if has_habits else "mace or model_b"
+        return check("difficulty-wide", posterior["spread"].mean(), ["spread"], who=who, others=others)
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph, and the bins of a difficulty."""

@@ -6,6 +6,7 @@ posterior and of a simulation. If the priors of the types differ, their prior me
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, override
 
 import numpy as np
@@ -17,10 +18,10 @@ from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Counts, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, HasKnownParameters, HasViews, Known, View
+from bayesanno.modeling.findings import Finding, check
 
 RARE = 0.05  # a type with a smaller share of the items is hardly needed,
-CLOSE = 0.05  # as is one of two types whose rates differ by less,
-OFTEN = 0.1  # if that is so in a larger share of the draws
+CLOSE = 0.05  # as is one of two types whose rates differ by less
 
 
 class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
@@ -51,6 +52,16 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
     def known_parameters(self, data: Any) -> dict[str, Known]:
         """Return the known parameters: the weight of a single type."""
         return {"weight": Known(np.ones(1), (ITEM_TYPE,))} if self.n_types == 1 else {}
+
+    @override
+    def findings_of_posterior(self, posterior: xr.Dataset) -> Iterable[Finding]:
+        """Return that a type is hardly needed, unless the weights of types are known."""
+        if "weight" not in posterior:
+            return ()
+        needless = (posterior["weight"] < RARE).any(ITEM_TYPE)  # (chain, draw)
+        if "rate" in posterior:
+            needless = needless | (posterior["rate"].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE)
+        return check("type-not-needed", needless.mean(), types=posterior.sizes[ITEM_TYPE])
 
     def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         """Return `hard`: P(an item is of the hard type), the one with the rate nearest to one half in the draw."""
@@ -133,31 +144,3 @@ def start_rates(data: CountData, n_types: int) -> np.ndarray:
     quantiles = np.quantile(shares, (np.arange(n_types) + 0.5) / n_types)
     even = np.arange(1, n_types + 1) / (n_types + 1)
     return 0.8 * quantiles + 0.2 * even  # apart, and inside (0, 1), however the quantiles fall
-
-
-def explain_types(posterior: xr.Dataset, remedy: str) -> list[str]:
-    """Explain that a posterior hardly needs one of its types, which keeps chains from mixing.
-
-    Parameters
-    ----------
-    posterior : xarray.Dataset
-        With `weight`, and `rate` if rates distinguish the types; dims (chain, draw, item_type).
-    remedy : str
-        The remedy in the message.
-    """
-    if "weight" not in posterior:
-        return []
-    small = (posterior["weight"] < RARE).any(ITEM_TYPE).values  # (chain, draw)
-    near = np.zeros_like(small)
-    if "rate" in posterior:
-        near = (posterior["rate"].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE).values
-    share = float((small | near).mean())
-    if share <= OFTEN:
-        return []
-    n_types = posterior.sizes[ITEM_TYPE]
-    why = [f"a type holds less than {RARE:.0%} of the items in {small.mean():.0%} of them"] if small.any() else []
-    why += [f"two rates are within {CLOSE} of each other in {near.mean():.0%}"] if near.any() else []
-    return [
-        f"in {share:.0%} of the draws one of the {n_types} types is hardly needed ({', '.join(why)}): the data do not "
-        f"distinguish {n_types} types, and chains wander between explanations; {remedy}"
-    ]

@@ -36,6 +36,7 @@ from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import enumerated, listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
+from bayesanno.modeling.findings import Finding, check
 
 STRENGTH, TIE = "strength", "tie"
 SYSTEM = "system"  # the dimension of strengths
@@ -122,13 +123,8 @@ class Pairs(Term):
             )
 
     @override
-    def caveats(self, data: Any) -> list[str]:
-        if np.bincount(data.item, minlength=1).max() > 1:
-            return []
-        return [
-            "no comparison has more than one answer: how good annotators are is learnt only from how well they agree "
-            "with the strengths; let two or more judge some comparisons, or give true labels with controls=..."
-        ]
+    def findings(self, data: Any) -> list[Finding]:
+        return check("comparisons-one-answer", np.bincount(data.item, minlength=1).max())
 
     @override
     def columns(self, data: Any) -> dict[str, np.ndarray]:

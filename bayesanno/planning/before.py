@@ -25,7 +25,7 @@ from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
 from bayesanno.ground.intervals import choose_prob
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least, check_count, check_seed
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
@@ -238,7 +238,7 @@ def _require_like(like: xr.DataTree | FitView) -> FitView:
     _require_labels(view.model)
     if not view.model.collapse_items:
         raise FitError(f"items have their own parameters in {view.model.name}, so new items cannot be simulated")
-    if explain_misfit(view.diagnostics):
+    if is_misfit(view):
         warn(
             "the model of the fit in like=... does not predict its answers well: more answers will help less than "
             "plan_answers expects",

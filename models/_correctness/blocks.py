@@ -34,11 +34,6 @@ type Kinds = tuple[int, ...]
 MOST = 8  # annotations of an item; the number of ways in which they can agree grows as fast as 2**MOST
 THREE = ((2,), (0, 1), (0, 0, 0))  # the blocks that three annotations can form, by size less one
 
-MIRRORED = (
-    "with two labels, accuracies a and 1 - a explain the answers equally well, and only the prior distinguishes them: "
-    "where it does not rule out 1 - a, the posterior has two modes; known labels (controls) decide"
-)
-
 
 def check_blocks(name: str, data: AnnotationData, *, exactly_three: bool = False) -> None:
     """Raise a DataError if an item has more annotations than can be summed over, or not the three it must have."""

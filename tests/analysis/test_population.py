@@ -8,10 +8,9 @@ import bayesanno as ba
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.graph.density import as_one_chain, compile_graph, spreads_of, unconstrain
+from bayesanno.inference.graph.density import as_one_chain, compile_graph, compile_model, unconstrain
 from bayesanno.inference.modes.masses import weigh_modes
-from bayesanno.inference.modes.search import Modes
-from bayesanno.inference.modes.tops import Surface
+from bayesanno.inference.modes.search import Modes, make_log_density
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 
@@ -61,7 +60,8 @@ def test_one_mode_is_found_although_the_peak_has_no_mass(fit):
     found = ba.diagnostics_of(fit)["modes"]
     assert found["unfinished"] == 0
     assert found["lost"] == []
-    assert found["found"][0]["mass"] > 0.99
+    assert found["found"][0]["chains"] == [0, 1]
+    assert found["found"][0]["mass"] is None  # nothing has weighed it
 
 
 def test_advi_finds_the_population_too(fit, crowd):
@@ -74,20 +74,19 @@ def test_advi_finds_the_population_too(fit, crowd):
     assert labels.mean() > 0.95
 
 
-def test_the_mode_of_a_chain_is_found_with_its_spread(fit):
+def test_the_mode_of_a_chain_is_found_at_fixed_scales(fit):
     view = view_of(fit.isel(chain=[1]))  # whose diagnostics are of other chains: modes are searched again
     graph = view.model.build(view.data)
-    density = compile_graph(graph, view.model.start(view.data))
+    log_density = make_log_density(view.model, view.data, graph, compile_model(view.model, view.data, graph), 0)
     z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
-    nowhere = Modes(Surface(density, 3000, spreads_of(density, view.model, graph)), rough=True)
-    found, places = nowhere.follow(z[0, [-1, 0]])
-    assert places.tolist() == [0, 0]  # a top was reached, the same from both draws
-    assert np.isfinite(found.found[0].log_mass)
-    top = density.values_at(found.found[0].point)
-    for name in ("spread", "ability_spread"):
-        drawn = np.log(view.posterior[name])
-        assert (abs(np.log(top[name]) - drawn.mean(("chain", "draw"))) < drawn.std(("chain", "draw"))).all(), name
-    assert [mode.by for mode in weigh_modes(view, 1)[0]] == ["bridge"]
+    found, places = Modes(log_density).follow(z[0, [-1, 0]])
+    assert places.tolist() == [0, 0]  # the same from both draws
+    (top,) = found.found
+    scales = log_density.scales
+    np.testing.assert_array_equal(top.point[scales], log_density.density.start[scales])
+    assert (top.states == view.latent["probability"].values.argmax(axis=1)).mean() > 0.95
+    ((mode,), _) = weigh_modes(view, 1)
+    assert (mode.by, mode.chains) == ("unknown", (0,))
 
 
 def test_draws_go_to_the_unconstrained_scale_and_back(fit):
@@ -169,19 +168,19 @@ def test_other_models_refuse_annotators_never_seen_and_have_no_population(crowd,
 def test_a_population_of_one_annotator_is_warned_about():
     records = [("s1", "ada", "no"), ("s2", "ada", "yes"), ("s3", "ada", "yes")]
     data = ba.AnnotationData.from_records(records)
-    (said,) = MODEL.caveats(data)
-    assert said.startswith("one annotator gave all answers, too few to learn a population")
-    assert MODEL.caveats(tiny_data()) == []
-    assert MODEL.caveats(ba.read_annotations("@crowd")) == []
+    (found,) = MODEL.findings(data)
+    assert (found.code, found.value) == ("population-few-annotators", 1)
+    assert list(MODEL.findings(tiny_data())) == []
+    assert list(MODEL.findings(ba.read_annotations("@crowd"))) == []
 
 
 def test_a_class_never_seen_is_no_items_label_and_little_is_known_of_it():
     rng = np.random.default_rng(1)
     records = [(f"s{i}", who, ("no", "yes")[i % 2 ^ (rng.random() < 0.1)]) for i in range(60) for who in "abc"]
     data = ba.AnnotationData.from_records([*records, ("s1", "once", "yes")], labels=("no", "yes", "never"))
-    (said,) = MODEL.caveats(data)
-    assert said.startswith("nobody said 'never': only the prior ties such a class to its name")
-    with pytest.warns(ba.IdentifiabilityWarning, match="nobody said 'never'"):
+    (found,) = MODEL.findings(data)
+    assert (found.code, found.about) == ("label-unused", ("never",))
+    with pytest.warns(ba.IdentifiabilityWarning, match="^label-unused: "):
         fit = ba.fit(MODEL, data, draws=300, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
     table = ba.population_table(fit).set_index(["true_class", "response"])
     assert table.loc[("never", "never"), "sd"] > table.loc[("yes", "yes"), "sd"]
@@ -190,12 +189,11 @@ def test_a_class_never_seen_is_no_items_label_and_little_is_known_of_it():
 
 def test_classes_that_are_called_otherwise_than_by_their_names_are_said(fit):
     posterior = fit["posterior"].to_dataset()
-    assert MODEL.remarks(posterior) == []
+    assert list(MODEL.findings_of_posterior(posterior)) == []
     swapped = posterior.assign(population=posterior["population"].assign_coords(true_class=["good", "fair", "bad"]))
-    (said,) = MODEL.remarks(swapped)
-    assert "calls some classes by other names: 'bad' by 'good' (" in said
-    assert "'good' by 'bad' (" in said
-    assert "'fair' by" not in said
+    (found,) = MODEL.findings_of_posterior(swapped)
+    assert (found.code, set(found.about)) == ("class-misnamed", {"bad", "good"})
+    assert "'bad' by 'good' (" in found.message
 
 
 def test_modes_of_the_density_are_refused(crowd, refuses):

@@ -92,7 +92,6 @@ def test_the_original_and_what_was_done_stay_with_the_fit(fitted, honest, known,
     assert found["log_score"] == pytest.approx(log_score(honest, known))
     assert found["log_score_before"] == pytest.approx(log_score(fitted, known))
     assert found["log_score"] > max(found["log_score_before"], found["log_score_shares"])
-    assert found["remarks"] == []
     ba.save(honest, tmp_path / "posterior.nc")
     xr.testing.assert_identical(ba.load(tmp_path), honest)
     scores = ba.calibration_scores(honest, resamples=0).set_index("score")
@@ -171,7 +170,7 @@ def test_written_labels_are_recalibrated(honest, tmp_path):
 
 
 def test_labels_are_drawn_from_the_recalibrated_posterior(tiny_fit):
-    with pytest.warns(PredictionWarning, match="3 true labels are known"):
+    with pytest.warns(PredictionWarning, match="^few-true-labels: "):
         done = ba.recalibrate(tiny_fit)
     drawn = ba.sample_labels(done, random_seed=1)
     assert drawn.dims == ("chain", "draw", "item")
@@ -202,7 +201,6 @@ def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit, some):
     [
         (lambda fit: ba.relabel(fit), "relabel"),
         (lambda fit: ba.drop_chains(fit, [0]), "drop_chains"),
-        (lambda fit: ba.concat_chains([fit, fit]), "concat_chains"),
         (lambda fit: ba.split_modes(fit), "split_modes"),
         (lambda fit: ba.combine_modes(fit), "combine_modes"),
     ],
@@ -258,7 +256,7 @@ def test_known_labels_of_one_class_are_possible(odd):
 
 
 def test_few_labels_are_wide_and_say_so(fitted, known, honest):
-    with pytest.warns(PredictionWarning, match="5 true labels are known: the temperature is uncertain, between"):
+    with pytest.warns(PredictionWarning, match="^few-true-labels: "):
         few = ba.recalibrate(fitted, dict(list(known.items())[:5]))
     wide, narrow = (ba.recalibration_table(one).loc[0] for one in (few, honest))
     assert wide["sd"] / wide["mean"] > 1.5 * narrow["sd"] / narrow["mean"]
@@ -272,7 +270,7 @@ def test_labels_that_carry_nothing_become_their_frequencies_and_say_so(fitted, d
     turned = {item: names[(names.index(label) + 1) % len(names)] for item, label in best.items()}
     truth = {item: str(rng.choice(names)) for item in best.index} if kind == "nothing" else turned
     some = dict(list(truth.items())[:100])
-    with pytest.warns(PredictionWarning, match="the labels carry (almost )?no information: their log score"):
+    with pytest.warns(PredictionWarning, match="^labels-carry-nothing: "):
         done = ba.recalibrate(fitted, some)
     others = {item: label for item, label in truth.items() if item not in some}
     frequency = pd.Series(others).value_counts(normalize=True)

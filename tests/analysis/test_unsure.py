@@ -9,7 +9,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.simulation.statistics import tables_of
 from tests.samples import simulate_unsure, tiny_data
 
-pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far from the posterior")
+pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")
 
 CROWD = {"items": 80, "careful": 3, "careless": 2, "per_item": 4}
 

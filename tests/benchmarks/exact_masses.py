@@ -24,7 +24,7 @@ from scipy.special import logit
 
 import bayesanno as ba
 from bayesanno.inference.graph.density import as_one_chain, compile_model, unconstrain
-from bayesanno.inference.modes.tops import Surface
+from bayesanno.inference.modes.laplace import LogDensity
 from tests.inference.exact_masses import CROSSING, TABLES, Masses, Table, weigh_table
 
 CROSSED = 0.01  # of a chain's draws: with so many on both sides, it has crossed
@@ -45,7 +45,7 @@ def number_of(table: Table, exact: Masses, found: Sequence[Mapping[str, Any]], *
     rows = np.stack([np.stack([right, 1 - right], axis=1), np.stack([1 - right, right], axis=1)], axis=1)
     values = {"prevalence": np.full(2, 0.5), "confusion": rows}
     (start,) = unconstrain(graph, as_one_chain(graph, [values]))[0]
-    top = Surface(compile_model(model, data, graph), 1000).find_top(start)
+    top = LogDensity(compile_model(model, data, graph), 1000).maximize(start)
     near = [number for number, mode in enumerate(found) if abs(mode["log_density"] - top.log_density) < 0.01]
     return near[0] if len(near) == 1 else None
 

@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.io.annotations import read_annotations
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_table
+from bayesanno.io.spelling import join_numbers
 from bayesanno.io.tools import TOOLS
 from tests.cli.within import run
 
@@ -84,8 +86,10 @@ def as_file(rows, header, separator, quoting, line_end="\n"):
 
 
 def said(rows):
-    """What a table says, by its own words: answers, items, annotators, and which rows lack a name."""
+    """What a table says, by its own words: answers with labels as they are read, items and annotators."""
     cells = [tuple(cell.strip() for cell in row) for row in rows]
+    written = join_numbers({cell for row in cells for cell in row[2:]}, ReadOptions())
+    cells = [(*row[:2], *(written.get(cell, cell) for cell in row[2:])) for row in cells]
     return (
         Counter(row[:3] for row in cells if row[2]),
         {row[0] for row in cells} - {""},

@@ -39,7 +39,7 @@ REFUSED = {
     "blank annotator": (LONG + "s3, ,no\n", "", "line 5: label 'no' of item 's3' has no annotator"),
     "unequal rows": (LONG + "s3,ada\n", "", "line 5: 2 columns where the header .* has 3"),
     "mixed separators": (LONG + "s3;ada;no\n", "", "line 5: 1 column .* this line seems to use ';'"),
-    "count in words": ("x,y,count\na,b,2\na,a,two\n", "mace answers.csv --out run --format grouped",
+    "count in words": ("x,y,count\na,b,2\na,a,two\n", "mace answers.csv --out run --columns x,y",
                        "line 3: count is 'two', but must be a whole number"),
     "broken count": ("x,y,count\na,b,2.5\n", "", r"line 2: count is '2\.5'"),
     "not UTF-8": ("item,a,b\n1,\xe9,x\n".encode("latin-1"), "", "line 2: byte 0xe9 is not UTF-8"),

@@ -10,13 +10,8 @@ import bayesanno as ba
 from tests.cli.within import run as run_in
 
 BY_EM = ("--method", "em", "--seed", "1", "--no-report")
-READING = {
-    "item": "{system}/{segment}",
-    "label": ["said"],
-    "missing": ["-"],
-    "ignore_case": True,
-    "same": {"dgo": "dog"},
-}
+READING = {"item": "{system}/{segment}", "label": ["said"], "missing": ["-"], "ignore_case": True}
+READING |= {"same": {"dgo": "dog"}, "separator": " "}
 
 
 @pytest.fixture(scope="module")

@@ -119,5 +119,5 @@ def test_few_true_labels_are_warned_of(at, folder):
     (folder / "few.csv").write_text("".join((folder / "gold.csv").read_text().splitlines(keepends=True)[:6]))
     code, out, err = at("recalibrate", "plain", "--gold", "few.csv", "--out", "few", "--no-report")
     assert code == 0
-    assert "warning: 5 true labels are known: the temperature is uncertain, between" in err
+    assert "warning (care): few-true-labels: " in err
     assert "of 5 true labels" in out

@@ -9,7 +9,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import READERS, data_groups, totals_of
-from bayesanno.models._order import explain_order
+from bayesanno.models._order import find_order
 
 RECORDS = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes"), ("s2", "bo", "yes")]
 ORDER = ["no", "maybe", "yes"]
@@ -77,9 +77,7 @@ def test_totals_of_a_cluster_keep_the_order():
 
 
 def test_a_model_of_grades_can_explain_order():
-    (said,) = explain_order(ba.read_annotations(TABLE))
-    assert "that of the alphabet: maybe, no, yes;" in said
-    assert "labels=[...] where data are read" in said
-    assert len(said.splitlines()) == 1
-    assert not explain_order(ba.read_annotations(TABLE, labels=ORDER))
-    assert not explain_order(ba.AnnotationData.from_records(RECORDS[2:], labels=["yes", "no"]))
+    (found,) = find_order(ba.read_annotations(TABLE))
+    assert (found.code, found.about) == ("order-undeclared", ("maybe", "no", "yes"))
+    assert not list(find_order(ba.read_annotations(TABLE, labels=ORDER)))
+    assert not list(find_order(ba.AnnotationData.from_records(RECORDS[2:], labels=["yes", "no"])))

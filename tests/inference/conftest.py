@@ -19,4 +19,4 @@ def wrong_majority():
         for said in [usual if rng.uniform() < share else rng.integers(4)]
     ]
     gold = {f"{item}": "ABCD"[true] for item, true in enumerate(truth)}
-    return ba.AnnotationData.from_records(records, labels="ABCD", gold=gold)
+    return ba.AnnotationData.from_records(records, labels=list("ABCD"), gold=gold)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning
-from bayesanno.inference.assemble import assemble
+from bayesanno.inference.assemble import assemble, remake
+from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.models.model_b import ModelB
 from tests.models.contract import LABELS, TINY
 
@@ -56,3 +58,12 @@ def make_fit(model, data, posterior):
     attrs["settings"] = json.dumps({"draws": draws, "chains": chains})
     with pytest.warns(ConvergenceWarning):
         return assemble(model, data, posterior, stats, attrs=attrs)
+
+
+def join(*fits):
+    """A fit with the chains of several fits of one model to the same data; nothing is known of a search for modes."""
+    views = [view_of(fit) for fit in fits]
+    chains = range(sum(view.posterior.sizes["chain"] for view in views))
+    posterior = concat_datasets([view.posterior for view in views], "chain", chains)
+    stats = concat_datasets([view.tree["sample_stats"].to_dataset() for view in views], "chain", chains)
+    return remake(views[0], posterior, stats, attrs=views[0].tree.attrs)

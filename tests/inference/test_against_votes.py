@@ -5,11 +5,11 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.explain import explain_votes
-from bayesanno.inference.diagnosis.thresholds import AGREES, FEWEST_VOTED
+from bayesanno.inference.diagnosis.findings import FEWEST_VOTED, find_against_votes
+from bayesanno.modeling.findings import threshold_of
 from bayesanno.models import ItemDifficulty
 
-SAID = r"the labels are those of most annotators for 0 of 40 items only \(0%\): either most annotators are wrong, or"
+AGREES = threshold_of("labels-against-vote")
 
 
 def crowd(n_items=40, *, wrong=0, controls=None):
@@ -24,40 +24,40 @@ def crowd(n_items=40, *, wrong=0, controls=None):
 
 def test_it_is_said_from_a_share_on():
     most = round((1 - AGREES) * 40)
-    assert explain_votes(*crowd(wrong=most)) == []
-    (said,) = explain_votes(*crowd(wrong=most + 1))
-    assert said.startswith(f"the labels are those of most annotators for {40 - most - 1} of 40 items only (57%)")
+    assert not list(find_against_votes(*crowd(wrong=most)))
+    (found,) = find_against_votes(*crowd(wrong=most + 1))
+    assert found.value == (40 - most - 1) / 40
 
 
 def test_few_items_controls_ties_and_other_kinds_say_nothing():
-    assert explain_votes(*crowd(FEWEST_VOTED - 1, wrong=FEWEST_VOTED - 1)) == []
-    assert len(explain_votes(*crowd(FEWEST_VOTED, wrong=FEWEST_VOTED))) == 1
+    assert not list(find_against_votes(*crowd(FEWEST_VOTED - 1, wrong=FEWEST_VOTED - 1)))
+    assert len(list(find_against_votes(*crowd(FEWEST_VOTED, wrong=FEWEST_VOTED)))) == 1
     data, latent = crowd(FEWEST_VOTED, wrong=FEWEST_VOTED, controls={"s0": "yes"})
-    assert explain_votes(data, latent) == []
+    assert not list(find_against_votes(data, latent))
     tied = ba.AnnotationData.from_records(
         [(f"s{i}", who, label) for i in range(20) for who, label in (("ada", "no"), ("bo", "yes"))]
     )
-    assert explain_votes(tied, crowd(20, wrong=10)[1]) == []
-    assert explain_votes(object(), latent) == []
-    assert explain_votes(data, latent.rename(true_class="item_type")) == []
+    assert not list(find_against_votes(tied, crowd(20, wrong=10)[1]))
+    assert not list(find_against_votes(object(), latent))
+    assert not list(find_against_votes(data, latent.rename(true_class="item_type")))
 
 
-@pytest.mark.filterwarnings("ignore:(chains disagree|few independent draws|the tail|the energy|chain)")  # so few draws
+@pytest.mark.filterwarnings("ignore:(rhat|ess|bfmi|modes-unweighed)")  # so few draws
 @pytest.mark.parametrize("method", ["nuts", "em", "vb"])
 def test_fits_say_it(method):
     """By a prior under which annotators are seldom right."""
     model = ba.models.ModelB(confusion_accuracy=0.05, confusion_strength=200.0)
     settings = {"nuts": {"draws": 30, "tune": 60, "chains": 2}, "em": {"method_options": {"objective": "map"}}}
-    with pytest.warns(ba.ConvergenceWarning, match=SAID):
+    with pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "):
         fit = ba.fit(model, crowd()[0], method=method, random_seed=1, progressbar=False, **settings.get(method, {}))
-    (said,) = ba.diagnostics_of(fit)["remarks"]
-    assert said.startswith("the labels are those of most annotators for 0 of 40 items")
+    assert ba.findings(fit).set_index("code").loc["labels-against-vote", "value"] == 0
 
 
 def test_a_wide_spread_of_difficulties_is_said():
     posterior = xr.Dataset({"spread": (("chain", "draw"), [[1.9, 2.0]])})
-    assert ItemDifficulty().remarks(posterior) == []
-    (said,) = ItemDifficulty().remarks(posterior + 1)
-    assert said.startswith("the difficulties' spread is 3.0, above 2: careless annotators")
-    (said,) = ItemDifficulty().remarks((posterior + 1).assign(habit=0.0))
-    assert said.startswith("the difficulties' spread is 3.0, above 2: classes that annotators confuse")
+    assert not list(ItemDifficulty().findings_of_posterior(posterior))
+    (found,) = ItemDifficulty().findings_of_posterior(posterior + 1)
+    assert (found.code, found.value) == ("difficulty-wide", pytest.approx(2.95))
+    assert "careless annotators" in found.message
+    (found,) = ItemDifficulty().findings_of_posterior((posterior + 1).assign(habit=0.0))
+    assert "classes that annotators confuse" in found.message

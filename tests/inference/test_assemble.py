@@ -11,7 +11,6 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, SizeWarning, warn
 from bayesanno.inference import assemble as assembly
-from bayesanno.inference.diagnosis.explain import warn_of_results
 from bayesanno.inference.diagnosis.measures import measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.modeling.posterior import recover
@@ -70,8 +69,7 @@ def test_a_log_likelihood_that_is_too_large_is_left_out_and_can_be_had(made, mon
     monkeypatch.setattr(assembly, "MAX_GROUP_BYTES", size)
     assert "log_likelihood" in make_fit(EXCHANGEABLE, TINY, posterior).children  # as large as it may be
     monkeypatch.setattr(assembly, "MAX_GROUP_BYTES", size - 1)
-    said = rf"of {TINY.n_items} items in each of 60 draws would take 0\.0 GiB and is left out .*compute_log_likelihood"
-    with pytest.warns(SizeWarning, match=said):
+    with pytest.warns(SizeWarning, match="^no-log-likelihood: "):
         small = make_fit(EXCHANGEABLE, TINY, posterior)
     assert set(made.children) - set(small.children) == {"log_likelihood"}
     xr.testing.assert_equal(small["latent"].to_dataset(), made["latent"].to_dataset())
@@ -82,15 +80,10 @@ def test_a_log_likelihood_that_is_too_large_is_left_out_and_can_be_had(made, mon
     whole = ba.compute_log_likelihood(small)
     assert "log_likelihood" not in small.children
     xr.testing.assert_identical(whole["log_likelihood"].to_dataset(), made["log_likelihood"].to_dataset())
-    assert whole.attrs == small.attrs
+    assert "no-log-likelihood" in set(ba.findings(small)["code"]) - set(ba.findings(whole)["code"])
+    without = [attrs | {"findings": None} for attrs in (whole.attrs, small.attrs)]
+    assert without[0] == without[1]
     xr.testing.assert_identical(ba.compute_log_likelihood(view_of(whole)), whole)
-
-
-def test_a_log_likelihood_of_several_dimensions_that_is_left_out_is_warned_of():
-    latent = {f"latent/{name}": xr.Dataset({"probability": (("item", "true_class"), np.ones((4, 1)))}) for name in "ab"}
-    posterior = xr.Dataset({"accuracy": (("chain", "draw"), np.ones((2, 5)))})
-    with pytest.warns(SizeWarning, match="log-likelihood of 4 items in each of 10 draws"):
-        warn_of_results({"posterior": posterior, **latent}, {})
 
 
 def test_leave_one_out_is_that_of_arviz(made):
@@ -132,7 +125,7 @@ def test_warnings_point_at_the_line_that_asked(made, monkeypatch):
     monkeypatch.setattr(assembly, "MAX_GROUP_BYTES", 0)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        ba.concat_chains([made, view_of(made)])
+        ba.drop_chains(made, [1])
         ba.relabel(made)
         warn("by ourselves", ConvergenceWarning)
     kinds = {warning.category for warning in seen}

@@ -13,7 +13,7 @@ from bayesanno.agreement.skew import count_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError, FitError
 from bayesanno.inference.dask import annotations as of_dask
 from bayesanno.inference.dask import cluster as of_cluster
-from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
+from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
 from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
 from tests.samples import WITH_EM, tiny_data, write_parts
@@ -204,8 +204,8 @@ class TestDesign:
             data = ba.AnnotationData.from_records(
                 [(item, who, str(at % 2)) for at, (item, who) in enumerate(pairs)], labels=["0", "1"]
             )
-            problems = describe_links(make_blocks(data, size).add_up(link_block), data)
-            assert problems == design_problems(data)
+            problems = find_in_links(make_blocks(data, size).add_up(link_block), data)
+            assert problems == find_in_design(data)
             assert len(problems) == n
 
     def test_the_user_is_warned_as_in_memory(self, client):
@@ -217,9 +217,10 @@ class TestDesign:
         for data, more in (
             (ba.read_annotations(frame), {}), (dd.from_pandas(frame, npartitions=2), {"client": client}),
         ):  # fmt: skip
-            with pytest.warns(ba.IdentifiabilityWarning, match="hardly agree on where it is not") as caught:
-                ba.fit("mace", data, **settings, **more)
+            with pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: ") as caught:
+                fit = ba.fit("mace", data, **settings, **more)
             said.append([str(one.message) for one in caught])
+            assert "class-or-habit" in set(ba.findings(fit)["code"])
         assert said[0] == said[1]
 
     def test_names_spelt_in_two_ways_are_told_of_as_in_memory(self, client):

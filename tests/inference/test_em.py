@@ -15,7 +15,6 @@ from bayesanno.ground.errors import FitError
 from bayesanno.inference.climbing.climb import climb
 from bayesanno.inference.climbing.em import EM, EMSettings, find_point, start_at_point
 from bayesanno.inference.climbing.restarts import AGREE
-from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import find_posterior, make_blocks
@@ -116,8 +115,8 @@ class TestPoint:
         ):
             with refuses(FitError, f"this fit by em is one point, and .*{what} of the posterior"):
                 ask()
-        for ask in (ba.split_modes, ba.combine_modes, lambda fit: ba.concat_chains([fit, fit])):
-            with refuses(FitError, "this fit by em has no chains|a fit by em has no chains"):
+        for ask in (ba.split_modes, ba.combine_modes):
+            with refuses(FitError, "this fit by em has no chains"):
                 ask(point)
 
     def test_the_same_seed_gives_the_same_fit(self, point, crowd):
@@ -146,14 +145,8 @@ class TestStarts:
         assert nearest["nats_lower"] == pytest.approx(lower, abs=AGREE)
         assert nearest["items_differ"] > 75
 
-    def test_a_start_that_no_other_agrees_with_is_told_of(self):
-        found = {"method": "EM", "converged": True, "restarts": 3, "agreed": 1, "others": [{"nats_lower": 2.5}]}
-        (said,) = explain({"climb": found})
-        assert said.startswith("of 3 starts only one ended at the best point that EM found, the next 2.5 nats lower")
-        assert explain({"climb": found | {"agreed": 2}}) == []
-
     def test_steps_that_do_not_suffice_are_told_of(self):
-        with pytest.warns(ba.ConvergenceWarning, match=r"EM was still moving after 5 steps, by .* allow more"):
+        with pytest.warns(ba.ConvergenceWarning, match="^em-steps: EM "):
             fit = em("model_b", ba.read_annotations("@table14"), restarts=1, steps=5)
         found = ba.diagnostics_of(fit)["climb"]
         assert (found["converged"], found["unfinished"], found["total_steps"]) == (False, 1, 5)

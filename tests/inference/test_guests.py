@@ -12,6 +12,7 @@ from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.modeling import registry
 from bayesanno.modeling.posterior import recover
 from bayesanno.models import PooledDawidSkene
+from tests.inference.draws import join
 from tests.models.guests import HardItems
 
 SETTINGS = {"draws": 200, "tune": 300, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
@@ -66,7 +67,7 @@ def test_one_confusion_matrix_for_all_is_relabelled():
     fits = [fit(EXCHANGEABLE, data, initvals=begin, relabel=False) for begin in (start, swapped)]
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", ConvergenceWarning)
-        both = ba.concat_chains(fits)
+        both = join(*fits)
     assert any("with its classes swapped" in str(warning.message) for warning in seen)
     assert ba.diagnostics_of(both)["max_rhat"] > 1.5
     with warnings.catch_warnings():

@@ -12,15 +12,14 @@ from scipy.stats import multivariate_normal
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.inference.diagnosis.explain_modes import explain_chains, explain_modes
+from bayesanno.inference.diagnosis.findings import find_in_diagnostics
+from bayesanno.inference.diagnosis.modes import APART, chains_are_apart, find_in_modes
 from bayesanno.inference.graph.density import unconstrain
-from bayesanno.inference.modes.chains import merge_modes
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.sampling.starts import Starts, choose_starts, share_chains
 from bayesanno.inference.split import _share_draws
 from bayesanno.modeling import registry
-from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, join, make_fit
 from tests.models.contract import TINY
 from tests.models.guests import TwoWidths
 from tests.samples import tiny_data
@@ -125,8 +124,7 @@ class TestMirroredAccuracies:
         fit, _ = table15
         for table in (ba.label_table, ba.summary, ba.annotator_table, ba.correctness_table):
             (said,) = said_of(lambda table=table: table(fit))[1]
-            assert said == explain_chains(ba.diagnostics_of(fit))[0]
-            assert "in 2 modes of the posterior" in said
+            assert said.split(":")[0] in APART
             assert "bayesanno.combine_modes(fit)" in said
         assert said_of(lambda: ba.label_table(whole15))[1] == []
 
@@ -160,8 +158,8 @@ class TestMirroredAccuracies:
         with refuses(FitError, r"in one mode: there is nothing to combine; 12\.7% of the mass is in modes without"):
             ba.combine_modes(others)
         parts = [others, ba.drop_chains(fit, [chain for chain in range(4) if chain != alone])]
-        joined = ba.concat_chains(parts)
-        assert [mode["chains"] for mode in ba.diagnostics_of(joined)["modes"]["found"]] == [[0, 1, 2], [3]]
+        joined = join(*parts)
+        assert "found" not in ba.diagnostics_of(joined)["modes"]
         weight = json.loads(ba.combine_modes(joined, random_seed=1).attrs["combination"])["modes"][1]["weight"]
         assert weight == pytest.approx(0.127, abs=0.015)
 
@@ -200,8 +198,6 @@ class TestMirroredAccuracies:
         for call in (ba.split_modes, ba.combine_modes, lambda one: ba.drop_chains(one, [0])):
             with refuses(FitError, "has no chains, so there are no .* to compare .it yields: combination."):
                 call(whole15)
-        with refuses(FitError, "has no chains to concatenate .it yields: combination."):
-            ba.concat_chains([whole15, whole15])
 
 
 def test_a_mode_with_mass_and_without_draws_is_not_left_out_silently():
@@ -319,61 +315,42 @@ def modes(*several, **more):
     return {"n_starts": 21, "unfinished": 0, "rough": False, "lost": [], "crossing": [], "found": [*several]} | more
 
 
+def codes_of(modes, max_rhat=None):
+    return [one.code for one in find_in_modes({"modes": modes, "max_rhat": max_rhat})]
+
+
 def test_modes_that_chains_cross_between_are_no_alarm():
-    both = modes(found(0.6, [0, 1, 3]), found(0.4, [2]))
-    assert len(explain_modes(both, 1.2)) == 1
-    assert explain_modes(both, 1.005) == []
-    assert explain_chains({"modes": both, "max_rhat": 1.005}) == []
+    both = modes(found(0.6, [0, 1, 3]), found(0.4, [2]), groups=[[0, 1, 3], [2]])
+    assert codes_of(both, 1.2) == ["modes-apart"]
+    assert codes_of(both, 1.005) == []
+    assert not chains_are_apart({"modes": both, "max_rhat": 1.005})
     one = modes(found(0.6, [0, 1, 2, 3]), found(0.4, []))
-    assert len(explain_modes(one, 1.005)) == 1
+    assert codes_of(one, 1.005) == ["mode-unsampled"]
     seldom = one | {"crossing": [1]}
-    (said,) = explain_modes(seldom, 1.005)  # no draw of twenty in two fifths of the mass
-    assert "chain 1 crossed" in said
+    assert codes_of(seldom, 1.005) == ["mode-unsampled"]  # no draw of twenty in two fifths of the mass
     seldom["found"][0]["draws"], seldom["found"][1]["draws"] = 15, 5
-    assert explain_modes(seldom, 1.005) == []
+    assert codes_of(seldom, 1.005) == []
 
 
 def test_of_rough_masses_none_is_claimed():
-    (said,) = explain_modes(modes(found(None, [0, 1]), found(None, [2, 3]), rough=True), 1.3)
-    assert "cannot be estimated" in said
-    assert "%" not in said
-    assert "leave" not in said
-    assert explain_modes(modes(found(None, [0, 1, 2, 3]), found(None, []), rough=True), 1.3) == []
+    rough = modes(found(None, [0, 1]), found(None, [2, 3]), rough=True, groups=[[0, 1], [2, 3]])
+    assert codes_of(rough, 1.3) == ["modes-unweighed"]
+    alone = modes(found(None, [0, 1, 2, 3]), found(None, []), rough=True, groups=[[0, 1, 2, 3]])
+    assert codes_of(alone, 1.3) == []
 
 
-def test_where_no_top_is_reached_nothing_is_said_of_modes():
-    (said,) = explain_modes(modes(unfinished=21, lost=[0, 1, 2, 3]))
-    assert "of the climbs from 21 starts none reached the top of a mode, so" in said
+def test_where_no_top_is_reached_the_search_is_incomplete():
+    assert codes_of(modes(unfinished=21, lost=[0, 1, 2, 3])) == ["search-incomplete"]
 
 
 def test_climbs_that_ended_too_soon_are_said_where_chains_differ():
     some = modes(found(None, [2, 3]), n_asked=21, n_starts=4, unfinished=3, open=["first"], lost=[0, 1])
-    (said,) = explain_modes(some, 1.7)
-    assert "from 4 of 21 starts (time ran out) 3 did not reach the top of a mode, that from the vote among" in said
-    assert explain_modes(some, 1.005) == []
-
-
-def test_modes_of_two_fits_are_merged_where_it_is_certain_which_is_which():
-    one = modes(found(0.9, [0, 1], -10.0), found(0.1, [], -14.0))
-    other = modes(found(0.8, [], -10.0), found(0.2, [0, 1], -12.0))
-    merged = merge_modes([(one, 2), (other, 2)])
-    assert [mode["chains"] for mode in merged["found"]] == [[0, 1], [2, 3], []]
-    assert [mode["mass"] for mode in merged["found"]] == pytest.approx(
-        np.array([1, 1 / 4, 1 / 9]) / (1 + 1 / 4 + 1 / 9)
-    )
-    assert [mode["nats"] for mode in merged["found"]] == pytest.approx([0, 2, 4])
-    assert merged["n_starts"] == 42
-    assert merge_modes([(one, 2), (modes(found(1.0, [0, 1], -11.0)), 2)]) is None
-    assert merge_modes([(one, 2), (modes(found(0.5, [0]), found(0.5, [1])), 2)]) is None
+    assert codes_of(some, 1.7) == ["search-incomplete"]
+    assert codes_of(some, 1.005) == []
 
 
 def test_a_combination_says_what_it_lacks():
     mode = {"chains": [0, 1], "n_draws": 900, "max_rhat": 1.2, "by": "laplace", "reason": "too few"}
-    said = explain({"combination": {"unsampled": 0.25, "modes": [mode], "n_effective": 90.0}})
-    begins = [
-        "an estimated 25% of the posterior's mass",
-        "in chains 0, 1, which share a mode",
-        "few independent",
-        "the w",
-    ]
-    assert [one.startswith(begin) for one, begin in zip(said, begins, strict=True)] == [True] * 4
+    found = find_in_diagnostics({"combination": {"unsampled": 0.25, "modes": [mode], "n_effective": 90.0}})
+    assert [one.code for one in found] == ["combination-unsampled", "rhat", "combination-ess", "combination-rough"]
+    assert "in chains 0, 1" in found[1].message

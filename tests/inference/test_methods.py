@@ -133,7 +133,5 @@ def test_a_new_method_is_one_entry_of_the_table(monkeypatch, tmp_path, refuses):
     np.testing.assert_allclose(fit["latent"]["probability"].sum("true_class"), 1)
     ba.save(fit, tmp_path / "posterior.nc")
     xr.testing.assert_identical(ba.load(tmp_path), fit)
-    with refuses(FitError, "a fit by start has no chains to concatenate .it yields: point."):
-        ba.concat_chains([fit, fit])
     with refuses(FitError, "start has no method option 'draws': it has starts, spread"):
         choose_method("start", {"draws": 5}, draws=5)

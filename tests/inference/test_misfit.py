@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.residuals import mean_answers
+from bayesanno.analysis.dependence import error_chances
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
-from bayesanno.inference.diagnosis.errors import correlate_errors
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.misfit import measure_misfit
+from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
 from bayesanno.simulation.quantities import ModelDraws
+from tests.samples import simulate_clique
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
 
@@ -59,10 +60,9 @@ def test_copies_are_seen_and_named(copies, method):
         warnings.simplefilter("always")
         fit = ba.fit("model_b", copies, method=method, **QUICK)
     messages = [str(one.message) for one in caught if one.category is ba.MisfitWarning]
-    (said,) = [text for text in messages if text.startswith("the answers are not")]
-    assert "pairs of annotators agree beyond" in said
-    assert "are adjusted for that" in said
-    assert len(said.splitlines()) == 1
+    assert {"errors-correlate", "copies"} <= {text.split(":")[0] for text in messages}
+    assert "labels-adjusted" in set(ba.findings(fit)["code"])
+    assert all(len(text.splitlines()) == 1 for text in messages)
     (found,) = misfit_of(fit)
     own = fit["latent"]["probability"].values
     made = (own.argmax(axis=1) != copies.gold_codes).sum()
@@ -77,7 +77,7 @@ def test_answers_that_the_model_made_are_not_warned_of():
         design = ba.make_design(items=150, annotators=8, labels=["a", "b", "c"], per_item=(3, 6), random_seed=seed)
         data, _ = ba.simulate("model_b", design, random_seed=seed)
         fit = _quiet_fit("model_b", data, method="vb")
-        assert not explain_misfit(ba.diagnostics_of(fit))
+        assert not is_misfit(view_of(fit))
 
 
 @pytest.fixture(scope="module")
@@ -111,11 +111,9 @@ def test_dropping_chains_repeats_the_check_and_relabelling_does_not(copies):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fewer = ba.drop_chains(fit, [1])
-        both = ba.concat_chains([fit, fit])
         unchecked = ba.drop_chains(_quiet_fit("model_b", copies, check=False), [1])
     assert misfit_of(fewer) != misfit_of(fit)
     assert misfit_of(fewer)[0]["pairs"]["n"] == misfit_of(fit)[0]["pairs"]["n"]
-    assert misfit_of(both)[0]["pairs"]["close"] == misfit_of(fit)[0]["pairs"]["close"]
     assert "misfit" not in ba.diagnostics_of(unchecked)
 
 
@@ -133,7 +131,7 @@ def test_one_point_looks_as_draws_do(copies, tickets):
     found, near = (misfit_of(_quiet_fit("model_b", copies, method=method))[0] for method in ("em", "vb"))
     assert found["errors"]["correlation"] == pytest.approx(near["errors"]["correlation"], abs=0.05)
     assert found["pairs"]["close"] >= 8
-    assert not explain_misfit(ba.diagnostics_of(_quiet_fit("mace", tickets, method="em")))
+    assert not is_misfit(view_of(_quiet_fit("mace", tickets, method="em")))
 
 
 def test_errors_that_correlate_are_measured(rng):
@@ -150,25 +148,54 @@ def test_errors_that_correlate_are_measured(rng):
         (rng.random((4000, n)) < 0.2, 0),
     ):
         label = np.where(errs, 1 - truth[:, None], truth[:, None]).ravel()
-        assert correlate_errors(design, label, joint) == pytest.approx(expected, abs=0.03)
+        assert correlate(design, label, joint) == pytest.approx(expected, abs=0.03)
+
+
+def correlate(data, label, joint):
+    """The correlation of errors, with the classes that independent errors imply."""
+    of_class, answer = condition_on_class(data, joint)
+    design = ErrorDesign(data)
+    weight = design.classify(label, of_class, answer)
+    return design.correlate(design.find_residuals(label, weight, find_chances(data, answer)))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_with_known_classes_it_is_the_dependence_table_s_correlation(copies):
-    """Two ways to the same number; they part where an annotator answers an item twice, or nobody can be right."""
+    """Two ways to sum the same residuals; they part where an annotator answers an item twice."""
     known = ba.AnnotationData(**{**vars_of(copies), "controls": copies.gold})
     fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)
-    view = view_of(fit)
-    joint = mean_answers(view, part_of(view, None))
+    chance, _ = error_chances(view_of(fit), part_of(view_of(fit), None))
     (found,) = ba.dependence_table(fit, resamples=0).query("level == 'all'")["correlation"]
     assert found > 0.1
-    assert correlate_errors(known, known.label, joint) == pytest.approx(found, rel=1e-10)
+    design, weight = ErrorDesign(known), np.eye(3)[known.gold_codes]
+    assert design.correlate(design.find_residuals(known.label, weight, chance)) == pytest.approx(found, rel=1e-10)
 
 
 def vars_of(data):
     return {
         name: getattr(data, name) for name in ("item", "annotator", "label", "items", "annotators", "labels", "gold")
     }
+
+
+def test_where_possibly_nobody_is_right_annotators_have_one_accuracy():
+    """The joint probabilities of model A for one answer: right, of any class, or wrong, and then nobody is right."""
+    accuracy, use = np.array([0.8, 0.6]), np.array([0.5, 0.3, 0.2])
+    data = table(np.zeros((4, 2), dtype=int), np.zeros(4, dtype=int), 3)
+    joint = np.concatenate([accuracy[:, None, None] * np.diag(use), np.outer(1 - accuracy, use)[:, :, None]], axis=2)
+    of_class, answer = condition_on_class(data, joint)
+    np.testing.assert_allclose(of_class, use)
+    np.testing.assert_allclose(answer.sum(axis=1), 1)
+    np.testing.assert_allclose(find_chances(data, answer), np.repeat(1 - accuracy[:, None], 3, axis=1))
+    np.testing.assert_allclose(answer[:, 1, 0] / answer[:, 2, 0], use[1] / use[2])
+
+
+def test_errors_are_seen_where_possibly_nobody_is_right(rng):
+    clique, _ = simulate_clique(rng, annotators=7, items=200, clique=4, copies=0.8)
+    design = ba.make_design(items=150, annotators=6, labels=["a", "b", "c"], per_item=5, random_seed=1)
+    own, _ = ba.simulate("model_a", design, random_seed=1)
+    z = [misfit_of(_quiet_fit("model_a", data, draws=100, tune=150))[0]["errors"]["z"] for data in (clique, own)]
+    assert z[0] > 3
+    assert abs(z[1]) < 2
 
 
 @pytest.mark.parametrize("answers", ["one answer", "one label", "rare", "nobody"])
@@ -183,7 +210,7 @@ def test_thin_tables_are_looked_at_in_silence(answers, rng):
     elif answers == "nobody":
         said[7] = -1
     fit = _quiet_fit("model_b", table(said, truth, 2))
-    assert not explain_misfit(ba.diagnostics_of(fit))
+    assert not is_misfit(view_of(fit))
 
 
 def test_no_item_with_two_answers_has_no_errors_to_compare(rng):

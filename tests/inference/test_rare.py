@@ -9,15 +9,16 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnosis.explain import MOST_DIFFER, explain
+from bayesanno.inference.diagnosis.findings import find_in_diagnostics, read_findings
 from bayesanno.inference.diagnosis.measures import FEW_ITEMS, find_rare
+from bayesanno.modeling.findings import threshold_of
 from bayesanno.models import ModelB
 from bayesanno.report.sections.findings import find_all
 from bayesanno.report.sections.fitting import judge_chains
 from bayesanno.report.sections.summary import summarise
 
 SPLIT = "i0"  # the item of which half say "c" and half "d", which nobody says otherwise
-USABLE = "the rest can be used"
+MOST_DIFFER = threshold_of("chains-label-differently")
 
 
 def annotations(n_items=40, n_annotators=14):
@@ -61,8 +62,8 @@ def fit_of(data, posterior, **attrs):
     return assemble(ModelB(), data, posterior, stats, attrs=made | {"settings": "{}"} | attrs)
 
 
-def said_of(fit):
-    return explain(json.loads(fit.attrs["diagnostics"]))
+def codes_of(diagnostics):
+    return [(one.code, one.level) for one in find_in_diagnostics(diagnostics)]
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +95,10 @@ def rare_fit(data, posterior):
 
 
 def test_chains_that_differ_on_one_item_leave_the_others_usable(rare_fit, data):
-    (said,) = [text for text in said_of(rare_fit) if "nearly empty" in text]
-    assert USABLE in said
-    assert said.startswith("chains disagree: R-hat of ")
-    assert "in nearly empty classes ('c': 0.5, 'd': 0.5 of 40 items expected)" in said
-    assert f"chains agree on {data.n_items - 1} items to within 0.1, but not on 1 item ({SPLIT})" in said
+    (found,) = [one for one in read_findings(view_of(rare_fit)) if one.warning == "ConvergenceWarning"]
+    assert (found.code, found.level, found.about) == ("rare-label", "note", ("c", "d"))
     found = view_of(rare_fit).diagnostics["rare"]
+    assert (found["differ"], found["named"], found["n_items"]) == (1, [SPLIT], data.n_items)
     sizes = view_of(rare_fit).latent["probability"].sum("item")
     for one in found["classes"]:
         assert one["items"] == pytest.approx(float(sizes.sel(true_class=one["name"])), abs=1e-9)
@@ -108,15 +107,10 @@ def test_chains_that_differ_on_one_item_leave_the_others_usable(rare_fit, data):
     assert found["max_rhat"] == view_of(rare_fit).diagnostics["max_rhat"] > 1.01
 
 
-def test_a_fit_that_was_saved_says_the_same(rare_fit, tmp_path):
-    ba.save(rare_fit, tmp_path / "fit.nc")
-    assert said_of(ba.load(tmp_path / "fit.nc")) == said_of(rare_fit)
-
-
 def test_the_report_says_so(rare_fit):
     found = find_all(view_of(rare_fit), checks=False, random_seed=1)
     shown = str([*summarise(found), *judge_chains(found)])
-    assert USABLE in shown
+    assert "rare-label (note)" in shown
     assert "largest R-hat without nearly empty classes" in shown
 
 
@@ -124,7 +118,7 @@ def test_chains_that_agree_on_such_classes_are_not_warned_of(data, truth, rng):
     posterior = draw_given_classes(rng, data, np.tile(truth[0], (4, 1)))
     fit = fit_of(data, posterior)
     assert "rare" not in view_of(fit).diagnostics
-    assert said_of(fit) == []
+    assert ba.findings(fit).query("level != 'note'").empty
 
 
 def test_where_other_parameters_disagree_the_usual_words_come_first(data, posterior):
@@ -133,12 +127,9 @@ def test_where_other_parameters_disagree_the_usual_words_come_first(data, poster
     rows[1, :, 0, :2] = rows[1, :, 0, :2].mean(axis=1, keepdims=True)
     with pytest.warns(ba.ConvergenceWarning):
         fit = fit_of(data, shifted)
-    said = said_of(fit)
-    assert USABLE not in " ".join(said)
-    usual, rare = (next(i for i, text in enumerate(said) if text.startswith(b)) for b in ("chains disagree", "also, "))
-    assert usual < rare
-    assert "[j0" in said[usual]
-    assert "longer chains may not fix this" in said[rare]
+    found = {one.code: one for one in read_findings(view_of(fit))}
+    assert found["rare-label"].level == "care"
+    assert "[j0" in found["rhat"].about[0]
 
 
 @pytest.mark.parametrize("yields", ["approximation", "combination"])
@@ -188,11 +179,8 @@ def test_what_is_of_small_classes_is_parted_from_the_rest(rhat, sizes, moves, fo
     assert json.loads(json.dumps(rare)) == rare
     assert "".join(one["name"] for one in rare["classes"]) == classes
     assert rare["differ"] == len(moves)
-    said = explain({"max_rhat": max(rhat), "rare": rare})
-    assert (USABLE in said[-1]) == usable
-    assert (len(said) == 1) == usable
-    assert said[0].startswith("chains disagree: R-hat of")
-    assert ("in nearly empty classes" in said[0]) == usable
+    said = codes_of({"max_rhat": max(rhat), "rare": rare})
+    assert said == ([("rare-label", "note")] if usable else [("rhat", "care"), ("rare-label", "care")])
 
 
 def test_of_types_of_items_nothing_is_said():
@@ -209,21 +197,15 @@ def test_a_class_is_small_below_five_items(size, is_rare):
 def test_where_chains_differ_in_many_items_the_rest_is_not_to_be_used():
     many = int(MOST_DIFFER * 100) + 1
     rare = find_rare(_numbers((1.0, 1.0, 1.4, 1.0)), _items((60, 39, 1), [(item, 1) for item in range(many)]))
-    (said,) = explain({"max_rhat": 1.4, "rare": rare})
-    assert USABLE not in said
-    assert f"do not agree on {many} items" in said
-    assert "sample longer" in said
+    assert codes_of({"max_rhat": 1.4, "rare": rare}) == [("rare-label", "care"), ("chains-label-differently", "care")]
 
 
 def test_modes_that_differ_in_such_a_class_alone_are_no_alarm():
     rare = find_rare(_numbers((1.0, 1.0, 1.4, 1.0)), _items((60, 39, 1)))
     within = {"chains": [0], "max_rhat": None, "min_ess_bulk": 90.0, "min_ess_tail": 90.0, "worst": {}}
     modes = {"others": [{"chain": 1, "nats_lower": 12.0}], "groups": [[0], [1]], "within": [within]}
-    said = explain({"max_rhat": 1.4, "modes": modes, "rare": rare})
-    (text,) = said
-    assert text.startswith("chains are in 2 modes of the posterior, which differ in little but this: chains disagree")
-    assert "in nearly empty classes ('c': 1.0 of 100 items expected)" in text
+    assert codes_of({"max_rhat": 1.4, "modes": modes, "rare": rare}) == [("rare-label", "note")]
     unsampled = {"mass": 0.3, "chains": [], "draws": 0, "items_differ": 40}
     found = [{"mass": 0.7, "chains": [0, 1], "draws": 10}, unsampled]
     lacking = {"modes": modes | {"found": found, "crossing": [], "rough": False}, "rare": rare, "max_rhat": 1.4}
-    assert "no chain is in mode 2" in explain(lacking)[0]  # that modes differ in little is known of chains alone
+    assert codes_of(lacking)[0] == ("mode-unsampled", "stop")  # that modes differ in little is known of chains alone

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +10,9 @@ import xarray as xr
 
 from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference.combine import concat_chains, relabel
-from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.modes.chains import compare_chains
+from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
@@ -208,47 +206,6 @@ def test_chains_in_one_mode_are_not_reported(rng):
     assert compare_chains(posterior, densities(rng, -100.0, -101.0, -100.3, -99.9))["others"] == []
 
 
-OTHER = {"chain": 2, "nats_lower": 41.6}
-
-
-@pytest.mark.parametrize(
-    ("diagnostics", "said"),
-    [
-        ({"max_rhat": 1.02, "worst": {"max_rhat": "competence[ada]"}}, ["R-hat of competence[ada] is 1.020"]),
-        ({"min_ess_bulk": 399.0, "worst": {"min_ess_bulk": "weight"}}, ["the bulk ESS of weight is 399"]),
-        ({"min_ess_tail": 12.3}, ["the tail ESS of a parameter is 12"]),
-        ({"divergences": 3}, ["3 divergent transitions: "]),
-        ({"min_bfmi": 0.1}, ["E-BFMI is 0.10"]),
-        ({"pareto_k": 1.25}, ["Pareto k is 1.25"]),
-        ({"converged": False, "steps": 50}, ["still improving"]),
-        ({"modes": {"others": [OTHER]}}, ["chain 2 is in another mode than the best chain, 42 nats lower"]),
-        ({"modes": {"others": [OTHER | {"classes": {"no": "yes"}}]}}, ["'no' stands for 'yes'"]),
-        ({"modes": {"others": [OTHER]}, "max_rhat": 2.0, "min_ess_bulk": 3.0}, ["chain 2 is in another mode"]),
-        ({"max_rhat": 1.3, "divergences": 1}, ["R-hat", "1 divergent transition: "]),
-        (
-            {
-                "max_rhat": 1.01,
-                "min_ess_bulk": 400.0,
-                "min_ess_tail": 400.0,
-                "divergences": 0,
-                "min_bfmi": 0.3,
-                "pareto_k": 0.7,
-                "converged": True,
-                "modes": {"others": []},
-            },
-            [],
-        ),
-        (dict.fromkeys(("max_rhat", "min_ess_bulk", "min_ess_tail", "divergences", "min_bfmi")), []),
-    ],
-)
-def test_each_diagnostic_is_explained(diagnostics, said):
-    found = explain(diagnostics)
-    assert len(found) == len(said)
-    for message, part in zip(found, said, strict=True):
-        assert part in message
-        assert len(message.splitlines()) == 1
-
-
 def test_unequal_designs_say_who_is_exchangeable():
     two_labels = AnnotationData.from_records([("s1", "ada", "no"), ("s1", "bo", "yes")])
     assert ModelB(confusion_accuracy=0.5).is_exchangeable(two_labels)
@@ -327,24 +284,3 @@ def test_a_fit_whose_classes_cannot_be_relabelled_is_refused_at_once(monkeypatch
     monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
     with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
         fit("mace", TINY, progressbar=False)
-
-
-def test_relabelled_chains_and_others_are_joined_with_permutations(rng):
-    posterior = clear_posterior(rng, n_chains=2, n_draws=8)
-    plain = make_fit(EXCHANGEABLE, TINY, posterior)
-    orders = np.tile(np.arange(3), (2, 8, 1))
-    orders[1] = CYCLE
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        aligned = relabel(make_fit(EXCHANGEABLE, TINY, permute_draws(posterior, orders)))
-        thinned = (
-            plain.isel(draw=slice(None, None, 2)),
-            aligned.isel(draw=slice(1, None, 2)),
-        )  # even, odd
-        both = concat_chains(thinned)
-    assert json.loads(both.attrs["diagnostics"])["relabelled_fraction"] == 0.25
-    permutation = both["sample_stats"]["permutation"]
-    assert permutation.sizes == {"chain": 4, "draw": 4, "true_class": 3}
-    assert (permutation[:3] == np.arange(3)).all()
-    for variable in both["posterior"].data_vars.values():
-        assert np.isfinite(variable.values).all()

@@ -11,7 +11,7 @@ import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.inference import relabelling
-from bayesanno.inference.combine import relabel
+from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import minimise_divergence
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws

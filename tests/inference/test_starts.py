@@ -7,11 +7,10 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.explain_modes import explain_modes
+from bayesanno.inference.diagnosis.modes import find_in_modes
 from bayesanno.inference.graph.density import compile_graph
-from bayesanno.inference.modes.chains import follow_draws
+from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes, search
-from bayesanno.inference.modes.tops import Mode, Surface
 from bayesanno.inference.sampling.starts import Starts, choose_places, choose_starts, share_chains, start_near
 from tests.inference.exact_masses import Table
 from tests.models.contract import FAST
@@ -22,7 +21,7 @@ SHORT = {"random_seed": 1, "progressbar": False, "draws": 500, "tune": 500, "che
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
 
 
-def lazy_majority(rng, *, good, lazy, items=150, per_item=None, labels="ABCD"):
+def lazy_majority(rng, *, good, lazy, items=150, per_item=None, labels=("A", "B", "C", "D")):
     """Answers by some who are right nine times in ten, and by others who click the first label nearly always."""
     truth = rng.choice(len(labels), size=items)
     records = []
@@ -58,8 +57,8 @@ def graph():
 class TestMajorityIsWrong:
     def test_chains_start_where_the_mass_is_and_not_at_the_vote(self, data):
         with (
-            pytest.warns(ba.IdentifiabilityWarning, match="of the answers are 'A', and annotators hardly agree"),
-            pytest.warns(ba.ConvergenceWarning, match="the labels are those of most annotators for"),  # who are wrong
+            pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: "),
+            pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "),  # who are wrong
         ):
             fit = ba.fit(UNIFORM, data, **SHORT | {"draws": 1000, "tune": 1000})
         vote = data.vote_shares.argmax(axis=1)
@@ -74,12 +73,16 @@ class TestMajorityIsWrong:
     def test_six_lazy_of_ten_and_five_answers_to_an_item(self):
         data = lazy_majority(np.random.default_rng(1), good=4, lazy=6, per_item=5)
         with (
-            pytest.warns(ba.IdentifiabilityWarning, match="67% of the answers are 'A', and annotators hardly agree"),
-            pytest.warns(ba.ConvergenceWarning, match="the labels are those of most annotators for"),
+            pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: 67%"),
+            pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "),
         ):
             fit = ba.fit(UNIFORM, data, **SHORT)
         assert accuracy(fit) > 0.88
         assert modes_of(fit)["found"][0]["mass"] > 0.999
+
+
+def codes_of(modes, max_rhat=None):
+    return [(one.code, one.about) for one in find_in_modes({"modes": modes, "max_rhat": max_rhat})]
 
 
 class TestTwoModes:
@@ -96,36 +99,28 @@ class TestTwoModes:
         assert knowing["chains"] == []
 
     def test_chains_in_a_mode_of_no_mass_are_to_be_left_out(self):
-        best = {"mass": 0.9999, "chains": [0, 2, 3]}
-        lost = {"mass": 0.0001, "chains": [1], "classes": {"no": "yes", "yes": "no"}, "items_differ": 1}
-        (said,) = explain_modes({"rough": False, "crossing": [], "found": [best, lost]})
-        assert said.startswith("chain 1 is in mode 2, which carries an estimated 0.0% of the posterior's mass ('no' ")
-        assert "'yes' stands for 'no'; 1 item with another most probable state): leave it out" in said
-        assert said.endswith(": leave it out with bayesanno.drop_chains(fit, [1])")
-        assert explain_modes({"rough": False, "crossing": [], "found": [best | {"mass": 1.0}]}) == []
+        best = {"mass": 0.9999, "chains": [0, 2, 3], "draws": 15}
+        lost = {"mass": 0.0001, "chains": [1], "draws": 5, "classes": {"no": "yes", "yes": "no"}, "items_differ": 1}
+        (found,) = codes_of({"rough": False, "crossing": [], "found": [best, lost]})
+        assert found == ("mode-light", ("chain 1",))
+        assert codes_of({"rough": False, "crossing": [], "found": [best | {"mass": 1.0}]}) == []
 
     def test_no_chain_is_to_be_left_out_whose_density_is_not_lower(self):
-        narrow = {"mass": 0.0001, "chains": [1], "items_differ": 9}
-        found = [{"mass": 0.9999, "chains": [0, 2]}, narrow]
+        narrow = {"mass": 0.0001, "chains": [1], "draws": 0, "items_differ": 9}
+        found = [{"mass": 0.9999, "chains": [0, 2], "draws": 0}, narrow]
         modes = {"rough": False, "crossing": [], "found": found}
-        (said,) = explain_modes(modes | {"log_density": [-10.0, -12.0, -11.0]})
-        assert "drop_chains(fit, [1])" in said
-        (said,) = explain_modes(modes | {"log_density": [-10.0, -10.5, -11.0]})
-        assert "drop_chains" not in said
-        assert "combine_modes(fit)" in said
-        (said,) = explain_modes(modes | {"found": [found[0] | {"chains": []}, narrow]})
-        assert "drop_chains" not in said
-        assert "initvals" in said
+        assert codes_of(modes | {"log_density": [-10.0, -12.0, -11.0]}) == [("mode-light", ("chain 1",))]
+        assert codes_of(modes | {"log_density": [-10.0, -10.5, -11.0]}) == [("mode-doubtful", ("chain 1",))]
+        assert codes_of(modes | {"found": [found[0] | {"chains": []}, narrow]}) == [("mode-unsampled", ("mode 1",))]
 
     def test_modes_that_label_next_to_all_items_alike_are_as_good_as_one(self):
         near = {"mass": 0.3, "chains": [], "draws": 3, "items_differ": 2}
         found = [{"mass": 0.7, "chains": [0, 1, 2], "draws": 12, "items_differ": 0}, near]
         modes = {"rough": False, "crossing": [1], "found": found, "n_items": 200}
-        assert explain_modes(modes, 1.02) == []
-        (said,) = explain_modes(modes | {"n_items": 100}, 1.02)
-        assert said.startswith("the posterior has 2 modes")
+        assert codes_of(modes, 1.02) == []
+        assert [code for code, _ in codes_of(modes | {"n_items": 100}, 1.02)] == ["modes-apart"]
         swapped = [found[0], near | {"classes": {"no": "yes", "yes": "no"}}]
-        assert len(explain_modes(modes | {"found": swapped}, 1.02)) == 1
+        assert len(codes_of(modes | {"found": swapped}, 1.02)) == 1
 
 
 class TestLabellings:
@@ -153,7 +148,7 @@ class TestUnfinished:
     def test_the_first_start_is_kept_where_its_climb_does_not_end(self):
         starts = self.compile()
         rng = np.random.default_rng(1)
-        found = search(Surface(starts.density, 30), starts.centre, n_starts=3, most_gradients=240, rng=rng)
+        found = search(LogDensity(starts.density, 30), starts.centre, n_starts=3, most_gradients=240, rng=rng)
         assert not found.is_weighed
         assert found.n_unfinished >= 1
         assert found.unfinished[0].is_first
@@ -168,7 +163,7 @@ class TestUnfinished:
 
         tops = tuple(mode(at, reached=True) for at in range(4))
         vote = mode(9, reached=False, first=True)
-        found = Modes(Surface(starts.density, 1000), tops, (vote, mode(8, reached=False)))
+        found = Modes(LogDensity(starts.density, 1000), tops, (vote, mode(8, reached=False)))
         places, share = choose_places(found, starts.centre)
         assert [place.point[0] for place in places] == [0, 9, 1, 2, 3, 8]
         assert share == pytest.approx(1 / 6)
@@ -260,8 +255,8 @@ class TestExplore:
     def test_the_mass_of_a_normal_is_one_from_the_hessian_or_its_diagonal(self, most_gradients):
         starts = self.normal([0.1, 1.0, 10.0] * 20)
         rng = np.random.default_rng(1)
-        surface = Surface(starts.density, 1000)
-        found = search(surface, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
+        log_density = LogDensity(starts.density, 1000)
+        found = search(log_density, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
         (mode,) = found.found
         assert mode.log_mass == pytest.approx(0, abs=1e-4)
         np.testing.assert_allclose(mode.sd, [0.1, 1.0, 10.0] * 20, rtol=1e-4)
@@ -273,7 +268,7 @@ class TestExplore:
         left = []
         for seed in range(10):
             start = 5 * np.random.default_rng(seed).normal(size=12)
-            end = Surface(lambda z: (-1e9 - 0.5 * ((z / sd) ** 2).sum(), -z / sd**2), 5000).find_top(start)
+            end = LogDensity(lambda z: (-1e9 - 0.5 * ((z / sd) ** 2).sum(), -z / sd**2), 5000).maximize(start)
             left.append(0.5 * ((end.point / sd) ** 2).sum())
             assert not end.is_reached
         assert 0.05 < np.median(left) < 5
@@ -286,19 +281,6 @@ class TestExplore:
     def test_gradients_are_limited(self):
         starts = self.normal([0.1, 1.0, 10.0])
         rng = np.random.default_rng(1)
-        found = search(Surface(starts.density, 1000), starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
+        found = search(LogDensity(starts.density, 1000), starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
         assert 1 < found.n_starts < 50
         assert starts.density.n_calls < 400
-
-
-def test_more_draws_of_a_chain_are_followed_while_gradients_are_left(data):
-    """One draw of each chain always; the rest are known, with all gradients, from the same points."""
-    model = ba.models.MACE()
-    settings = {"n_starts": 3, "most_gradients": 30_000, "random_seed": 1}
-    modes = choose_starts(model.build(data), model, data, "auto", **settings).modes
-    points = modes.found[0].point + 0.1 * np.random.default_rng(1).standard_normal((2, 3, modes.found[0].point.size))
-    _, all_looks = follow_draws(modes, points)
-    _, one_look = follow_draws(modes, points, most_gradients=0)
-    assert (all_looks.shape, one_look.shape) == ((2, 3), (2, 1))
-    np.testing.assert_array_equal(one_look, all_looks[:, :1])
-    np.testing.assert_array_equal(all_looks, 0)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno.inference.modes.laplace import LogDensity
 from bayesanno.inference.modes.search import search
-from bayesanno.inference.modes.tops import Surface
 from bayesanno.inference.sampling.starts import choose_starts
 from bayesanno.models import MACE
 
@@ -63,8 +63,8 @@ def test_a_fit_is_in_the_mode_of_most_mass_or_says_that_it_may_not_be(kind, n_ba
     said |= any("the posterior has" in str(one.message) for one in seen)
     settings = {"n_starts": 20, "most_gradients": 100_000, "random_seed": 1}
     near = choose_starts(model.build(data), model, data, informed, **settings)
-    surface = Surface(near.density, 12_500)
-    (best,) = search(surface, near.centre, n_starts=0, most_gradients=100_000, rng=np.random.default_rng(1)).found
+    log_density = LogDensity(near.density, 12_500)
+    (best,) = search(log_density, near.centre, n_starts=0, most_gradients=100_000, rng=np.random.default_rng(1)).found
     found = choose_starts(model.build(data), model, data, "auto", **settings).modes.found[0]
     modes = ba.diagnostics_of(fit)["modes"]
     in_the_best = found.log_mass > best.log_mass - 0.5 and modes["found"][0]["chains"] == [0, 1, 2, 3]

@@ -12,7 +12,6 @@ from bayesanno.inference.climbing import vb as of_vb
 from bayesanno.inference.climbing.climb import climb
 from bayesanno.inference.climbing.restarts import find_best
 from bayesanno.inference.climbing.vb import VB, VBSettings, draw_log_shares, evaluate_draws, expect_log, measure_kl
-from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import make_blocks
@@ -39,7 +38,7 @@ def search(problem, data, **more):
 
 @pytest.fixture(scope="module")
 def approximation(crowd):
-    with pytest.warns(ba.ConvergenceWarning, match="the approximation is far from the posterior: Pareto k"):
+    with pytest.warns(ba.ConvergenceWarning, match="^pareto-k: "):
         return vb("mace", crowd[0])
 
 
@@ -115,8 +114,8 @@ class TestFit:
         assert (predicted["label"] == ba.label_table(approximation)["label"]).mean() > 0.98
 
     def test_what_takes_chains_is_refused(self, approximation, refuses):
-        for ask in (ba.split_modes, ba.combine_modes, lambda fit: ba.concat_chains([fit, fit])):
-            with refuses(FitError, "this fit by vb has no chains|a fit by vb has no chains"):
+        for ask in (ba.split_modes, ba.combine_modes):
+            with refuses(FitError, "this fit by vb has no chains"):
                 ask(approximation)
 
     @NOISY
@@ -166,7 +165,7 @@ class TestSize:
         data = tiny_data()
         whole = vb("model_b", data, **FEW)
         monkeypatch.setattr(of_vb, "MAX_GROUP_BYTES", 100)
-        with pytest.warns(ba.SizeWarning, match=r"compute_log_likelihood\(fit\) adds it"):
+        with pytest.warns(ba.SizeWarning, match="^no-log-likelihood: "):
             fit = vb("model_b", data, **FEW)
         assert "log_likelihood" not in fit.children
         np.testing.assert_array_equal(fit["sample_stats"]["lp"], whole["sample_stats"]["lp"])
@@ -176,17 +175,6 @@ class TestSize:
 
 
 class TestStarts:
-    def test_what_is_told_of_other_ends(self):
-        others = [{"nats_lower": 0.5, "items_differ": 0}, {"nats_lower": 2.5, "items_differ": 3}]
-        found = {"method": "VB", "converged": True, "restarts": 9, "agreed": 2, "others": others, "elbo": -1.0}
-        (said,) = explain({"climb": found})
-        assert said.startswith("another approximation is only slightly worse, 2.5 nats lower, and labels 3")
-        assert explain({"climb": found | {"others": [others[0], {"nats_lower": 3.5, "items_differ": 3}]}}) == []
-        (alone,) = explain({"climb": found | {"agreed": 1, "others": others[:1]}})
-        assert alone.startswith("of 9 starts only one ended at the best point that VB found")
-        (moving,) = explain({"climb": found | {"converged": False, "others": [], "steps": 5, "change": 0.1}})
-        assert moving.startswith("VB was still moving after 5 steps")
-
     @NOISY
     def test_initial_values(self, crowd):
         data, truth = crowd
@@ -201,7 +189,7 @@ class TestStarts:
 
     @NOISY
     def test_steps_that_do_not_suffice_are_told_of(self):
-        with pytest.warns(ba.ConvergenceWarning, match=r"VB was still moving after 5 steps, by .* allow more"):
+        with pytest.warns(ba.ConvergenceWarning, match="^em-steps: VB "):
             fit = vb("model_b", ba.read_annotations("@table14"), restarts=1, steps=5, **FEW)
         found = ba.diagnostics_of(fit)["climb"]
         assert (found["converged"], found["total_steps"]) == (False, 5)
@@ -312,7 +300,7 @@ def test_a_model_without_vb_names_those_that_have_it(refuses):
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
 def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
-    with pytest.warns(ba.ConvergenceWarning, match="draws are too few to see how far the approximation is"):
+    with pytest.warns(ba.ConvergenceWarning, match="^pareto-k-unknown: "):
         few = ba.fit("one_coin", tiny_data(), method="vb", draws=29, chains=1, random_seed=1, progressbar=False)
     assert ba.diagnostics_of(few)["pareto_k"] is None
     with refuses(FitError, "leave-one-out needs 30 draws or more, and this fit has 29: fit with more"):

@@ -8,7 +8,7 @@ import pytest
 
 from bayesanno.agreement.coefficients import agreement_table
 from bayesanno.ground.errors import DataError
-from bayesanno.inference.diagnosis.design import design_problems
+from bayesanno.inference.diagnosis.design import find_in_design
 from bayesanno.io.annotations import read_annotations
 
 NO_HEADER = "w1\turl1\tspam\nw2\turl1\tok\nw1\turl2\tok\nw2\turl2\tok\nw3\turl1\tspam\n"
@@ -253,9 +253,7 @@ class TestVotes:
         data = read("item,no,maybe,yes\ns1,2,0,1\ns2,0,0,3\n", format="votes")
         assert data.labels == ("no", "maybe", "yes")
         assert data.annotators == ("anyone",)
-        assert design_problems(data) == [
-            "annotators are not named, so they cannot be compared, and all are treated alike"
-        ]
+        assert [one.code for one in find_in_design(data)] == ["annotators-unnamed"]
 
     def test_an_item_without_votes_stays_where_it_is(self, read):
         data = read("item,no,yes,gold\ns1,2,1,no\ns2,0,0,yes\ns3,0,3,\n", format="votes")

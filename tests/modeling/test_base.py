@@ -13,20 +13,22 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.fields import Fields
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import caveats, is_exchangeable, known_parameters, latents, remarks
+from bayesanno.modeling.capabilities import is_exchangeable, known_parameters, latents
 from tests.models.contract import TINY
 
 
-def test_a_model_author_meets_eight_methods():
+def test_a_model_author_meets_ten_methods():
     own = {name for name, _ in inspect.getmembers(AnnotationModel, inspect.isfunction) if not name.startswith("_")}
     of_fields = {name for name, _ in inspect.getmembers(Fields, inspect.isroutine)}
-    assert own - of_fields == {"build", "check", "coords", "generate", "priors", "start", "state_logp", "states"}
+    findings = {"findings", "findings_of_posterior"}
+    formula = {"build", "check", "coords", "generate", "priors", "start", "state_logp", "states"}
+    assert own - of_fields == formula | findings
 
 
 def test_what_a_model_does_not_declare_it_does_not_have():
     plain = ba.models.MACE()
     assert known_parameters(plain, TINY) == {}
-    assert caveats(plain, TINY) == remarks(plain, None) == []
+    assert list(plain.findings(TINY)) == list(plain.findings_of_posterior(None)) == []
     assert not is_exchangeable(plain, TINY)
     assert [tuple(latent) for latent in latents(plain, TINY)] == [("true_class", TINY.labels, "")]
 

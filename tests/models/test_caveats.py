@@ -14,20 +14,21 @@ def labelled(n_labels):
 
 
 def test_two_labels_mirror_the_accuracies_of_model_a():
-    (said,) = ModelA().caveats(tiny_data())
-    assert "a and 1 - a explain the answers equally well" in said
-    assert ModelA().caveats(tiny_data(controls={"s1": "yes"})) == []
-    assert ModelA().caveats(labelled(3)) == []
+    (found,) = ModelA().findings(tiny_data())
+    assert found.code == "mirrored"
+    assert not list(ModelA().findings(tiny_data(controls={"s1": "yes"})))
+    assert not list(ModelA().findings(labelled(3)))
 
 
 @pytest.mark.parametrize(("n_labels", "strength", "enough"), [(20, 8.0, 38), (50, 8.0, 98), (50, 20.0, 98)])
 def test_many_labels_leave_model_bs_rows_a_prior_near_0(n_labels, strength, enough):
     data = labelled(n_labels)
-    (said,) = ModelB(confusion_strength=strength).caveats(data)
-    assert said.startswith(f"with {n_labels} labels, confusion_strength={strength:g} leaves each wrong response")
-    assert f"set confusion_strength={enough}," in said
-    assert ModelB(confusion_strength=float(enough)).caveats(data) == []
+    (found,) = ModelB(confusion_strength=strength).findings(data)
+    assert found.code == "steep-prior"
+    assert found.value == pytest.approx(strength * (1 - ModelB().confusion_accuracy) / (n_labels - 1))
+    assert f"confusion_strength={enough}." in found.remedy
+    assert not list(ModelB(confusion_strength=float(enough)).findings(data))
 
 
 def test_ten_labels_are_not_too_many():
-    assert ModelB().caveats(labelled(10)) == []
+    assert not list(ModelB().findings(labelled(10)))

@@ -32,7 +32,7 @@ def test_a_rare_class_is_taken_for_a_habit_by_the_uniform_prior_alone():
     data = rare_class(np.random.default_rng(3))
     accuracy, competence = {}, {}
     for prior in ("learnt", "uniform"):
-        with pytest.warns(ba.IdentifiabilityWarning, match="94% of the answers are 'no'"):
+        with pytest.warns(ba.IdentifiabilityWarning, match="^class-(or|not)-habit: 94%"):
             fit = ba.fit(MACE(class_prior=prior), data, **SETTINGS)
         labels = ba.label_table(fit)
         accuracy[prior] = (labels["label"] == labels["gold"]).mean()
@@ -46,25 +46,25 @@ def test_a_rare_class_is_taken_for_a_habit_by_the_uniform_prior_alone():
 @pytest.mark.parametrize("class_prior", ["learnt", "uniform"])
 def test_answers_that_a_class_or_a_habit_explains_are_said_to_be_a_riddle(class_prior):
     data = clickers(np.random.default_rng(1))
-    (said,) = MACE(class_prior=class_prior).caveats(data)
-    assert said.startswith("80% of the answers are 'no', and annotators hardly agree on where it is not (Krippendorff")
-    assert said.endswith("where their labels differ, the true labels of a few items show which holds")
+    (found,) = MACE(class_prior=class_prior).findings(data)
+    assert found.code == "class-or-habit"
+    assert found.value < found.threshold == 0.4
+    assert found.message.startswith("80% of the answers are 'no'")
 
 
 def test_answers_that_are_all_the_same_are_a_riddle_too():
     data = tabulate([0] * 50, [[0] * 50, [0] * 50])
-    (said,) = MACE().caveats(data)
-    assert said.startswith("100% of the answers are 'no', and annotators hardly agree on where it is not: either")
+    (found,) = MACE().findings(data)
+    assert (found.code, found.value) == ("class-or-habit", None)  # there is no alpha
 
 
 def test_only_the_uniform_prior_warns_of_a_common_class():
     data = rare_class(np.random.default_rng(3), share=0.2)
-    assert MACE().caveats(data) == []
-    (said,) = MACE(class_prior="uniform").caveats(data)
-    assert "agree on where it is not" in said
-    assert said.endswith("class_prior='learnt' does not")
+    assert list(MACE().findings(data)) == []
+    (found,) = MACE(class_prior="uniform").findings(data)
+    assert found.code == "class-not-habit"
 
 
 @pytest.mark.parametrize("class_prior", ["learnt", "uniform"])
 def test_even_answers_are_no_riddle(class_prior, crowd):
-    assert MACE(class_prior=class_prior).caveats(crowd[0]) == []
+    assert list(MACE(class_prior=class_prior).findings(crowd[0])) == []

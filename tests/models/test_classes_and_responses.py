@@ -253,7 +253,7 @@ def unsure_crowd():
 
 
 # Variational Bayes, for its speed: it is far from the posterior of so many matrices, and says so.
-FAR = pytest.mark.filterwarnings("ignore:the approximation is far from the posterior")
+FAR = pytest.mark.filterwarnings("ignore:pareto-k")
 
 
 def log_score(data, model="model_b"):

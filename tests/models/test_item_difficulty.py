@@ -340,9 +340,9 @@ def test_new_items_have_a_difficulty(simulated):
 def test_one_answer_per_item_says_nothing_of_difficulty():
     records = [(f"i{n}", "ada" if n % 2 else "bo", "no" if n % 3 else "yes") for n in range(8)]
     data = ba.AnnotationData.from_records(records)
-    (said,) = ItemDifficulty().caveats(data)
-    assert said.startswith("no item has more than one answer")
-    assert ItemDifficulty().caveats(TINY) == []
+    (found,) = ItemDifficulty().findings(data)
+    assert found.code == "difficulty-one-answer"
+    assert list(ItemDifficulty().findings(TINY)) == []
 
 
 @pytest.mark.parametrize("form", ["1pl", "2pl"])
@@ -350,6 +350,6 @@ def test_that_majorities_may_be_traps_is_said_of_two_classes(form):
     two = ba.AnnotationData.from_records(
         [("i", name, label) for name, label in zip("abc", ("no", "yes", "no"), strict=True)]
     )
-    (said,) = ItemDifficulty(form=form).caveats(two)
-    assert "form='chance'" in said
-    assert ItemDifficulty(form=form).caveats(TINY) == ItemDifficulty(form="glad").caveats(two) == []
+    (found,) = ItemDifficulty(form=form).findings(two)
+    assert found.code == "difficulty-wrong-majority"
+    assert list(ItemDifficulty(form=form).findings(TINY)) == list(ItemDifficulty(form="glad").findings(two)) == []

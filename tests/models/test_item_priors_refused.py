@@ -129,6 +129,6 @@ def test_models_without_classes_and_methods_without_graphs_say_so(refuses):
 def test_one_judge_an_item_is_said_beforehand():
     said = [(item, "ada", "first") for item in DATA.items]
     data = ba.AnnotationData.from_records(said, labels=LABELS, item_columns=DATA.item_columns)
-    (caveat,) = PAIRS.caveats(data)
-    assert caveat.startswith("no comparison has more than one answer")
-    assert PAIRS.caveats(DATA) == []
+    (found,) = PAIRS.findings(data)
+    assert found.code == "comparisons-one-answer"
+    assert list(PAIRS.findings(DATA)) == []

@@ -1,6 +1,4 @@
-"""What the models of item types say beside their fits: priors, warnings, remarks, types from another fit."""
-
-import re
+"""What the models of item types have beside their fits: priors, warnings, findings, types from another fit."""
 
 import numpy as np
 import pymc as pm
@@ -11,7 +9,7 @@ from scipy.stats import beta, kstest
 from bayesanno import CountData, fit, get_model, make_count_design, simulate
 from bayesanno.analysis.item_types import moments_of
 from bayesanno.ground.errors import DataError, FitError, ModelError
-from bayesanno.modeling.capabilities import caveats
+from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture
@@ -93,14 +91,15 @@ def test_a_number_of_types_is_whole_and_positive(refuses, types):
 
 
 def test_what_diligence_rests_on_is_said():
-    (said,) = DiligentLazy().caveats(TEN)
-    assert "the posterior of diligence depends on the prior of the rates, worth 20 answers each" in said
-    (said,) = DiligentLazy(rate_strength=(50.0, 9.0)).caveats(TEN)
-    assert "worth 9 to 50 answers each" in said
-    assert DiligentLazy(known=True).caveats(TEN) == []
-    (said,) = DiligentLazy(known=True, weight_mean=(1.0,), rate_mean=(0.3,)).caveats(TEN)
-    assert "depends on priors" in said
-    assert caveats(BinomialMixture(), TEN) == caveats(GaussianMixture(), TEN) == []
+    (found,) = DiligentLazy().findings(TEN)
+    assert found.code == "mixed-rates"
+    assert "worth 20 answers each" in found.message
+    (found,) = DiligentLazy(rate_strength=(50.0, 9.0)).findings(TEN)
+    assert "worth 9 to 50 answers each" in found.message
+    assert list(DiligentLazy(known=True).findings(TEN)) == []
+    (found,) = DiligentLazy(known=True, weight_mean=(1.0,), rate_mean=(0.3,)).findings(TEN)
+    assert "depends on priors" in found.message
+    assert find_before(BinomialMixture(), TEN) == find_before(GaussianMixture(), TEN) == []
 
 
 def posterior_of(weight, rate):
@@ -113,31 +112,26 @@ GOOD, FEW, NEAR = ([0.5, 0.5], [0.2, 0.8]), ([0.97, 0.03], [0.2, 0.8]), ([0.5, 0
 
 
 @pytest.mark.parametrize(
-    ("draws", "said"),
+    ("draws", "share"),
     [
         ([GOOD] * 10, None),
         ([GOOD] * 9 + [FEW], None),  # one in ten is not often
-        ([GOOD] * 8 + [FEW] * 2, r"in 20% of the draws one of the 2 types .* \(a type holds less than 5% .* in 20% of"),
-        ([GOOD] * 7 + [NEAR] * 3, r"in 30% .* \(two rates are within 0.05 of each other in 30%\)"),
-        ([GOOD] * 6 + [NEAR] * 2 + [FEW] * 2, r"in 40% .* \(a type .* in 20% of them, two rates .* in 20%\)"),
+        ([GOOD] * 8 + [FEW] * 2, 0.2),
+        ([GOOD] * 7 + [NEAR] * 3, 0.3),
+        ([GOOD] * 6 + [NEAR] * 2 + [FEW] * 2, 0.4),
     ],
     ids=["good", "once", "few", "near", "both"],
 )
-def test_types_that_are_hardly_needed_are_said(draws, said):
+def test_types_that_are_hardly_needed_are_found(draws, share):
     posterior = posterior_of(*(list(part) for part in zip(*draws, strict=True)))
-    found = BinomialMixture().remarks(posterior)
-    if said is None:
-        assert found == []
-    else:
-        assert len(found) == 1
-        assert re.search(said, found[0])
-        assert "take fewer types (types=1), or a stronger prior" in found[0]
+    found = [(one.code, one.value) for one in BinomialMixture().findings_of_posterior(posterior)]
+    assert found == ([] if share is None else [("type-not-needed", pytest.approx(share))])
 
 
 def test_humps_may_share_a_mean_and_an_only_type_is_needed():
     humps = posterior_of([NEAR[0]] * 9, [NEAR[1]] * 9).rename(rate="mean")
-    assert GaussianMixture().remarks(humps) == []
-    assert BinomialMixture(types=1).remarks(posterior_of([[0.3]], [[0.2]])[["rate"]]) == []
+    assert list(GaussianMixture().findings_of_posterior(humps)) == []
+    assert list(BinomialMixture(types=1).findings_of_posterior(posterior_of([[0.3]], [[0.2]])[["rate"]])) == []
 
 
 # ------------------------------------------------------------------------------------------------- from another fit

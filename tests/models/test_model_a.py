@@ -11,12 +11,12 @@ import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
-from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.modeling.capabilities import NONE_OF_THESE
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
+from tests.inference.draws import join
 from tests.models import oracles_model_a as oracle
 from tests.models.contract import Graph
 from tests.models.references_model_a import model_a_states
@@ -47,7 +47,7 @@ def both_modes(table9, fit):
         low = ba.fit("model_a", table9, initvals={"accuracy": LOW_MODE}, **(SETTINGS | {"chains": 1}))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        joined = ba.concat_chains([fit, low])
+        joined = join(fit, low)
     return joined, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
 
 
@@ -247,13 +247,10 @@ def test_chains_in_the_mode_of_low_accuracies_are_reported(both_modes):
     assert other["nats_lower"] == pytest.approx(apart, abs=5)
     np.testing.assert_allclose(other["competence"], [LOW_MODE.mean(), MODE.mean()], atol=0.01)
     assert "classes" not in other
-    assert said == explain(ba.diagnostics_of(joined))
-    assert said == [
-        f"chain 4 is in another mode than the best chain, {other['nats_lower']:.0f} nats lower in log density, with "
-        "annotators at 0.18 on average who are at 0.65 there: it explains the data differently, so do not average over "
-        "the chains; which mode holds more of the posterior's mass is another question: bayesanno.split_modes(fit) "
-        "estimates it, bayesanno.combine_modes(fit) weighs the chains by it"
-    ]
+    (found,) = [one for one in ba.findings(joined).to_dict("records") if one["level"] == "stop"]
+    assert (found["code"], found["about"]) == ("modes-unweighed", "chain 4")
+    assert found["value"] == pytest.approx(other["nats_lower"], abs=2)
+    assert [one for one in said if one.startswith("modes-unweighed: ")]
 
 
 # ------------------------------------------------------------------------------------------------- what is refused

@@ -95,7 +95,7 @@ def test_the_two_phases_of_52(name, leaning, prevalence, highest, best):
         np.testing.assert_allclose(end.point["prevalence"], best, atol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:the labels are those of most annotators")  # of whom two are hardly right
+@pytest.mark.filterwarnings("ignore:labels-against-vote")  # of whom two are hardly right
 def test_the_preferred_names_of_56():
     data = ba.read_annotations("@table14")
     problem = problem_of(MODEL_B, data)

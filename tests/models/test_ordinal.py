@@ -174,7 +174,7 @@ def test_both_parametrisations_of_severities_have_one_posterior(n_answering, man
 def test_spreads_are_sampled_on_a_log_scale():
     model = OrdinalDawidSkene()
     names = {variable.name for variable in model.build(TINY).value_vars}
-    assert {f"{name}_log__" for name in model.spreads()} <= names
+    assert {f"{name}_log__" for name in model.scale_parameters()} <= names
 
 
 @pytest.fixture(scope="module")
@@ -235,18 +235,18 @@ def test_it_starts_near_severities_of_the_votes():
 
 def test_what_cannot_be_learnt_is_said():
     model = OrdinalDawidSkene()
-    assert model.caveats(draw_table(np.random.default_rng(5))[0]) == []
+    assert list(model.findings(draw_table(np.random.default_rng(5))[0])) == []
     two = ba.AnnotationData.from_records([(i, a, "yes") for i in "uv" for a in "abc"], labels=("no", "yes"))
-    (said,) = model.caveats(two)
-    assert said.startswith("two labels have no order that could help: fit class_conditional")
+    (found,) = model.findings(two)
+    assert found.code == "grades-two-labels"
     each = [(i, a, k) for i, a, k in zip("uvw", "abc", LABELS, strict=True)]
     alone = ba.AnnotationData.from_records(each, labels=LABELS)
-    (said,) = model.caveats(alone)
-    assert said.startswith("no item has more than one answer")
+    (found,) = model.findings(alone)
+    assert found.code == "grades-one-answer"
     few = ba.AnnotationData.from_records([(i, a, k) for i in "uvw" for a, k in zip("ab", LABELS, strict=False)],
                                          labels=LABELS)  # fmt: skip
-    (said,) = model.caveats(few)
-    assert said.startswith("2 annotators gave all answers")
+    (found,) = model.findings(few)
+    assert found.code == "grades-few-annotators"
     undeclared = ba.AnnotationData.from_records([*each, ("u", "b", "no"), ("u", "c", "yes")])
-    (said,) = model.caveats(undeclared)
-    assert said.startswith("nobody declared the order of the labels")
+    (found,) = model.findings(undeclared)
+    assert found.code == "order-undeclared"

@@ -7,7 +7,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.agreement.skew import Repeaters, find_repeaters
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.modeling.capabilities import caveats
+from bayesanno.inference.diagnosis.findings import find_before
 from tests.samples import tabulate
 
 NOBODY = Repeaters((), (), ())
@@ -43,24 +43,22 @@ def rare_class(seed, share, n_able=5, able=0.97, n_others=0, others=0.7, n_items
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("n_labels", [2, 3, 4])
 def test_five_of_eight_who_repeat_one_label_are_named_before_sampling(model, n_labels):
-    (said,) = caveats(ba.get_model(model), crowd_with_habits(1, [0] * 5, n_labels=n_labels))
-    assert said.startswith(
-        "5 of 8 annotators ('reader 3', 'reader 4', 'reader 5' and 2 more) give 'A' nine times in ten"
-    )
-    assert "gave 62% of the answers" in said or "gave 63% of the answers" in said
-    assert said.endswith("where labels differ, the true labels of a few items show which holds")
-    assert len(said.splitlines()) == 1
+    (found,) = find_before(ba.get_model(model), crowd_with_habits(1, [0] * 5, n_labels=n_labels))
+    assert found.code == "repeated-label"
+    assert found.about == tuple(f"reader {who}" for who in range(3, 8))
+    assert found.value == pytest.approx(0.625, abs=0.01)
+    assert "'A'" in found.message
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_those_who_repeat_labels_of_their_own_are_named_with_the_labels(model):
-    (said,) = caveats(ba.get_model(model), crowd_with_habits(2, [0, 1, 3, 0, 1]))
-    assert "give one label ('A', 'B', 'D') each nine times in ten" in said
+    (found,) = find_before(ba.get_model(model), crowd_with_habits(2, [0, 1, 3, 0, 1]))
+    assert "one label ('A', 'B', 'D') each" in found.message
 
 
 def test_what_is_said_is_true_and_what_it_advises_helps():
     data = crowd_with_habits(1, [0] * 5, n_labels=3)
-    with pytest.warns(ba.IdentifiabilityWarning, match="labels may follow their habits"):
+    with pytest.warns(ba.IdentifiabilityWarning, match="^repeated-label: "):
         misled = ba.fit("class_conditional", data, method="vb", random_seed=1, check=False, progressbar=False)
     frame = data.to_frame()
     rest = ba.read_annotations(frame[~frame["annotator"].isin(find_repeaters(data).annotators)])
@@ -73,22 +71,21 @@ def test_what_is_said_is_true_and_what_it_advises_helps():
 def test_few_who_repeat_are_no_danger_to_confusion_matrices():
     data = crowd_with_habits(1, [0] * 3, n_good=5)
     assert len(find_repeaters(data).annotators) == 3
-    assert caveats(ba.get_model("model_b"), data) == []
-    (said,) = caveats(ba.get_model("class_conditional"), data)  # of four labels, errors that fall anywhere are misled
-    assert said.startswith("3 of 8 annotators")
+    assert find_before(ba.get_model("model_b"), data) == []
+    (found,) = find_before(ba.get_model("class_conditional"), data)  # of four labels: errors fall anywhere there
+    assert (found.code, len(found.about)) == ("repeated-label", 3)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_habits_of_their_own_are_a_danger_only_if_they_are_most_answers(model):
     data = crowd_with_habits(1, [0, 1, 2, 3], n_good=4)
     assert len(find_repeaters(data).annotators) == 4
-    assert caveats(ba.get_model(model), data) == []
+    assert find_before(ba.get_model(model), data) == []
 
 
 def test_where_everyone_repeats_one_label_nobody_is_left():
-    (said,) = caveats(ba.get_model("model_b"), crowd_with_habits(1, [0, 1, 2, 3, 0, 1], n_good=0))
-    assert said.startswith("6 of 6 annotators")
-    assert said.endswith("there are no others from whom to learn the true labels; ask some")
+    (found,) = find_before(ba.get_model("model_b"), crowd_with_habits(1, [0, 1, 2, 3, 0, 1], n_good=0))
+    assert (found.code, found.level, len(found.about)) == ("only-repeaters", "stop", 6)
 
 
 def test_a_habit_of_everybody_cannot_be_told_from_a_class():
@@ -144,7 +141,7 @@ def test_order_changes_nothing():
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", ["@crowd", "@table9", "@table14"])
 def test_nothing_is_said_of_the_tables_that_come_with_the_package(name, model):
-    assert caveats(ba.get_model(model), ba.read_annotations(name)) == []
+    assert find_before(ba.get_model(model), ba.read_annotations(name)) == []
 
 
 @pytest.mark.parametrize(
@@ -156,7 +153,7 @@ def test_nothing_is_said_of_real_tables(name, shared):
     frame = pd.read_csv(shared / "data" / name, dtype=str, keep_default_na=False)
     data = ba.read_annotations(frame)
     for model in ("model_b", "class_conditional", "one_coin"):
-        assert caveats(ba.get_model(model), data) == []
+        assert find_before(ba.get_model(model), data) == []
     if name == "temp.csv":  # a third of the answers are by some who click one label, and labels are right all the same
         assert len(find_repeaters(data).annotators) == 10
 
@@ -167,4 +164,4 @@ def test_nothing_is_said_of_data_that_lie_elsewhere():
         annotators=("ada",), labels=("no", "yes"), n_items=3, by_annotator=np.array([3]), label_shares=even,
         label_alphas=even,
     )  # fmt: skip
-    assert caveats(ba.get_model("model_b"), totals) == []
+    assert list(ba.get_model("model_b").findings(totals)) == []

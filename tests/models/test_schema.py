@@ -307,7 +307,7 @@ def test_attributes_are_text_and_numbers(fitted):
         "numpy",
         "xarray",
     }
-    assert set(diagnostics_of(fitted.tree)) - {"remarks", "rare"} == {  # which are there where there is cause
+    assert set(diagnostics_of(fitted.tree)) - {"rare"} == {  # which are there where there is cause
         "modes",
         "max_rhat",
         "min_ess_bulk",

@@ -18,7 +18,6 @@ from bayesanno import (
     compare_annotators,
     coverage_table,
     data_of,
-    diagnostics_of,
     fit,
     label_table,
     load,
@@ -30,11 +29,11 @@ from bayesanno import (
     type_table,
 )
 from bayesanno.analysis.labels import score
-from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
-from bayesanno.inference.diagnosis.explain import explain
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.inference.diagnosis.findings import find_before, find_in_fit, read_findings
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.modeling import functions
-from bayesanno.modeling.capabilities import caveats, remarks
 from tests.inference.draws import make_fit
 from tests.models.contract import EXACT, ROUND_TRIP, as_posterior, models_of
 from tests.models.contract_counts import CountCase
@@ -114,19 +113,18 @@ def test_variables_and_dims(fitted):
     assert set(tree["log_prior"].data_vars) == set(schema.free)
 
 
-def test_what_a_model_remarks_is_kept(fitted):
-    expected = remarks(fitted.case.entry, fitted.tree["posterior"].to_dataset())
-    assert diagnostics_of(fitted.tree).get("remarks", []) == expected
-
-
 @sampled
-def test_what_cannot_be_learnt_and_what_does_not_mix_is_said(fitted):
-    """So few draws are always warned about; a model's own remarks come last."""
-    ours = [one for one in fitted.said if one.category.__module__.startswith("bayesanno.")]
-    warned = [str(one.message) for one in ours if one.category is IdentifiabilityWarning]
-    assert warned == caveats(fitted.case.entry, fitted.case.data)
-    converging = [str(one.message) for one in ours if one.category is ConvergenceWarning]
-    assert converging == explain(diagnostics_of(fitted.tree))
+def test_what_is_found_is_kept_and_warned_of(fitted):
+    """So few draws are always warned about."""
+    found, model = read_findings(view_of(fitted.tree)), fitted.case.entry
+    assert found == find_in_fit(view_of(fitted.tree))
+    of_model = [
+        *find_before(model, fitted.case.data),
+        *model.findings_of_posterior(fitted.tree["posterior"].to_dataset()),
+    ]
+    assert set(of_model) <= set(found)
+    ours = {str(one.message) for one in fitted.said if one.category.__module__.startswith("bayesanno.")}
+    assert ours == {one.text for one in found if one.warning}
 
 
 def test_coords_and_types(fitted):

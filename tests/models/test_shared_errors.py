@@ -76,9 +76,9 @@ def test_given_the_difficulty_errors_are_independent(fitted):
 
 
 def test_what_answers_alone_do_not_show_is_said_beforehand():
-    (said,) = SharedErrors().caveats(together(np.random.default_rng(1), items=10)[0])
-    assert said.startswith("with two labels, answers alone hardly show")
-    assert SharedErrors().caveats(together(np.random.default_rng(1), items=10, controls=2)[0]) == []
-    assert SharedErrors().caveats(TINY) == []  # three labels
-    (said,) = SharedErrors().caveats(together(np.random.default_rng(1), items=10, apart=1, loaded=1)[0])
-    assert said.startswith("no item has three answers")
+    (found,) = SharedErrors().findings(together(np.random.default_rng(1), items=10)[0])
+    assert found.code == "shared-without-controls"
+    assert list(SharedErrors().findings(together(np.random.default_rng(1), items=10, controls=2)[0])) == []
+    assert list(SharedErrors().findings(TINY)) == []  # three labels
+    (found,) = SharedErrors().findings(together(np.random.default_rng(1), items=10, apart=1, loaded=1)[0])
+    assert found.code == "shared-few-answers"

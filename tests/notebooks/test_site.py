@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
+from bayesanno.modeling.findings import read_rules
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 sys.path.insert(0, str(FOLDER))
 
-from _build_helpers import cards, formulas, models, stored  # noqa: E402
+from _build_helpers import cards, findings, formulas, models, stored  # noqa: E402
 
 NAMES = ba.list_models()["name"].tolist()
 SECTIONS = {"Generative process", "Symbols, and priors", "Identifiability", "Use", "References"}
@@ -94,3 +95,14 @@ def test_pictures_have_words(path):
     for cell in dressed["cells"]:
         if any("image/png" in output.get("data", {}) for output in cell.get("outputs", [])):
             assert cell["metadata"]["mystnb"]["image"]["alt"].startswith("Figure of the section")
+
+
+def test_the_page_of_findings_explains_every_rule(tmp_path):
+    findings.write_findings(tmp_path)
+    page = (tmp_path / "findings.md").read_text(encoding="utf-8")
+    for code, rule in read_rules().items():
+        section = page[page.index(f"\n## {code}\n") :].split("\n## ")[1]
+        assert f"Level: {rule.level}" in section
+        for part in (rule.measured, rule.why, findings.render_example(code, rule).text):
+            assert part in section
+        assert (rule.threshold is None) == ("The threshold is" not in section)

@@ -15,7 +15,7 @@ from bayesanno.planning.futures import Futures
 from bayesanno.planning.of_fit import Askable, make_budget
 from bayesanno.planning.progress import find_needed
 
-pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far")  # by VB: its means are compared
+pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")  # by VB: its means are compared
 
 ACCURACY = 0.8
 SETTINGS = {"check": False, "random_seed": 1, "progressbar": False}

@@ -137,7 +137,7 @@ def test_fewer_draws_of_difficult_items_choose_as_good_pairs(monkeypatch, rng):
     assert 0.98 < worth[200] / worth[1000] < 1  # not the same pairs, but as good
 
 
-@pytest.mark.filterwarnings("ignore:the approximation is far")
+@pytest.mark.filterwarnings("ignore:pareto-k")
 def test_misfit_warns_unless_labels_are_adjusted_or_recalibrated():
     clique = simulate_clique(np.random.default_rng(1), items=200, clique=6, copies=0.9)[0]
     with pytest.warns(ba.MisfitWarning):

@@ -120,7 +120,7 @@ def test_groups_have_a_panel_for_each_label():
     assert [one.get_xlabel() for one in axes] == ["share of 'bad'", "share of 'fair'", "share of 'good'", "mean grade"]
     assert [text.get_text() for text in axes[0].get_yticklabels()] == ["new", "old"]
     assert axes[1].lines[0].get_xdata().tolist() == pytest.approx([0.2, 0.2])
-    assert axes[0].get_title(loc="left") == "2 groups: mean and 80% interval"
+    assert axes[0].get_title(loc="left") == "2 groups: mean and 80% interval of highest density"
     (only,) = ba.plot_groups(group_rows(["no", "yes"]), title=False, figsize=(3, 2)).axes
     assert (only.get_xlabel(), only.get_title(loc="left")) == ("share of 'yes'", "")
     assert len(ba.plot_groups(group_rows([f"l{k}" for k in range(30)], grade=True)).axes) == 9

@@ -12,7 +12,7 @@ from bayesanno.report.sections.labels import FUTURES, show_progress
 from tests.samples import simulate_clique
 
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False, "check": False}
-pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far")  # what is said of it is not of interest
+pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")  # what is said of it is not of interest
 
 
 def show(fit):

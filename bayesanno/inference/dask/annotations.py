@@ -39,7 +39,7 @@ from bayesanno.inference.dask.parts import (
     make_part,
     take_some,
 )
-from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
+from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
 from bayesanno.io.names import warn_of_alike
 from bayesanno.io.partitioned import (
@@ -52,6 +52,7 @@ from bayesanno.io.partitioned import (
 )
 from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks, read_log_posterior
+from bayesanno.modeling.findings import Finding
 
 if TYPE_CHECKING:
     from dask.distributed import Client, Future
@@ -195,9 +196,9 @@ def _(data: DaskAnnotations) -> AddsUp:
     return data.on_workers
 
 
-@design_problems.register
-def _(data: DaskAnnotations) -> list[str]:
-    return describe_links(data.on_workers.add_up(link_block), data)
+@find_in_design.register
+def _(data: DaskAnnotations) -> list[Finding]:
+    return find_in_links(data.on_workers.add_up(link_block), data)
 
 
 @parts_to_check.register

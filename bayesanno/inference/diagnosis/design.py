@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Self
@@ -13,8 +12,9 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import ANYONE, Labelled
-from bayesanno.ground.errors import IdentifiabilityWarning, warn
+from bayesanno.ground.wording import counted
 from bayesanno.modeling.expectation import PatternBlock
+from bayesanno.modeling.findings import Finding, check, find
 
 
 @dataclass(frozen=True)
@@ -65,67 +65,45 @@ def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
 
 
 @singledispatch
-def design_problems(data: Any) -> list[str]:
-    """Return, in words, why competence cannot be learnt from this design; empty without problems.
+def find_in_design(data: Any) -> list[Finding]:
+    """Return why competence cannot be learnt from this design; empty without problems.
 
     Examples
     --------
     >>> from bayesanno import AnnotationData
-    >>> from bayesanno.inference.diagnosis.design import design_problems
+    >>> from bayesanno.inference.diagnosis.design import find_in_design
     >>> alone = AnnotationData.from_records([("s1", "ada", "yes"), ("s2", "bo", "no"), ("s3", "cy", "no")])
-    >>> design_problems(alone)[0]
-    'every item has only one annotator: annotators cannot be compared, so competence follows its prior alone'
+    >>> find_in_design(alone)[0].message
+    'Every item has only one annotator: competence follows its prior alone.'
     """
     raise TypeError(f"no kind of data: {type(data).__name__}")
 
 
-@design_problems.register
-def _(data: AnnotationData) -> list[str]:
+@find_in_design.register
+def _(data: AnnotationData) -> list[Finding]:
     if data.annotators == (ANYONE,):
-        return ["annotators are not named, so they cannot be compared, and all are treated alike"]
+        return [find("annotators-unnamed")]
     of_control = data.annotator[data.control_codes[data.item] >= 0]
     if np.isin(np.flatnonzero(data.by_annotator), of_control).all():
         return []  # each annotator is compared with known labels
-    return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
+    return find_in_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
 
-@design_problems.register
-def _(data: MultiAnnotationData) -> list[str]:
-    return list(dict.fromkeys(problem for part in data.by_dimension.values() for problem in design_problems(part)))
+@find_in_design.register
+def _(data: MultiAnnotationData) -> list[Finding]:
+    return list(dict.fromkeys(one for part in data.by_dimension.values() for one in find_in_design(part)))
 
 
-@design_problems.register
-def _(_: CountData) -> list[str]:
+@find_in_design.register
+def _(_: CountData) -> list[Finding]:
     return []  # counts have no annotators
 
 
-def describe_links(links: Links, data: Labelled) -> list[str]:
-    """Return the problems of `design_problems` from the links between annotators."""
-    problems = []
-    if not links.checks:
-        problems.append(
-            "every item has only one annotator: annotators cannot be compared, so competence follows its prior alone"
-        )
+def find_in_links(links: Links, data: Labelled) -> list[Finding]:
+    """Return the findings of `find_in_design` from the links between annotators."""
     active = np.flatnonzero(data.by_annotator)
-    if active.size < 3:
-        problems.append(
-            f"there {'is' if active.size == 1 else 'are'} only {active.size} annotator"
-            f"{'' if active.size == 1 else 's'}: agreement of fewer than three does not show who is right, so "
-            "competence rests on its prior"
-        )
+    few = check("design-few-annotators", active.size, n=counted(active.size, "annotator"))
     leaders, members = np.unique(links.leader[active], return_counts=True)
-    if leaders.size > 1 and active.size >= 3:
-        smallest = data.annotators[leaders[np.argmin(members)]]
-        problems.append(
-            f"annotators and items fall into {leaders.size} groups with nothing in common (the smallest is around "
-            f"annotator {smallest!r}): competences of different groups are linked by the prior alone"
-        )
-    return problems
-
-
-def warn_of_design(data: Any, caveats: Sequence[str] = ()) -> list[str]:
-    """Warn of each problem of the design, and of a model's own caveats, and return them."""
-    problems = [*design_problems(data), *caveats]
-    for problem in problems:
-        warn(problem, IdentifiabilityWarning)
-    return problems
+    smallest = [] if few else [data.annotators[leaders[np.argmin(members)]]]
+    apart = [] if few else check("design-groups-apart", leaders.size, smallest)
+    return [*([] if links.checks else [find("design-one-answer")]), *few, *apart]

@@ -24,7 +24,7 @@ from bayesanno.ground.lazy import import_when_called, pm, pt, xr
 from bayesanno.ground.wording import name_error
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.modeling.capabilities import scale_parameters
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, evaluate_draws, exact_arithmetic, keep
@@ -99,10 +99,10 @@ class Density:
         return {name: kept[self.parts[name][0]].reshape(self.parts[name][1]) for name in self.names}
 
 
-def spreads_of(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
-    """Return which dimensions of a point are spreads of a model's parameters, (dimension,)."""
+def find_scales(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
+    """Return which dimensions of a point are scale parameters of a model, (dimension,)."""
     found = np.zeros(density.n_dim, dtype=bool)
-    for name in model.spreads() if isinstance(model, HasSpreads) else ():
+    for name in scale_parameters(model):
         found[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True
     return found
 

@@ -1,8 +1,10 @@
 """Which chains of a fit share a mode, and the share of the posterior's mass in each mode.
 
 Masses are estimated by bridge sampling from the draws in each mode. If that fails for one mode, all are estimated by
-Laplace's method. The space is divided among the modes: a point belongs to the mode whose t distribution, with the
-centre and curvature of Laplace's method, is highest there. So no mass counts twice, and chains that cross are divided.
+Laplace's method, or are unknown for a model with scale parameters. The space is divided among the modes: a point
+belongs to the mode whose t distribution, with the centre and curvature of Laplace's method, is highest there. With
+scale parameters it belongs to the mode that gives most items the same label. So no mass counts twice, and chains that
+cross are divided.
 If classes can be permuted, only one labelling is considered, the one that eq. 56 of Rzhetsky et al. (2008) prefers.
 Each of the K! labellings has every mode once, so that K! cancels.
 """
@@ -18,17 +20,25 @@ import numpy as np
 
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm
-from bayesanno.inference.diagnosis.explain_modes import are_in_proportion
+from bayesanno.ground.lazy import pm, xr
+from bayesanno.inference.diagnosis.modes import are_in_proportion
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT
 from bayesanno.inference.graph.density import Density, as_chains, compile_model, retry_without_cache, unconstrain
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_mass, find_covariance
-from bayesanno.inference.modes.chains import LOOKS, choose_draws, compare_chains, find_homes, follow_draws
-from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_surface, share_out
-from bayesanno.inference.modes.tops import Mode, Surface
+from bayesanno.inference.modes.chains import (
+    N_CHECKED,
+    ascend_from_draws,
+    assign_chains,
+    choose_draws,
+    compare_chains,
+)
+from bayesanno.inference.modes.laplace import LogDensity, Mode
+from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_log_density, share_out
 from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
+from bayesanno.modeling.capabilities import scale_parameters
 
 LAPLACE_ERROR = 0.5  # nats: the assumed error of Laplace's method
+NOT_WEIGHED = "all chains are in one mode, and nothing has weighed the others"
 
 
 @dataclass(frozen=True)
@@ -87,11 +97,13 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
         If the fit has no chains.
     """
     require_chains(view, "modes")
-    if _are_mixed(view):
-        n_chains, n_draws = view.posterior.sizes["chain"], view.posterior.sizes["draw"]
-        return _share_mass(view, [ModeMass(tuple(range(n_chains)), np.ones((n_chains, n_draws), dtype=bool))])
     rng = np.random.default_rng(random_seed)
-    return _share_mass(view, retry_without_cache(lambda: _weigh(view, rng, by_mass=by_mass)))
+    modes = [] if _are_mixed(view) else retry_without_cache(lambda: _weigh(view, rng, by_mass=by_mass))
+    if len(modes) < 2:
+        shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
+        known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if scale_parameters(view.model) else ()
+        modes = [ModeMass(tuple(range(shape[0])), np.ones(shape, dtype=bool), *known)]
+    return _share_mass(view, modes)
 
 
 def require_chains(view: FitView, what: str) -> None:
@@ -104,20 +116,69 @@ def require_chains(view: FitView, what: str) -> None:
 
 
 def _weigh(view: FitView, rng: np.random.Generator, *, by_mass: bool) -> list[ModeMass]:
-    """Return the modes with draws, and the logs of their masses."""
+    """Return the modes with draws, and the logs of their masses; none if all chains are in one mode."""
     model, data = view.model, view.data
     graph = model.build(data)
-    density = compile_model(model, data, graph)
-    surface = make_surface(model, data, graph, density, 0)
-    permuted = surface.count_labellings
+    log_density = make_log_density(model, data, graph, compile_model(model, data, graph), 0)
     free = view.posterior[[variable.name for variable in graph.free_RVs]]
+    groups = _find_groups(view, log_density, graph, free)
+    return weigh_groups(log_density, data, graph, free, groups, rng, by_mass=by_mass) if len(groups) > 1 else []
+
+
+def _find_groups(view: FitView, log_density: LogDensity, graph: pm.Model, free: xr.Dataset) -> list[ChainGroup]:
+    """Find the modes uphill of some draws of each chain; if that fails, compare chains with each other."""
+    too_many = log_density.density.n_dim > MOST_DIMENSIONS
+    some = free.isel(draw=choose_draws(free.sizes["draw"], 1 if too_many else N_CHECKED))
+    points = unconstrain(graph, some if log_density.count_labellings is None else align_classes(some)[0])
+    modes, by_chain = ascend_from_draws(Modes(log_density, rough=too_many), points)
+    homes, _ = assign_chains(by_chain)
+    if -1 in homes:
+        lp = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
+        groups = compare_chains(view.posterior, lp, view.model.competence)["groups"]
+        return [ChainGroup(tuple(sorted(group)), ()) for group in groups]
+    return group_chains(modes, homes)
+
+
+class ChainGroup(NamedTuple):
+    """Chains that are in a mode most of the time, and its labellings that are uphill of draws, if known."""
+
+    chains: tuple[int, ...]
+    tops: tuple[Mode, ...]
+
+
+def group_chains(modes: Modes, homes: Sequence[int]) -> list[ChainGroup]:
+    """Return the chains of each mode; modes without chains only if their place is known by Laplace's method."""
+    found = []
+    for at, group in enumerate(modes.groups):
+        chains = tuple(chain for chain, home in enumerate(homes) if home == at)
+        found.append(ChainGroup(chains, () if modes.rough else tuple(modes.found[mode] for mode in group)))
+    return [group for group in found if group.chains or (group.tops and not modes.log_density.has_scales)]
+
+
+def weigh_groups(
+    log_density: LogDensity,
+    data: Any,
+    graph: pm.Model,
+    free: xr.Dataset,
+    groups: Sequence[ChainGroup],
+    rng: np.random.Generator,
+    *,
+    by_mass: bool = True,
+) -> list[ModeMass]:
+    """Return the modes of groups of chains, with the draws in each and the logs of their masses.
+
+    Parameters
+    ----------
+    free : xarray.Dataset
+        The draws of the free parameters, dims (chain, draw, ...).
+    by_mass : bool, default True
+        Whether to estimate masses; otherwise they are unknown.
+    """
+    permuted, density = log_density.count_labellings, log_density.density
     z = unconstrain(graph, free if permuted is None else align_classes(free)[0])  # (chain, draw, dimension)
-    groups = _find_groups(view, surface, z)
-    if len(groups) == 1:
-        return [ModeMass(groups[0].chains, np.ones(z.shape[:2], dtype=bool))]
     of_draws, reason = np.zeros(z.shape[:2], dtype=int), ""
     try:
-        number_of = _divide(z, groups)
+        number_of = _divide(log_density, z, groups)
         of_draws = number_of(z.reshape(-1, z.shape[2])).reshape(of_draws.shape)
     except np.linalg.LinAlgError as cause:
         reason = str(cause)
@@ -129,13 +190,16 @@ def _weigh(view: FitView, rng: np.random.Generator, *, by_mass: bool) -> list[Mo
     def restrict(at: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return a log density of points (sample, dimension) that is -inf outside the part of a mode."""
 
-        def log_density(points: np.ndarray) -> np.ndarray:
-            there = number_of(points) == at
+        def log_density_inside(points: np.ndarray) -> np.ndarray:
+            found = density.log_at(points)
+            some = np.flatnonzero(np.isfinite(found))
+            own = number_of(points[some]) == at
             if permuted is not None:
-                there &= _are_aligned(graph, density, points)
-            return np.array([density(point)[0] if own else -np.inf for point, own in zip(points, there, strict=True)])
+                own &= _are_aligned(graph, density, points[some])
+            found[some[~own]] = -np.inf
+            return found
 
-        return log_density
+        return log_density_inside
 
     if not reason:
         bridged = [estimate_log_mass(z, restrict(at), rng, own) for at, own in enumerate(inside)]
@@ -167,32 +231,10 @@ def _share_mass(view: FitView, modes: list[ModeMass]) -> tuple[list[ModeMass], f
     return [replace(mode, share=own, error=own_error) for mode, own, own_error in together], unsampled
 
 
-class _Group(NamedTuple):
-    """Chains that are in a mode most of the time, and the tops of its labellings uphill of draws, if known."""
-
-    chains: tuple[int, ...]
-    tops: tuple[Mode, ...]
-
-
-def _find_groups(view: FitView, surface: Surface, z: np.ndarray) -> list[_Group]:
-    """Find the modes uphill of some draws of each chain; if that fails, compare chains with each other."""
-    too_many = z.shape[2] > MOST_DIMENSIONS
-    looked = choose_draws(z.shape[1], 1 if too_many else LOOKS)
-    modes, by_chain = follow_draws(Modes(surface, rough=too_many), z[:, looked])
-    homes, _ = find_homes(by_chain)
-    if -1 in homes:
-        log_density = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
-        groups = compare_chains(view.posterior, log_density, view.model.competence)["groups"]
-        return [_Group(tuple(sorted(group)), ()) for group in groups]
-    found = []
-    for at, group in enumerate(modes.groups):
-        chains = tuple(chain for chain, home in enumerate(homes) if home == at)
-        found.append(_Group(chains, () if modes.rough else tuple(modes.found[mode] for mode in group)))
-    return [group for group in found if group.chains or group.tops]
-
-
-def _divide(z: np.ndarray, groups: Sequence[_Group]) -> Callable[[np.ndarray], np.ndarray]:
+def _divide(log_density: LogDensity, z: np.ndarray, groups: Sequence[ChainGroup]) -> Callable[[np.ndarray], np.ndarray]:
     """Divide the space among modes, by the curvature at their tops or the draws (chain, draw, dimension).
+
+    With scale parameters, a point belongs to the mode with the same labels for the most items.
 
     Returns
     -------
@@ -204,6 +246,10 @@ def _divide(z: np.ndarray, groups: Sequence[_Group]) -> Callable[[np.ndarray], n
     numpy.linalg.LinAlgError
         If the curvature of a mode is unknown, and it has too few draws for their covariance.
     """
+    read_states, tops = log_density.read_states, [group.tops[0] for group in groups if group.tops]
+    if log_density.has_scales and read_states is not None and len(tops) == len(groups):
+        of_modes = [top.states for top in tops]
+        return lambda points: np.argmin([(read_states(points) != own).sum(axis=1) for own in of_modes], axis=0)
     numbers: list[int] = []
     shapes: list[tuple[np.ndarray, np.ndarray, float]] = []  # of each top: centre, root of the precision, log
     for at, group in enumerate(groups):

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bayesanno.inference.modes.laplace import maximize
 from bayesanno.inference.modes.objective import FLOOR, Objective
-from bayesanno.inference.modes.tops import climb
 
 NOTHING = 1e-9  # coordinates below this are set to 0, where their slope is clearer
 PRESSED = 1e-4  # falling coordinates below this may belong at 0
@@ -85,7 +85,7 @@ def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) 
 
     begin = np.log(np.maximum(start, 1e-8)) / first_step  # L-BFGS-B begins with a step of length 1
     with np.errstate(over="ignore", invalid="ignore"):  # in trial steps of the line search
-        found = climb(on_logs, begin, 1_000, maxfun=2_000, ftol=1e-13, gtol=1e-6 * first_step, maxcor=20)
+        found = maximize(on_logs, begin, 1_000, maxfun=2_000, ftol=1e-13, gtol=1e-6 * first_step, maxcor=20)
     if found is None:
         return End(start, -np.inf)
     return End(_from_logs(objective, first_step * found.x), -float(found.fun))

@@ -15,8 +15,8 @@ from bayesanno.ground.running import status
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.methods import check_start
-from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_surface, search
-from bayesanno.inference.modes.tops import Mode
+from bayesanno.inference.modes.laplace import Mode
+from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_log_density, search
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
@@ -143,8 +143,10 @@ def choose_starts(
             )
         return near
     rng = np.random.default_rng(random_seed)
-    surface = make_surface(model, data, graph, density, most_gradients)
-    modes = search(surface, density.start, n_starts=n_starts, most_gradients=most_gradients, rng=rng, show=progressbar)
+    log_density = make_log_density(model, data, graph, density, most_gradients)
+    modes = search(
+        log_density, density.start, n_starts=n_starts, most_gradients=most_gradients, rng=rng, show=progressbar
+    )
     chosen, mass = choose_places(modes, density.start)
     if not chosen:
         raise FitError(f"{model.name} has no density at any of {modes.n_starts} starts: its priors exclude the data")
@@ -157,6 +159,7 @@ def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarra
     """Return the starting places of chains and their shares: by mass if known, or else even.
 
     There may be fewer chains than places: the best place comes first, then the end of the first start, often the vote.
+    At fixed scales, heights do not show which place is best, and the end of the first start comes first.
     Among the labellings of a mode, chains start in the one nearest to the point `near` (dimension,).
     """
 
@@ -171,7 +174,10 @@ def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarra
         log_mass = np.array([max(modes.found[at].log_mass for at in group) for group in modes.groups])
         order = np.argsort(-log_mass, kind="stable")
         chosen = [nearest(modes.groups[at]) for at in order if log_mass[at] > log_mass.max() - ROUGH_ERROR]
-    chosen = [*chosen[:1], *sorted([*chosen[1:], *modes.unfinished], key=lambda mode: not mode.is_first)]
+    if modes.log_density.has_scales:
+        chosen = sorted([*modes.near, *modes.unfinished], key=lambda mode: not mode.is_first)
+    else:
+        chosen = [*chosen[:1], *sorted([*chosen[1:], *modes.unfinished], key=lambda mode: not mode.is_first)]
     return chosen, np.full(len(chosen), 1 / max(1, len(chosen)))
 
 

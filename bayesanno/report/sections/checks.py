@@ -17,13 +17,15 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment, describe_misfit
-from bayesanno.report.blocks import Heading, PageBlock, Problems, Text, draw, small_table
+from bayesanno.inference.diagnosis.findings import WRONG
+from bayesanno.modeling.findings import threshold_of
+from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
 from bayesanno.report.plots.parameters import plot_prior_posterior
 from bayesanno.report.plots.types import plot_types
-from bayesanno.report.sections.findings import SMALL, Findings, p_values
+from bayesanno.report.sections.findings import Findings, p_values
 
+SMALL = threshold_of("statistic-off")  # p-values below it are reported
 MOST_ROWS = 10  # parameters that are listed
 # Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
 MOST_OF_ONE = 20
@@ -33,11 +35,6 @@ SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", 
 def check_model(found: Findings, *, checks: bool, random_seed: int) -> Iterator[PageBlock]:
     """Show what a model predicts of the observed answers and of gold, and how much it depends on its prior."""
     view = found.view
-    for one in view.diagnostics.get("misfit", []):
-        if done := describe_adjustment(one):
-            yield Text(f"{done[0].upper()}{done[1:]}.")
-        if (near := describe_misfit(one)) and not found.is_misfit:
-            yield Text(f"The fit's own check of the answers: {near}.")
     if isinstance(view.named_data, AnnotationTotals):
         yield Text("The fit holds no answers to compare with: compare models on a part of the data, in memory.")
         return
@@ -65,7 +62,7 @@ def _show_predictions(found: Findings, check: PredictiveCheck) -> Iterator[PageB
         how += f"By chance alone, this happens in up to {chance:.0%} of fits of a correct model."
     else:
         how += f"none differs from the observed ones with p below {SMALL}."
-    if (found.is_misfit or found.wrong) and not found.failed:
+    if (found.is_misfit or found.has(*WRONG)) and not found.has("statistic-off"):
         how += " These statistics cannot see the problems listed at the top of the page."
     yield Heading("Does it predict the observed answers?")
     yield Text(how)
@@ -125,8 +122,6 @@ def _show_one(about: dict[str, Any], table: pd.DataFrame) -> Iterator[PageBlock]
         how = "overconfident" if low > 1 else "underconfident"
         said = f"Labels were {how}: their log odds were divided by a temperature {between}"
     yield Text(f"{said}. It was estimated from the true labels of {n}, which the fit had not used.")
-    if about["remarks"]:
-        yield Problems([remark[0].upper() + remark[1:] + "." for remark in about["remarks"]])
     scores = {
         "before recalibration": about["log_score_before"],
         "recalibrated, each item without its own true label": about["log_score"],

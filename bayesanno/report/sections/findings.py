@@ -5,9 +5,10 @@ The invariant: `is_off` decides whether what rests on the probabilities of label
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,63 +19,54 @@ from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
-from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.inference.diagnosis.explain_misfit import (
-    Errors,
-    count_errors,
-    explain_errors,
-    explain_misfit,
-    names_followed,
-)
+from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, join_pairs, read_findings
+from bayesanno.modeling.findings import Finding, check, find, sort_findings, threshold_of
 from bayesanno.report.plots.agreement import RESAMPLES
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
-COPIES = 0.3  # annotators err like copies if the interval of the correlation of their errors is above it
-SMALL = 0.05  # p-values below it are reported; over the number of statistics, they count against the model
-REPLICATES = 200  # tables that are simulated: enough to see a p-value below that
+LIKE_COPIES = ("errors-like-copies", "most-err-together")
+
+REPLICATES = 200  # tables that are simulated: enough to see a p-value below the threshold
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Findings:
     """What was found of a fit, with the caveats that follow for the rest of its page.
 
     Attributes
     ----------
     view : FitView
-    parts : list of FitPart
-        Empty where the fit holds no items.
-    problems : list of str
-        Why chains, or another method, may not have found the posterior.
-    misfit : list of str
-        How the answers are not as the model predicts them.
-    failed : dict of str to float
-        The p-values of statistics that simulated answers do not reproduce.
-    wrong : list of str
-        How the labels contradict known ones, beyond chance.
-    errors : dict of str to Errors
-        Of each dimension, where true labels are known.
+    listed : list of Finding
+        Those of the fit, of the predictive check, and of annotators who err like copies.
+    check : PredictiveCheck or None
     dependence : dict of str to DataFrame
         The dependence table of each dimension that has one.
-    copies : list of tuple of str
-        Groups of annotators who err like copies of each other.
-    check : PredictiveCheck or None
     """
 
     view: FitView
-    parts: Sequence[FitPart]
-    problems: Sequence[str]
-    misfit: Sequence[str]
-    failed: Mapping[str, float]
-    wrong: Sequence[str]
-    errors: Mapping[str, Errors]
-    dependence: Mapping[str, pd.DataFrame]
-    copies: Sequence[Sequence[str]]
+    listed: Sequence[Finding]
     check: PredictiveCheck | None
+    dependence: Mapping[str, pd.DataFrame]
+
+    def has(self, *codes: str) -> bool:
+        """Whether one of these was found."""
+        return any(one.code in codes for one in self.listed)
+
+    @cached_property
+    def parts(self) -> list[FitPart]:
+        """The parts of the fit; none if it holds no items."""
+        return [] if isinstance(self.view.named_data, AnnotationTotals) else parts_of(self.view)
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether chains, or another method, may not have found the posterior."""
+        return any(one.warning == "ConvergenceWarning" for one in self.listed)
 
     @property
     def is_misfit(self) -> bool:
         """Whether the answers are not as the model predicts them."""
-        return bool(self.misfit or self.failed or self.copies)
+        return self.has(*MISFIT, "statistic-off", *LIKE_COPIES)
 
     @property
     def is_off(self) -> bool:
@@ -82,9 +74,18 @@ class Findings:
 
         The adjustment of labels spreads errors over all annotators, and so does not do for a few who copy.
         """
-        if self.wrong or self.view.is_recalibrated:
-            return bool(self.wrong)
-        return bool(self.copies) or (self.is_misfit and not self.view.is_adjusted)
+        if self.has(*WRONG) or self.view.is_recalibrated:
+            return self.has(*WRONG)
+        return self.has(*SHARED, *LIKE_COPIES) or (self.is_misfit and not self.view.is_tempered)
+
+    @property
+    def copies(self) -> list[tuple[str, ...]]:
+        """Groups of annotators who err together, the most serious finding first; nobody is in two of them."""
+        groups: list[tuple[str, ...]] = []
+        for one in self.listed:
+            if one.code in (*SHARED, *LIKE_COPIES) and all(set(one.about).isdisjoint(group) for group in groups):
+                groups.append(one.about)
+        return groups
 
     @property
     def caveat(self) -> str:
@@ -99,39 +100,22 @@ class Findings:
 
 def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
     """Return what is found of a fit; answers are simulated only if `checks`."""
-    parts = [] if isinstance(view.named_data, AnnotationTotals) else parts_of(view)
-    counts = {part.dimension: count_errors(part) for part in parts}
-    errors = {dimension: one for dimension, one in counts.items() if one is not None}
-    tables = {part.dimension: _tabulate_dependence(view, part, random_seed) for part in parts}
-    dependence = {dimension: table for dimension, table in tables.items() if table is not None}
     check = None
-    if checks and parts and view.yields != "point":
+    if checks and view.yields != "point" and not isinstance(view.named_data, AnnotationTotals):
         check = predictive_check(view, replicates=REPLICATES, random_seed=random_seed)
     p = {} if check is None else p_values(check)
-    return Findings(
-        view=view,
-        parts=parts,
-        problems=explain(view.diagnostics),
-        misfit=explain_misfit(view.diagnostics),
-        failed={name: one for name, one in p.items() if one < SMALL / len(p)},
-        wrong=[text for dimension, one in errors.items() for text in explain_errors(one, dimension)],
-        errors=errors,
-        dependence=dependence,
-        copies=_find_copies(view, dependence),
-        check=check,
-    )
+    limit = threshold_of("statistic-off") / max(1, len(p))
+    off = [find("statistic-off", [name], p[name], threshold=limit, statistic=name) for name in p if p[name] < limit]
+    parts = [] if isinstance(view.named_data, AnnotationTotals) else parts_of(view)
+    tables = {part.dimension: _tabulate_dependence(view, part.dimension, random_seed) for part in parts}
+    dependence = {dimension: table for dimension, table in tables.items() if table is not None}
+    copies = [] if view.is_recalibrated else [one for table in dependence.values() for one in _find_copies(view, table)]
+    return Findings(view, sort_findings([*read_findings(view), *off, *copies]), check, dependence)
 
 
-def p_values(check: PredictiveCheck) -> dict[str, float]:
-    """Return the p-value of each statistic as a whole, by its name."""
-    whole = check.table[check.table["of"] == ""]
-    names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
-    return dict(zip(names, whole["p"], strict=True))
-
-
-def _tabulate_dependence(view: FitView, part: FitPart, random_seed: int) -> pd.DataFrame | None:
+def _tabulate_dependence(view: FitView, dimension: str, random_seed: int) -> pd.DataFrame | None:
     """Return the dependence table of a part that has one, if enough items are in it."""
-    name = part.dimension or None
+    name = dimension or None
     try:
         table = dependence_table(
             view, dimension=name, least_items=LEAST_ITEMS, ci_prob=0.95, resamples=RESAMPLES, random_seed=random_seed
@@ -142,25 +126,20 @@ def _tabulate_dependence(view: FitView, part: FitPart, random_seed: int) -> pd.D
     return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_ci95_lb"]) else None
 
 
-def _find_copies(view: FitView, dependence: Mapping[str, pd.DataFrame]) -> list[tuple[str, ...]]:
-    """Return groups of annotators who err like copies: by known labels, or else also by the fit's own check."""
-    pairs, by_gold = [], False
-    for table in dependence.values():
-        close = table[(table["level"] == "pair") & (table["correlation_ci95_lb"] > COPIES)]
-        pairs += list(zip(close["first"], close["second"], strict=True))
-        by_gold |= table["truth"].iloc[0] == "gold"
-    for one in () if by_gold else view.diagnostics.get("misfit", []):
-        agree = one.get("pairs") or {"close": 0, "named": []}
-        pairs += [tuple(named["annotators"]) for named in agree["named"][: agree["close"]]]
-        followed = names_followed(one.get("followed"))
-        pairs += list(pairwise(followed))
-    return _join(pairs)
+def _find_copies(view: FitView, table: pd.DataFrame) -> Iterator[Finding]:
+    """Yield the groups of annotators who err like copies."""
+    close = table[(table["level"] == "pair") & (table["correlation_ci95_lb"] > threshold_of("errors-like-copies"))]
+    pairs = [row | {"annotators": (row["first"], row["second"])} for row in close.to_dict("records")]
+    n = len(view.named_data.annotators)
+    for names, most in join_pairs(pairs):
+        most_of_all = check("most-err-together", len(names) / n, names, annotators=counted(n, "annotator"))
+        who: dict[str, Any] = {"first": most["first"], "second": most["second"]}
+        items = counted(int(most["n_items"]), "item")
+        yield from most_of_all or [find("errors-like-copies", names, most["correlation"], items=items, **who)]
 
 
-def _join(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """Return the groups that pairs connect."""
-    groups: list[set[str]] = []
-    for pair in pairs:
-        touching = [group for group in groups if not group.isdisjoint(pair)]
-        groups = [group for group in groups if group.isdisjoint(pair)] + [set(pair).union(*touching)]
-    return [tuple(sorted(group)) for group in groups]
+def p_values(check: PredictiveCheck) -> dict[str, float]:
+    """Return the p-value of each statistic as a whole, by its name."""
+    whole = check.table[check.table["of"] == ""]
+    names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
+    return dict(zip(names, whole["p"], strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from bayesanno.fits.view import FitView
@@ -19,12 +19,12 @@ from bayesanno.report.sections.findings import Findings
 def judge_chains(found: Findings) -> Iterator[PageBlock]:
     """Say whether the method found the posterior of the model, and show the numbers behind that."""
     view = found.view
-    yield Text(_judge(view, found.problems))
+    yield Text(_judge(view, found.has_problems))
     yield SmallTable(rows=list(_facts_of(view).items()))
     modes = view.diagnostics.get("modes", {}).get("found", [])
     if len(modes) > 1:
         yield _list_modes(modes)
-    if found.problems and view.yields == "mcmc":
+    if found.has_problems and view.yields == "mcmc":
         yield draw(plot_traces(view), "Chains that agree overlap.", alt="Traces of the parameters that mix worst")
 
 
@@ -32,14 +32,14 @@ ABOVE = "The problems are at the top of the page."
 LOG_ODDS = "; on real tables, the log odds of its labels are 1.1 to 3.6 times those of NUTS"
 
 
-def _judge(view: FitView, problems: Sequence[str]) -> str:
+def _judge(view: FitView, problems: bool) -> str:
     found = view.diagnostics
     if view.yields == "point":
-        sure = "" if view.is_adjusted else LOG_ODDS
+        sure = "" if view.is_tempered else LOG_ODDS
         what = f"A point estimate by EM, without intervals{sure}."
         return f"{what} {ABOVE if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
-        sure = "" if view.is_adjusted else " and labels slightly more confident than with NUTS"
+        sure = "" if view.is_tempered else " and labels slightly more confident than with NUTS"
         what = f"Draws from an approximation: means are often good, but intervals are too narrow{sure}."
         return f"{what} {ABOVE if problems else ''}".strip()
     if problems:

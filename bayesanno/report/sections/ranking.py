@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.ranking import has_pairs, ranking_table, win_table
 from bayesanno.ground.lazy import pd
+from bayesanno.inference.diagnosis.findings import WRONG
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.systems import draw_ranking
@@ -31,7 +32,7 @@ def show_ranking(found: Findings) -> Iterator[PageBlock]:
     yield Text(
         f"{best['system']} is the strongest of {len(table):,} systems with a probability of {best['p_best']:.3g}. Of "
         f"{len(wins):,} pairs of systems, {unsure:,} are undecided: less than {SURE:.0%} certain which is stronger."
-        + (DOUBT if found.is_misfit or found.wrong else "")
+        + (DOUBT if found.is_misfit or found.has(*WRONG) else "")
     )
     said = "Strength, and rank with the probability of being the best, of each system, with intervals."
     yield draw(draw_ranking(table), said)

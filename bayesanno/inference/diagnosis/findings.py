@@ -1,0 +1,317 @@
+"""What was found of a fit, as one list: terminal, warnings, run.json and the report read it, and nothing else.
+
+The invariant: findings are stored in a fit, so that a loaded fit has the same ones. Those of a fit without them, from
+an earlier version, are found again from its data, model and diagnostics.
+
+To add one: a rule in `bayesanno/modeling/rules.toml`, and a function here that measures and yields `find(code, ...)`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import PROBABILITY, split_data
+from bayesanno.fits.storage import is_on_dask, require_fit
+from bayesanno.fits.view import RECALIBRATION, Fit, FitView, view_of
+from bayesanno.ground.intervals import find_bounds
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnosis.design import find_in_design
+from bayesanno.inference.diagnosis.known_labels import Errors, count_all_errors
+from bayesanno.inference.diagnosis.measures import mixes
+from bayesanno.inference.diagnosis.modes import APART, find_in_modes
+from bayesanno.modeling.class_prior import terms_of
+from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, warn_of
+
+FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
+COLUMNS = ("code", "level", "about", "value", "threshold", "message", "remedy")
+MISFIT = ("errors-correlate", "votes-off", "copies", "labels-follow")  # answers that are not as the model predicts
+SHARED = ("copies", "labels-follow")  # a few annotators who err together
+WRONG = ("labels-contradict-gold", "vote-is-better")  # labels that known ones contradict
+MOST_CLASSES = 5  # that are named
+MOST_P, MOST_SHARE = 0.01, 0.03  # largest p-value of votes; share of replicates with more correlated errors
+DESIGN_EFFECT = 1.1  # number of answers that are worth one independent answer
+EXPLAINED = 0.85  # most of the covariance of annotators whom the labels follow that independent errors explain
+ENOUGH = 20  # known labels: of fewer, nothing is said
+FEWEST_VOTED = 10  # items with a vote: with fewer, a share means little
+
+
+def findings(fit: Fit) -> pd.DataFrame:
+    """List what was found of a fit: what to know before its results are used, and one thing to do about each.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each thing found, the most serious first. `code` names the rule, which the page "Findings" of the
+        documentation explains; `level` is "stop" (do not use the results as they are), "care" (read this first) or
+        "note"; `about` has the annotators, items, chains or parameters, separated by commas; `value` was measured and
+        compared with `threshold`, nan where there is no number; `message` says what and how much, and `remedy` one
+        thing to do. Empty where nothing was found.
+
+    Raises
+    ------
+    FitError
+        If this is not a fit by bayesanno.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> table = ba.findings(fit)
+    >>> table.columns.tolist()
+    ['code', 'level', 'about', 'value', 'threshold', 'message', 'remedy']
+    >>> bool((table["level"] == "stop").any())
+    False
+    """
+    view = view_of(fit)
+    require_fit(view.tree)
+    rows = [one.to_record() | {"about": ", ".join(one.about)} for one in read_findings(view)]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype({name: float if name in ("value", "threshold") else "str" for name in COLUMNS})
+
+
+def read_findings(view: FitView) -> list[Finding]:
+    """Return the findings that are stored in a fit; those of a fit of an earlier version are found again."""
+    stored = view.tree.attrs.get(FINDINGS)
+    return find_in_fit(view) if stored is None else [Finding.from_record(record) for record in json.loads(stored)]
+
+
+def is_misfit(view: FitView) -> bool:
+    """Whether the answers are not as the model of a fit predicts them."""
+    return any(one.code in MISFIT for one in read_findings(view))
+
+
+def store_findings(tree: xr.DataTree, found: Sequence[Finding]) -> None:
+    """Store findings in a fit."""
+    tree.attrs[FINDINGS] = json.dumps([one.to_record() for one in found])
+
+
+def refresh_findings(tree: xr.DataTree, before: FitView) -> None:
+    """Find again what there is of a fit whose labels have changed, and warn of what was not found `before`."""
+    view = FitView(tree)
+    tree.attrs["diagnostics"] = json.dumps(view.diagnostics | {"gold": count_all_errors(view)})
+    found = find_in_fit(FitView(tree))
+    store_findings(tree, found)
+    known = read_findings(before)
+    warn_of(one for one in found if one not in known)
+
+
+def find_before(model: Any, data: Any) -> list[Finding]:
+    """Return what a model cannot learn from data, whatever the method: of the design, of terms, and of the model."""
+    of_terms = [one for term in terms_of(model) for one in term.findings(data)]
+    return sort_findings([*find_in_design(data), *of_terms, *model.findings(data)])
+
+
+def find_in_fit(view: FitView, before: Sequence[Finding] | None = None) -> list[Finding]:
+    """Return all that is found of a fit; `before` is the result of `find_before`, if it is there."""
+    holds_items = not is_on_dask(view.tree)
+    if before is None:
+        before = find_before(view.model, view.data) if holds_items else []
+    found = [*before, *view.model.findings_of_posterior(view.posterior), *find_in_diagnostics(view.diagnostics)]
+    if holds_items:
+        found += _find_in_items(view)
+    for dimension, about in json.loads(view.tree.attrs.get(RECALIBRATION, "{}")).items():
+        found += _find_in_recalibration(dimension, about)
+    if view.is_recalibrated:  # labels rest on known ones now, and no more on what the model fails to predict
+        found = [replace(one, level="note", warning="") if one.code in MISFIT else one for one in found]
+        found = [one for one in found if one.code != "labels-adjusted"]
+    return sort_findings(found)
+
+
+def find_in_diagnostics(diagnostics: Mapping[str, Any]) -> list[Finding]:
+    """Return what the diagnostics of a fit show.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.findings import find_in_diagnostics
+    >>> find_in_diagnostics({"divergences": 1})[0].code
+    'divergences'
+    """
+    modes, rare = diagnostics.get("modes", {}), diagnostics.get("rare")
+    of_modes = list(find_in_modes(diagnostics))
+    is_little = differs_in_little(rare) and not any(one.code == "mode-unsampled" for one in of_modes)
+    if is_little:
+        of_modes = []
+    others = list(_find_in_climb(diagnostics["climb"])) if "climb" in diagnostics else []
+    others += _find_in_combination(diagnostics["combination"]) if "combination" in diagnostics else []
+    # Of chains in several modes, R-hat and ESS of all say the same again; but rough modes may be none, and chains slow.
+    is_apart = bool(others) or any(one.code in APART for one in of_modes)
+    mixing = [] if is_apart and not modes.get("rough") else list(_find_in_mixing(diagnostics))
+    for group in [] if is_little else modes.get("within", []):
+        mixing += _find_within(group)
+    of_answers = [one for each in diagnostics.get("misfit", []) for one in _find_in_answers(each)]
+    of_gold = [one for where, each in diagnostics.get("gold", {}).items() for one in _find_in_gold(where, each)]
+    return sort_findings([*of_modes, *others, *mixing, *_find_in_sampling(diagnostics), *of_answers, *of_gold])
+
+
+# -------------------------------------------------------------------------------------------------------- chains, draws
+
+
+def _find_in_sampling(found: Mapping[str, Any]) -> Iterator[Finding]:
+    n, cut_off, n_draws = (found.get(name) for name in ("divergences", "maxdepth_reached", "n_draws"))
+    yield from check("one-chain", found.get("n_chains"))
+    yield from check("divergences", n, n=counted(n or 0, "transition"))
+    yield from check("max-treedepth", cut_off and n_draws and cut_off / n_draws)
+    yield from check("bfmi", found.get("min_bfmi"))
+    yield from check("pareto-k", found.get("pareto_k"))
+    for code, group in (("spammer", "spammers"), ("adversary", "adversaries")):
+        if who := found.get("chance", {}).get(group):
+            yield find(code, dict.fromkeys(one["annotator"] for one in who), max(one["probability"] for one in who))
+    if "pareto_k" in found and found["pareto_k"] is None:
+        yield find("pareto-k-unknown")
+    if found.get("converged") is False:
+        yield find("advi-steps", value=found["steps"])
+
+
+def _find_in_mixing(found: Mapping[str, Any], where: str = "") -> Iterator[Finding]:
+    """Yield what R-hat and ESS show; those of nearly empty classes are apart from all others."""
+    if rare := found.get("rare"):
+        yield from _find_in_mixing(rare["rest"], where)
+        level: Level | None = "note" if differs_in_little(rare) else None
+        sizes = {one["name"]: f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"]}
+        classes, n_items = ", ".join([*sizes.values()][:MOST_CLASSES]), f"{rare['n_items']:,}"
+        yield find("rare-label", sizes, rare["max_rhat"], level=level, classes=classes, n_items=n_items)
+        share = rare["differ"] / rare["n_items"] if mixes(rare["rest"]) else None
+        yield from check("chains-label-differently", share, rare["named"], items=counted(rare["differ"], "item"))
+        return
+    for code, name in (("rhat", "max_rhat"), ("ess", "min_ess_bulk"), ("ess", "min_ess_tail")):
+        words = {"parameter": found.get("worst", {}).get(name, "a parameter"), "kind": name[-4:], "where": where}
+        yield from check(code, found.get(name), [words["parameter"]], **words)
+
+
+def _find_within(group: Mapping[str, Any]) -> Iterator[Finding]:
+    chains = group["chains"]
+    if len(chains) == 1:
+        yield find("chain-alone", [f"chain {chains[0]}"], 1, chain=chains[0])
+    yield from _find_in_mixing(group, _in_chains(chains))
+
+
+def _in_chains(chains: Sequence[int]) -> str:
+    return f" in chain{'s'[: len(chains) > 1]} {', '.join(map(str, chains))}"
+
+
+def differs_in_little(rare: Mapping[str, Any] | None) -> bool:
+    """Whether only nearly empty classes mix badly, and chains agree on nearly all items."""
+    if rare is None or not mixes(rare["rest"]):
+        return False
+    return not check("chains-label-differently", rare["differ"] / rare["n_items"], items="")
+
+
+def _find_in_climb(found: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield why the result of EM or variational Bayes may not be the best one, or not the only one."""
+    others = found["others"]
+    if not found["converged"]:
+        yield find("em-steps", value=found["change"], method=found["method"], steps=found["steps"])
+    if found["restarts"] > 1 and found["agreed"] == 1:
+        yield find("em-one-best", value=1, restarts=found["restarts"], lower=others[0]["nats_lower"])
+    for other in [other for other in others if "elbo" in found and other["items_differ"]][:1]:
+        yield from check("vb-other-mode", other["nats_lower"], items=counted(other["items_differ"], "item"))
+
+
+def _find_in_combination(found: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the problems of the modes from which draws were taken."""
+    yield from check("combination-unsampled", found["unsampled"])
+    for mode in [mode for mode in found["modes"] if mode["n_draws"]]:
+        yield from _find_in_mixing({"max_rhat": mode["max_rhat"]}, _in_chains(mode["chains"]))
+    yield from check("combination-ess", found["n_effective"])
+    for mode in [mode for mode in found["modes"] if mode["by"] == "laplace"][:1]:
+        yield find("combination-rough", reason=mode["reason"])
+
+
+# ------------------------------------------------------------------------------------------------------ answers, labels
+
+
+def _in(dimension: str) -> str:
+    return f" in {dimension!r}" if dimension else ""
+
+
+def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield how the answers of one table are not as the fit predicts them."""
+    where = _in(found["dimension"])
+    errors, votes, followed = (found.get(name) for name in ("errors", "votes", "followed"))
+    if errors and errors["p"] < MOST_SHARE and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"]:
+        more, n = min(errors["correlation"] - errors["expected"], 1.0), errors["n_answers"]
+        yield from check("errors-correlate", errors["z"], correlation=more, n=n, worth=errors["worth"], where=where)
+    if votes and votes["p"] < MOST_P:
+        shares = {name: votes[name] for name in ("observed", "predicted")} | {"what": _name_votes(votes["at_most"])}
+        yield from check("votes-off", abs(votes["observed"] - votes["predicted"]), where=where, **shares)
+    for names, most in join_pairs(found.get("pairs", {}).get("named", [])):
+        lacking = 1 - (1 - most["observed"]) / (1 - most["predicted"])
+        first, second = most["annotators"]
+        shares = {name: most[name] for name in ("observed", "predicted", "n")}
+        yield find("copies", names, lacking, first=first, second=second, where=where, **shares)
+    if followed and followed["explained"] <= EXPLAINED:
+        shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
+        yield from check("labels-follow", followed["z"], followed["who"], **shares)
+    if expected := found.get("adjustment", {}).get("expected_errors"):
+        before, after = expected
+        yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
+
+
+def join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
+    """Yield the groups of annotators that pairs connect, each with its first pair."""
+    groups: list[tuple[set[str], Mapping[str, Any]]] = []
+    for pair in pairs:
+        who = set(pair["annotators"])
+        touching = [group for group in groups if not group[0].isdisjoint(who)]
+        groups = [group for group in groups if group[0].isdisjoint(who)]
+        groups.append((who.union(*(names for names, _ in touching)), touching[0][1] if touching else pair))
+    yield from ((sorted(names), first) for names, first in groups)
+
+
+def _name_votes(at_most: str) -> str:
+    """Return a number of votes, or of successes, in words."""
+    number, _, label = at_most.partition(" x ")
+    what = f"vote{'s' if number not in ('0', '1') else ''} for {label!r}" if label else "successes"
+    return f"no {what}" if number == "0" else f"at most {number} {what}"
+
+
+def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield how labels are wrong beyond chance, or worse than the vote, by enough known labels."""
+    errors, where = Errors(*(found[name] for name in Errors._fields)), _in(dimension)
+    if errors.n >= ENOUGH:
+        items = counted(errors.n, "item")
+        words: dict[str, Any] = {"expected": errors.expected, "made": errors.made, "vote": errors.vote, "where": where}
+        yield from check("labels-contradict-gold", errors.p, items=items, **words)
+        yield from check("vote-is-better", errors.p_vote, **words)
+
+
+def _find_in_recalibration(dimension: str, about: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield that true labels are few, or that labels say nothing beyond their frequencies."""
+    n, gained = about["n_known"], about["log_score"] - about["log_score_shares"]
+    low, high = (about["temperature"][name] for name in find_bounds(about["temperature"])[:2])
+    words = {"score": about["log_score"], "shares": about["log_score_shares"], "where": _in(dimension)}
+    few = check("few-true-labels", n, n=counted(n, "true label"), low=low, high=high, **words)
+    yield from few or check("labels-carry-nothing", gained, **words)
+
+
+def _find_in_items(view: FitView) -> Iterator[Finding]:
+    """Yield what the labels of the items show beside the votes, and what was left out for its size."""
+    for part in split_data(view.data, view.latents):
+        yield from find_against_votes(part.data, part.latent)
+    if "log_likelihood" not in view.tree.children:
+        sizes, n_items = view.posterior.sizes, next(iter(view.latents.values())).sizes["item"]
+        n_draws = sizes["chain"] * sizes["draw"]
+        memory = 8 * n_items * n_draws / 2**30
+        yield find("no-log-likelihood", value=memory, n_items=f"{n_items:,}", n_draws=f"{n_draws:,}")
+
+
+def find_against_votes(data: object, latent: xr.Dataset) -> Iterator[Finding]:
+    """Yield that the most probable labels of a table's items are not those of most annotators."""
+    if not isinstance(data, AnnotationData) or "true_class" not in latent[PROBABILITY].dims:
+        return
+    shares, probability = data.class_shares, latent[PROBABILITY].transpose("item", "true_class").values
+    first, second = np.sort(shares, axis=1)[:, :-3:-1].T
+    voted = (first > second) & (data.control_codes < 0)
+    if voted.sum() >= FEWEST_VOTED:
+        yield from check("labels-against-vote", (shares.argmax(axis=1) == probability.argmax(axis=1))[voted].mean())

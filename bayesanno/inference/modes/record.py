@@ -1,0 +1,237 @@
+"""Which chains of a fit are in which mode of the posterior: one record, stored in a fit's diagnostics as `modes`.
+
+If several modes were found before sampling, each chain belongs to the mode uphill of its draws. If that is unknown for
+some chain, or there was no search, chains are compared with each other. `bayesanno.inference.diagnosis.modes`
+explains what the record means for the posterior.
+
+The invariant: a mode has a `mass` only if all modes of the sum were weighed, by Laplace's method before sampling, or by
+bridge sampling from the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayesanno.ground.lazy import pm, xr
+from bayesanno.inference.graph.density import add_deterministics, as_chains, unconstrain
+from bayesanno.inference.modes.chains import (
+    N_CHECKED,
+    ascend_from_draws,
+    assign_chains,
+    choose_draws,
+    compare_chains,
+    find_preferred_classes,
+    name_swapped,
+)
+from bayesanno.inference.modes.laplace import Mode
+from bayesanno.inference.modes.masses import group_chains, weigh_groups
+from bayesanno.inference.modes.search import Modes, share_out
+from bayesanno.inference.relabelling import align_classes
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import Data
+
+ENOUGH = 10  # if more starts than this all led to one mode, chains that look alike are assumed to be in it
+HIGHER = 3.0  # nats by which a mode of chains is higher than those of the search, beyond the error of both
+COMPARED = ("log_density", "groups", "others", "within")  # what is computed from the chains alone
+
+
+def record_modes(
+    posterior: xr.Dataset,
+    log_density: np.ndarray,
+    competence: str | None = None,
+    searched: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Describe which chains of a fit share a mode.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        The parameters, with dims (chain, draw, ...), after any relabelling.
+    log_density : array, shape (chain, draw)
+        The log density of each draw on the unconstrained scale (`lp` of the sample statistics).
+    competence : str, optional
+        The variable over annotators that is their competence.
+    searched : mapping, optional
+        The result of `place_chains`, if modes were searched for.
+
+    Returns
+    -------
+    dict
+        `log_density`: the mean of each chain, in nats. `groups`: the chains of each mode, the best mode first, from
+        `found` if that places all chains, or else from `compare_chains`, with its `others`. Also all of `searched`.
+    """
+    record = compare_chains(posterior, log_density, competence) | dict(searched or {})
+    if searched is not None and searched["found"] and not searched["lost"]:
+        record |= {"groups": [mode["chains"] for mode in searched["found"] if mode["chains"]], "others": []}
+    return record
+
+
+def searched_of(diagnostics: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the results of the search for modes in a fit's diagnostics; None if there was none."""
+    modes = diagnostics.get("modes", {})
+    return {name: modes[name] for name in modes if name not in COMPARED} if "found" in modes else None
+
+
+def place_chains(
+    model: AnnotationModel,
+    data: Data,
+    graph: pm.Model,
+    modes: Modes | None,
+    draws: xr.Dataset,
+    log_density: xr.DataArray,
+    *,
+    random_seed: int | None = None,
+    show: bool = False,
+) -> dict[str, Any] | None:
+    """Describe the modes found before sampling, and find out which chains are in which mode.
+
+    Modes that only chains have reached are included, with no visits. If many starts all led to one mode, and chains do
+    not differ, all chains are assumed to be in it. For a model with scale parameters, bridge sampling weighs the modes
+    that chains are in, if there are several.
+
+    Parameters
+    ----------
+    draws : xarray.Dataset
+        The free parameters, dims (chain, draw, ...), before any relabelling.
+    log_density : xarray.DataArray, dims (chain, draw)
+        The log density of each draw on the unconstrained scale.
+    random_seed : int, optional
+        For the points that bridge sampling draws.
+    show : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    dict or None
+        None unless modes were searched for. Otherwise
+
+        * `n_items`;
+        * `n_asked` and `n_starts`, the numbers of starts requested and made;
+        * `unfinished`, the number of starts that did not reach a mode;
+        * `open`, one entry for each such end that may carry mass: the start that led there, "first" or "random";
+        * `rough`, whether masses were estimated without the whole Hessian, and are therefore not given;
+        * `weighed_by`, the estimator of masses: "laplace", "bridge", or None if there are no masses;
+        * `higher`, only if chains of a model with scale parameters are in a mode that no start led to, and it is more
+          than 3 nats higher than all those: by how many nats;
+        * `lost`, the chains whose mode is unknown;
+        * `crossing`, the chains with draws in several modes, among the few draws examined;
+        * `found`, one entry per mode, the one with the most mass first, or else the highest: `mass`, its share of the
+          mass of all modes, or of those with chains if bridge sampling weighed these (None if it is unknown); `nats`,
+          the difference to the highest density; `log_density` (at the scales that the search kept, if there are scale
+          parameters); `visits`; `labellings`, the number of modes that differ only in the names of exchangeable
+          classes; `chains` that are in it most of the time; `draws` that are in it, among those examined; and the
+          differences from the first mode: `classes` (name there -> name it stands for), `competence` (the mean over
+          annotators here and there), and `items_differ`, the number of items with another most probable state. It is
+          empty if no ascent reached a mode.
+    """
+    if modes is None or not (modes.found or modes.unfinished):
+        return None
+    by_chain = np.full((draws.sizes["chain"], 1), -1)
+    if modes.found:
+        modes, by_chain = _follow_chains(model, graph, modes, draws, log_density, show=show)
+    homes, crossing = assign_chains(by_chain)
+    shares, weighed_by = modes.shares, "laplace" if modes.is_weighed else None
+    if modes.log_density.has_scales:
+        shares = _bridge(data, graph, modes, draws, homes, np.random.default_rng(random_seed))
+        weighed_by = None if np.isnan(shares).all() else "bridge"
+    record: dict[str, Any] = {
+        "n_items": data.n_items,
+        "n_asked": modes.n_asked,
+        "n_starts": modes.n_starts,
+        "unfinished": modes.n_unfinished,
+        "open": ["first" if end.is_first else "random" for end in modes.unfinished],
+        "rough": modes.rough,
+        "weighed_by": weighed_by,
+        "lost": [chain for chain, home in enumerate(homes) if home < 0],
+        "crossing": crossing,
+        "found": [],
+    }
+    tops = [modes.found[group[0]] for group in modes.groups]
+    height = np.array([top.log_density for top in tops])
+    order = np.lexsort((-height, -np.nan_to_num(shares, nan=-1.0))).tolist()
+    differences = _compare_modes(model, graph, modes, [tops[at] for at in order]) if tops else []
+    for at, difference in zip(order, differences, strict=True):
+        record["found"].append(
+            {
+                "mass": float(shares[at]) if weighed_by and np.isfinite(shares[at]) else None,
+                "nats": float(height.max() - height[at]),
+                "log_density": tops[at].log_density,
+                "visits": sum(modes.found[i].visits for i in modes.groups[at]),
+                "labellings": len(modes.groups[at]),
+                "chains": [chain for chain, home in enumerate(homes) if home == at],
+                "draws": int((by_chain == at).sum()),
+                **difference,
+            }
+        )
+    if modes.log_density.has_scales and (rise := _find_rise(record["found"])) > HIGHER:
+        record["higher"] = rise
+    return record
+
+
+def _find_rise(found: Sequence[Mapping[str, Any]]) -> float:
+    """Return by how much the highest mode that chains are in is higher than all that starts led to; -inf if unknown."""
+    occupied, visited = ([mode["log_density"] for mode in found if mode[name]] for name in ("chains", "visits"))
+    return max(occupied) - max(visited) if occupied and visited else -np.inf
+
+
+def _follow_chains(
+    model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray, *, show: bool
+) -> tuple[Modes, np.ndarray]:
+    """Return the modes, and the group of modes of some draws of each chain, (chain, draw)."""
+    if modes.is_weighed and len(modes.groups) == 1 and modes.n_starts == modes.n_asked > ENOUGH:
+        lp = log_density.transpose("chain", "draw").values
+        compared = compare_chains(add_deterministics(graph, draws), lp, model.competence)
+        if len(compared["groups"]) == 1:
+            return modes, np.zeros((draws.sizes["chain"], 1), dtype=int)
+    several = len(modes.near) > 1 if modes.log_density.has_scales else modes.is_weighed and len(modes.found) > 1
+    checked = choose_draws(draws.sizes["draw"], N_CHECKED if several else 1)
+    return ascend_from_draws(modes, unconstrain(graph, draws.isel(draw=checked)), show=show)
+
+
+def _bridge(
+    data: Data, graph: pm.Model, modes: Modes, draws: xr.Dataset, homes: Sequence[int], rng: np.random.Generator
+) -> np.ndarray:
+    """Return the shares of the mass of those modes that chains are in, nan for all others: (group,)."""
+    shares, there = np.full(len(modes.groups), np.nan), np.unique(homes)
+    if there.size > 1 and there.min() >= 0:
+        weighed = weigh_groups(modes.log_density, data, graph, draws, group_chains(modes, homes), rng)
+        shares[there] = share_out(np.array([one.log_mass for one in weighed]))
+    return shares
+
+
+def _compare_modes(model: AnnotationModel, graph: pm.Model, modes: Modes, tops: Sequence[Mode]) -> list[dict[str, Any]]:
+    """Describe how each mode differs from the first; a single one needs no formula."""
+    if len(tops) == 1 or modes.log_density.read_states is None:
+        return [{} for _ in tops]
+    points = np.array([top.point for top in tops])
+    values = as_chains(graph, [modes.log_density.density.values_at(point) for point in points])
+    if modes.log_density.count_labellings is not None:
+        values, _ = align_classes(values)
+    values = add_deterministics(graph, values)
+    preferred, states = find_preferred_classes(values), modes.log_density.read_states(points)
+    found: list[dict[str, Any]] = [{}]
+    for number in range(1, len(points)):
+        found.append({})
+        if preferred is not None and (preferred[number] != preferred[0]).any():
+            found[number]["classes"] = name_swapped(values, preferred[0], preferred[number])
+        if model.competence is not None:
+            found[number]["competence"] = [float(values[model.competence][i].mean()) for i in (number, 0)]
+        found[number]["items_differ"] = int((states[number] != states[0]).sum())
+    return found
+
+
+def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
+    """Return the record of modes for the chains that are kept, in their order and with new numbers."""
+
+    def renumber(chains: Sequence[int]) -> list[int]:
+        return sorted(kept.index(chain) for chain in chains if chain in kept)
+
+    record = dict(modes) | {name: renumber(modes[name]) for name in ("lost", "crossing")}
+    record["found"] = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
+    for mode in record["found"]:
+        if not mode["chains"] and not record["crossing"]:
+            mode["draws"] = 0
+    return record

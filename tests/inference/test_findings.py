@@ -1,0 +1,454 @@
+"""Findings: each rule has a case in which it is found and one in which it is silent; a fit keeps them.
+
+The sentences are in `findings.txt` alone, as rendered with the examples of the rules. After a change of a rule,
+`uv run python -m tests.inference.test_findings` writes that file again.
+"""
+
+import dataclasses
+import json
+import re
+import string
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.fits.view import view_of
+from bayesanno.ground.wording import enumerated
+from bayesanno.inference.diagnosis.findings import (
+    COLUMNS,
+    find_against_votes,
+    find_before,
+    find_in_diagnostics,
+    find_in_fit,
+    read_findings,
+)
+from bayesanno.modeling.findings import LEVELS, Finding, find, read_rules, sort_findings
+from bayesanno.models import (
+    MACE,
+    BinomialMixture,
+    DiligentLazy,
+    HierarchicalDawidSkene,
+    ItemDifficulty,
+    ModelA,
+    ModelB,
+    OneCoin,
+    OrdinalDawidSkene,
+    SharedErrors,
+)
+from tests.models.test_repeated_labels import crowd_with_habits
+from tests.samples import DIMENSIONS, tiny_data
+
+SNAPSHOT = Path(__file__).with_name("findings.txt")
+SOURCES = [*Path(ba.__path__[0]).rglob("*.py"), *(Path(ba.__path__[0]).parent / "models").glob("*.py")]
+QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+
+# ------------------------------------------------------------------------------------------------ cases of diagnostics
+
+CLIMB = {"method": "EM", "converged": True, "restarts": 3, "agreed": 2, "steps": 9, "change": 0.1, "others": []}
+FAR, NEAR = {"nats_lower": 2.5, "items_differ": 0}, {"nats_lower": 2.5, "items_differ": 3}
+WELL = {"max_rhat": 1.002, "min_ess_bulk": 900.0, "min_ess_tail": 900.0, "worst": {}}
+SMALL = {"name": "c", "dim": "true_class", "items": 1.0}
+RARE = WELL | {"max_rhat": 1.4, "classes": [SMALL], "n_items": 100, "rest": WELL, "differ": 5, "named": ["i1"]}
+COMBINED = {"unsampled": 0.0, "n_effective": 900.0, "modes": []}
+ERRORS = {"correlation": 0.3, "expected": 0.0, "z": 9.0, "p": 0.0099, "n_answers": 10.0, "worth": 2.7}
+VOTES = {"spread": 9.0, "p": 0.0099, "at_most": "0 x cat", "observed": 0.36, "predicted": 0.42}
+CLOSE = {"annotators": ["ada", "bo"], "n": 50, "observed": 0.95, "predicted": 0.7}
+PAIRS = {"n": 45, "least_p": 1e-4, "close": 1, "named": [CLOSE]}
+FOLLOWED = {"who": ["ada", "bo"], "same": 0.9, "explained": 0.3, "z": 9.0}
+WHO = {"dimension": "", "annotator": "bo", "n_annotations": 90, "probability": 0.97}
+GOLD = {"n": 100, "expected": 5.0, "made": 20.0, "p": 1e-6, "vote": 9.0, "p_vote": 0.01}
+
+
+def mode(mass, chains, **more):
+    return {"mass": mass, "chains": chains, "draws": 5 * len(chains), "items_differ": 9} | more
+
+
+def modes(*found, **more):
+    of_search = {"n_starts": 21, "unfinished": 0, "rough": False, "lost": [], "crossing": [], "n_items": 100}
+    return {"modes": of_search | {"found": list(found)} | more}
+
+
+def answers(**found):
+    return {"misfit": [{"dimension": "", **found}]}
+
+
+DIAGNOSED = {  # by code: diagnostics in which it is found, and others in which it is not
+    "rhat": ({"max_rhat": 1.02}, {"max_rhat": 1.01}),
+    "ess": ({"min_ess_tail": 399.0}, {"min_ess_tail": 400.0}),
+    "one-chain": ({"n_chains": 1}, {"n_chains": 2}),
+    "divergences": ({"divergences": 1}, {"divergences": 0}),
+    "max-treedepth": ({"maxdepth_reached": 21, "n_draws": 400}, {"maxdepth_reached": 20, "n_draws": 400}),
+    "bfmi": ({"min_bfmi": 0.29}, {"min_bfmi": 0.3}),
+    "pareto-k": ({"pareto_k": 0.71}, {"pareto_k": 0.7}),
+    "pareto-k-unknown": ({"pareto_k": None}, {}),
+    "advi-steps": ({"converged": False, "steps": 100}, {"converged": True, "steps": 100}),
+    "em-steps": ({"climb": CLIMB | {"converged": False}}, {"climb": CLIMB}),
+    "em-one-best": ({"climb": CLIMB | {"agreed": 1, "others": [FAR]}}, {"climb": CLIMB | {"others": [FAR]}}),
+    "vb-other-mode": (
+        {"climb": CLIMB | {"elbo": -1.0, "others": [NEAR]}},
+        {"climb": CLIMB | {"elbo": -1.0, "others": [FAR, NEAR | {"nats_lower": 3.5}]}},
+    ),
+    "rare-label": ({"max_rhat": 1.4, "rare": RARE}, {"max_rhat": 1.4}),
+    "chains-label-differently": ({"rare": RARE | {"differ": 6}}, {"rare": RARE}),
+    "modes-apart": (
+        modes(mode(0.6, [0, 1, 3]), mode(0.4, [2])) | {"max_rhat": 1.2},
+        modes(mode(0.6, [0, 1, 3]), mode(0.4, [2])) | {"max_rhat": 1.005},
+    ),
+    "mode-unsampled": (modes(mode(0.9, [0, 1]), mode(0.1, [])), modes(mode(0.99, [0, 1]), mode(0.01, []))),
+    "mode-light": (modes(mode(0.99, [0]), mode(0.01, [1])), modes(mode(0.99, []), mode(0.01, [1]))),
+    "mode-doubtful": (
+        modes(mode(0.99, [0]), mode(0.01, [1]), log_density=[-10.0, -9.0]),
+        modes(mode(0.99, [0]), mode(0.01, [1]), log_density=[-10.0, -11.0]),
+    ),
+    "modes-unweighed": (
+        modes(groups=[[0, 1], [2]], log_density=[-10.0, -10.0, -22.0]) | {"max_rhat": 1.5},
+        modes(groups=[[0, 1], [2]]) | {"max_rhat": 1.005},
+    ),
+    "mode-higher": (modes(higher=27.0), modes(higher=None)),
+    "search-incomplete": (modes(unfinished=3), modes(unfinished=3) | {"max_rhat": 1.005}),
+    "chain-alone": (
+        modes(groups=[[0], [1, 2]], within=[WELL | {"chains": [0], "max_rhat": None}]),
+        modes(groups=[[0, 3], [1, 2]], within=[WELL | {"chains": [0, 3]}]),
+    ),
+    "combination-unsampled": ({"combination": COMBINED | {"unsampled": 0.02}}, {"combination": COMBINED}),
+    "combination-ess": ({"combination": COMBINED | {"n_effective": 399.0}}, {"combination": COMBINED}),
+    "combination-rough": (
+        {"combination": COMBINED | {"modes": [{"n_draws": 0, "by": "laplace", "reason": "few draws"}]}},
+        {"combination": COMBINED | {"modes": [{"n_draws": 0, "by": "bridge", "reason": ""}]}},
+    ),
+    "errors-correlate": (answers(errors=ERRORS), answers(errors=ERRORS | {"worth": 9.5})),
+    "votes-off": (answers(votes=VOTES), answers(votes=VOTES | {"p": 0.0100001})),
+    "copies": (answers(pairs=PAIRS), answers(pairs=PAIRS | {"close": 0, "named": []})),
+    "labels-follow": (answers(followed=FOLLOWED), answers(followed=FOLLOWED | {"explained": 0.86})),
+    "labels-adjusted": (answers(adjustment={"expected_errors": [9.0, 14.0]}), answers()),
+    "spammer": ({"chance": {"spammers": [WHO]}}, {"chance": {"spammers": [], "adversaries": [WHO]}}),
+    "adversary": ({"chance": {"adversaries": [WHO]}}, {"chance": {"spammers": [WHO], "adversaries": []}}),
+    "labels-contradict-gold": ({"gold": {"": GOLD}}, {"gold": {"": GOLD | {"n": 19}}}),
+    "vote-is-better": ({"gold": {"": GOLD}}, {"gold": {"": GOLD | {"p_vote": 0.05}}}),
+}
+
+
+@pytest.mark.parametrize("code", DIAGNOSED)
+def test_diagnostics_beyond_a_threshold_are_found_and_others_are_not(code):
+    beyond, within = DIAGNOSED[code]
+    assert code in {one.code for one in find_in_diagnostics(beyond)}
+    assert code not in {one.code for one in find_in_diagnostics(within)}
+
+
+# ----------------------------------------------------------------------------------------------- cases of data, models
+
+
+def data_of(*texts, labels=("x", "y"), **more):
+    """A table from texts such as "1ab": item 1, annotators a and b, whose answers alternate."""
+    records = [(text[0], who, labels[k % len(labels)]) for text in texts for k, who in enumerate(text[1:])]
+    return ba.AnnotationData.from_records(records, labels=list(labels), **more)
+
+
+def habits(n_good):
+    """Five annotators who always say "x", and some who are right."""
+    records = [(f"i{i}", f"r{j}", "x") for i in range(60) for j in range(5)]
+    records += [(f"i{i}", f"g{j}", "xy"[i % 2]) for i in range(60) for j in range(n_good)]
+    return ba.AnnotationData.from_records(records, labels=["x", "y"])
+
+
+def skewed(agree):
+    """Answers of which nine in ten are "no"; where not, all say "yes", or one of three."""
+    said = [["yes" if i % 10 == 0 and (agree or j == i % 3) else "no" for j in range(3)] for i in range(100)]
+    return ba.AnnotationData.from_records([(f"i{i}", "abc"[j], said[i][j]) for i in range(100) for j in range(3)])
+
+
+def graded(*texts, labels=("1", "2", "3")):
+    """A model of grades and a table whose order of labels is that of the alphabet."""
+    data = data_of(*texts, labels=labels)
+    return OrdinalDawidSkene(shared=True), dataclasses.replace(data, order_declared=False)
+
+
+THREE = data_of("1abc", "2abc", "3abc", "4abc")
+COUNTS = ba.CountData(items=("a", "b"), successes=np.array([1, 4]), trials=np.array([5, 5]))
+PAIRED = {"first": ["m", "n", "m"], "second": ["o", "o", "n"]}
+COMPARED = OneCoin(class_prior=ba.Pairs(first="first", second="second"))
+TWO_ANSWERS, ONE_ANSWER = data_of("1ab", "2bc", "3ca"), data_of("1a", "2b", "3c")
+BEFORE = {  # by code: a model and data of which it is found, and of which not
+    "annotators-unnamed": ((OneCoin(), data_of("1a")), (OneCoin(), THREE)),
+    "design-one-answer": ((OneCoin(), ONE_ANSWER), (OneCoin(), THREE)),
+    "design-few-annotators": ((OneCoin(), data_of("1ab", "2ab")), (OneCoin(), THREE)),
+    "design-groups-apart": ((OneCoin(), data_of("1abc", "2def")), (OneCoin(), data_of("1abc", "2cef"))),
+    "repeated-label": ((ModelB(), habits(3)), (ModelB(), habits(9))),
+    "only-repeaters": ((ModelB(), None), (ModelB(), habits(3))),
+    "class-or-habit": ((MACE(), skewed(agree=False)), (MACE(), skewed(agree=True))),
+    "class-not-habit": ((MACE(class_prior="uniform"), skewed(agree=True)), (MACE(), skewed(agree=True))),
+    "order-undeclared": (graded("1abc", labels=("hi", "lo", "mid")), graded("1abc")),
+    "grades-two-labels": (graded("1abc", labels=("1", "2")), graded("1abc")),
+    "grades-one-answer": (graded("1a", "2b"), graded("1ab")),
+    "grades-few-annotators": (graded("1ab"), graded("1abc")),
+    "grades-few-answers": (graded("1ab"), graded("1abc")),
+    "label-unused": ((HierarchicalDawidSkene(), data_of("1a", "2b")), (HierarchicalDawidSkene(), THREE)),
+    "population-few-annotators": ((HierarchicalDawidSkene(), data_of("1ab")), (HierarchicalDawidSkene(), THREE)),
+    "difficulty-one-answer": ((ItemDifficulty(), ONE_ANSWER), (ItemDifficulty(), TWO_ANSWERS)),
+    "difficulty-wrong-majority": ((ItemDifficulty(form="2pl"), THREE), (ItemDifficulty(form="chance"), THREE)),
+    "mixed-rates": ((DiligentLazy(), COUNTS), (DiligentLazy(known=True), COUNTS)),
+    "mirrored": ((ModelA(), THREE), (ModelA(), data_of("1abc", controls={"1": "x"}))),
+    "steep-prior": ((ModelB(confusion_strength=0.3), THREE), (ModelB(), THREE)),
+    "shared-few-answers": ((SharedErrors(), TWO_ANSWERS), (SharedErrors(), THREE)),
+    "shared-without-controls": ((SharedErrors(), THREE), (SharedErrors(), data_of("1abc", controls={"1": "x"}))),
+    "comparisons-one-answer": (
+        (COMPARED, data_of("1a", "2b", "3c", item_columns=PAIRED)),
+        (COMPARED, data_of("1ab", "2bc", "3ca", item_columns=PAIRED)),
+    ),
+}  # fmt: skip
+VOTED = ba.AnnotationData.from_records([(f"s{i}", who, "no") for i in range(10) for who in "abc"], labels=["no", "yes"])
+
+
+def latent_of(data, labels):
+    probability = np.eye(data.n_classes)[labels]
+    return xr.Dataset({"probability": (("item", "true_class"), probability)}, coords={"true_class": list(data.classes)})
+
+
+def draws(**values):
+    """A posterior of one chain of one draw."""
+    return xr.Dataset({name: (("chain", "draw", *dims), np.array([[value]])) for name, (dims, value) in values.items()})
+
+
+def population(right):
+    both = {"true_class": ["a", "b"], "response": ["a", "b"]}
+    rows = np.where(np.eye(2), right, 1 - right)
+    return draws(population=(("true_class", "response"), rows)).assign_coords(both)
+
+
+def types(*weight):
+    return draws(weight=(("item_type",), list(weight)), rate=(("item_type",), [0.2, 0.8]))
+
+
+POSTERIORS = {
+    "class-misnamed": ((HierarchicalDawidSkene(), population(0.3)), (HierarchicalDawidSkene(), population(0.4))),
+    "difficulty-wide": ((ItemDifficulty(), draws(spread=((), 2.1))), (ItemDifficulty(), draws(spread=((), 2.0)))),
+    "type-not-needed": ((BinomialMixture(), types(0.97, 0.03)), (BinomialMixture(), types(0.5, 0.5))),
+}
+ELSEWHERE = {"labels-against-vote", "few-true-labels", "labels-carry-nothing", "no-log-likelihood", "statistic-off"}
+ELSEWHERE |= {"errors-like-copies", "most-err-together"}  # in the tests of the report
+
+
+@pytest.mark.parametrize("code", BEFORE)
+def test_what_cannot_be_learnt_from_data_is_found(code):
+    (model, data), (other, fine) = BEFORE[code]
+    if code == "annotators-unnamed":
+        data = ba.AnnotationData.from_records([("1", "anyone", "x"), ("2", "anyone", "y")])
+    elif code == "only-repeaters":
+        data = crowd_with_habits(1, [0, 1, 2, 3, 0, 1], n_good=0)
+    (found,) = [one for one in find_before(model, data) if one.code == code]
+    assert found.warning == "IdentifiabilityWarning"
+    assert code not in {one.code for one in find_before(other, fine)}
+
+
+@pytest.mark.parametrize("code", POSTERIORS)
+def test_what_a_posterior_shows_is_found(code):
+    (model, posterior), (other, fine) = POSTERIORS[code]
+    (found,) = model.findings_of_posterior(posterior)
+    assert found.code == code
+    assert list(other.findings_of_posterior(fine)) == []
+
+
+def test_labels_against_the_vote_are_found_from_two_fifths_on():
+    wrong = np.arange(10) < 4
+    assert list(find_against_votes(VOTED, latent_of(VOTED, wrong.astype(int)))) == []
+    (found,) = find_against_votes(VOTED, latent_of(VOTED, (np.arange(10) < 5).astype(int)))
+    assert (found.code, found.value) == ("labels-against-vote", 0.5)
+
+
+# ------------------------------------------------------------------------------------------------------------ the rules
+
+
+def placeholders(template):
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+def render(code, rule):
+    example = dict(rule.example)
+    return find(code, example.pop("about", ()), example.pop("value", None), **example)
+
+
+def snapshot():
+    found = [render(code, rule) for code, rule in read_rules().items()]
+    return "".join(f"{one.code} ({one.level})\n    {one.message}\n    {one.remedy}\n" for one in found)
+
+
+def test_the_sentences_are_those_of_the_snapshot():
+    assert snapshot() == SNAPSHOT.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("code", list(read_rules()))
+def test_a_rule_is_whole_and_short(code):
+    rule = read_rules()[code]
+    said = render(code, rule)
+    assert rule.level in LEVELS
+    assert len(said.message.split()) <= 25
+    assert len(said.remedy.split()) <= 15
+    assert said.message.endswith((".", "?"))
+    assert said.remedy.endswith(".")
+    assert rule.measured.endswith(".")
+    assert rule.why.endswith(".")
+    assert not rule.warning or issubclass(getattr(ba, rule.warning), UserWarning)
+    known = {*rule.example, "about", "n_about", "value", "threshold"}
+    assert placeholders(rule.message) | placeholders(rule.remedy) <= known
+
+
+def test_every_rule_is_measured_and_has_a_case():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    measured = set(re.findall(r'\b(?:find|check)\(\s*"([\w-]+)"', re.sub(r"\.find\(|>>> find\(", "", text)))
+    measured |= {"mode-light", "mode-doubtful", "spammer", "adversary", "rhat", "ess"}  # of which a call names several
+    assert measured == set(read_rules())
+    assert {*DIAGNOSED, *BEFORE, *POSTERIORS, *ELSEWHERE} == set(read_rules())
+
+
+def test_a_template_that_names_what_is_not_measured_is_refused():
+    with pytest.raises(KeyError, match="parameter"):
+        find("rhat", value=1.2, where="")
+
+
+def test_findings_are_sorted_by_level_and_each_is_there_once():
+    low, high = find("bfmi", value=0.1), find("labels-adjusted", value=1, before=1, after=2, where="")
+    stop = Finding("mine", "So it is.", "Do that.", level="stop")
+    assert [one.code for one in sort_findings([high, low, stop, low])] == ["mine", "bfmi", "labels-adjusted"]
+
+
+# ------------------------------------------------------------------------------------------------------- what fits hold
+
+
+@pytest.fixture(scope="module")
+def found_fit():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        fit = ba.fit("one_coin", data_of("1ab", "2ab", "3ab"), **QUICK)
+    return fit, [one for one in seen if one.category.__module__.startswith("bayesanno")]
+
+
+def test_the_table_the_warnings_and_the_list_are_the_same(found_fit):
+    fit, seen = found_fit
+    table, listed = ba.findings(fit), read_findings(view_of(fit))
+    assert table.columns.tolist() == list(COLUMNS)
+    assert table["code"].tolist() == [one.code for one in listed]
+    assert table["level"].tolist() == sorted(table["level"], key=LEVELS.index)
+    warned = {one.text: one.warning for one in listed if one.warning}
+    assert {str(one.message): one.category.__name__ for one in seen} == warned
+    row = table.set_index("code").loc["design-few-annotators"]
+    assert (row["value"], row["threshold"]) == (2, 3)
+
+
+def test_a_fit_of_which_nothing_is_found_has_an_empty_table(tiny_fit):
+    left = [one for one in read_findings(view_of(tiny_fit)) if one.level != "note"]
+    assert left == []
+    empty = tiny_fit.copy()
+    empty.attrs = tiny_fit.attrs | {"findings": "[]"}
+    assert ba.findings(empty).shape == (0, len(COLUMNS))
+    assert ba.findings(empty).columns.tolist() == list(COLUMNS)
+
+
+def test_a_loaded_fit_has_the_same_findings(found_fit, tmp_path):
+    fit, _ = found_fit
+    ba.save(fit, tmp_path / "posterior.nc")
+    assert ba.findings(ba.load(tmp_path)).equals(ba.findings(fit))
+
+
+def test_a_fit_without_findings_gets_them_from_what_it_holds(found_fit):
+    fit, _ = found_fit
+    old = fit.copy()
+    old.attrs = {name: value for name, value in fit.attrs.items() if name != "findings"}
+    assert ba.findings(old).equals(ba.findings(fit))
+
+
+def test_codes_and_keys_of_other_versions_are_kept(found_fit):
+    other = found_fit[0].copy()
+    record = {"code": "of-tomorrow", "message": "It rains.", "remedy": "Stay in.", "level": "stop", "colour": "red"}
+    other.attrs = found_fit[0].attrs | {"findings": json.dumps([record])}
+    (row,) = ba.findings(other).to_dict("records")
+    assert (row["code"], row["level"], row["message"], row["about"]) == ("of-tomorrow", "stop", "It rains.", "")
+
+
+def test_an_own_model_adds_its_own():
+    class Own(OneCoin):
+        def findings(self, data):
+            yield Finding("too-small", f"There are {data.n_items} items.", "Add some.")
+
+    found = find_before(Own(), THREE)
+    assert [one.text for one in found] == ["too-small: There are 4 items. Add some."]
+
+
+def test_dimensions_are_named_in_the_sentence():
+    diagnostics = {"misfit": [{"dimension": "tone", "errors": ERRORS}], "gold": {"tone": GOLD}}
+    assert all("in 'tone'" in one.message for one in find_in_diagnostics(diagnostics))
+
+
+def test_two_pairs_of_copies_are_two_findings_and_three_who_copy_one():
+    chain = [CLOSE | {"annotators": pair} for pair in (["ada", "bo"], ["bo", "cy"], ["dee", "eve"])]
+    found = [one for one in find_in_diagnostics(answers(pairs=PAIRS | {"named": chain})) if one.code == "copies"]
+    assert [one.about for one in found] == [("ada", "bo", "cy"), ("dee", "eve")]
+    assert enumerated(found[0].about) in found[0].remedy
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", ["point", "counts", "dimensions"])
+def test_fits_of_every_kind_have_those_that_apply(kind):
+    rng = np.random.default_rng(1)
+    if kind == "counts":
+        fit = ba.fit("diligent_lazy", COUNTS, draws=20, tune=40, chains=1, random_seed=1, progressbar=False)
+        expected = {"mixed-rates", "one-chain"}
+    elif kind == "point":
+        fit = ba.fit("one_coin", data_of("1ab", "2ab"), method="em", random_seed=1, progressbar=False)
+        expected = {"design-few-annotators"}
+    else:
+        records = {
+            name: [(f"i{i}", who, labels[rng.integers(len(labels))]) for i in range(9) for who in "ab"]
+            for name, labels in DIMENSIONS.items()
+        }
+        parts = {name: ba.AnnotationData.from_records(each, labels=DIMENSIONS[name]) for name, each in records.items()}
+        data = ba.MultiAnnotationData(by_dimension=parts)
+        fit = ba.fit("model_a_multi", data, draws=20, tune=40, chains=1, random_seed=1, progressbar=False)
+        expected = {"design-few-annotators", "one-chain"}
+    assert expected <= set(ba.findings(fit)["code"])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_known_labels_that_recalibrate_are_counted_again():
+    records = [(f"i{i}", who, "yes" if (i + k) % 5 else "no") for i in range(60) for k, who in enumerate("abcd")]
+    truth = {f"i{i}": "no" for i in range(60)}
+    fit = ba.fit("one_coin", ba.AnnotationData.from_records(records, gold=truth), **QUICK)
+    assert "labels-contradict-gold" in set(ba.findings(fit)["code"])
+    done = ba.recalibrate(fit)
+    found = {one.code: one for one in read_findings(view_of(done))}
+    assert "labels-contradict-gold" not in found
+    assert "labels-adjusted" not in found
+    assert ba.diagnostics_of(done)["gold"][""]["expected"] > ba.diagnostics_of(fit)["gold"][""]["expected"]
+    few = {one.code for one in read_findings(view_of(ba.recalibrate(fit, dict(list(truth.items())[:5]))))}
+    assert "few-true-labels" in few - set(found)
+
+
+def test_labels_that_say_no_more_than_frequencies_are_found(tiny_fit):
+    view = view_of(tiny_fit)
+    about = {"n_known": 30, "temperature": {"mean": 1.0, "hdi94_lb": 0.5, "hdi94_ub": 2.0}, "log_score": -0.69}
+    nothing, some = (view.tree.copy() for _ in range(2))
+    for tree, shares in ((nothing, -0.70), (some, -0.80)):
+        tree.attrs = view.tree.attrs | {"recalibration": json.dumps({"": about | {"log_score_shares": shares}})}
+    codes = [{one.code for one in find_in_fit(view_of(tree))} for tree in (nothing, some)]
+    assert ["labels-carry-nothing" in each for each in codes] == [True, False]
+
+
+def test_an_adjustment_says_how_many_errors_are_expected(tiny_fit):
+    """From what the fit holds, where its diagnostics do not say it."""
+    adjusted = tiny_fit.copy()
+    half = tiny_fit["latent"].to_dataset()[["probability"]] * 0 + 0.5
+    adjusted["labels"] = xr.DataTree(half)
+    told = json.loads(adjusted.attrs["diagnostics"])
+    for one in told["misfit"]:
+        one.pop("adjustment", None)
+    adjusted.attrs = tiny_fit.attrs | {"diagnostics": json.dumps(told)}
+    (found,) = [one for one in find_in_fit(view_of(adjusted)) if one.code == "labels-adjusted"]
+    before = (1 - tiny_fit["latent"]["probability"].max("true_class")).sum()
+    assert found.value == pytest.approx(0.5 * tiny_data().n_items - float(before))
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(snapshot(), encoding="utf-8")
