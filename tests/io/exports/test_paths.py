@@ -97,7 +97,7 @@ WRONG = {
     "no path": (LIST, "votes[x].by", "votes[].score", r"'votes\[x\]\.by' is neither a field nor a path: write it as"),
     "a number of nothing": (LIST, "task#", "votes[].score", "'task#' is neither a field nor a path"),
     "a number of no list": (SIDE_BY_SIDE, "id[]", "id[]", r"\[0\]: id is a number, but must be a list"),
-    "nothing": (LIST, "votes[].by", "", "'' is neither a field nor a path"),
+    "nothing": (LIST, "", "votes[].score", "'' is neither a field nor a path"),
     "an element that is none": ([judged("t1", 4), {"task": "t2", "votes": [3]}], "votes[].by", "votes[].score",
                                 r"\[1\]\.votes\[0\]: this is a number, but must be an object"),
     "no annotator": ([{"task": 1, "votes": [{"by": None, "score": 3}]}], "votes[].by", "votes[].score",
