@@ -92,7 +92,7 @@ WRONG = {
                                 r"\[0\]: votes is an object, but must be a list: write votes\{\} for each value"),
     "a list with braces": (LIST, "votes{}#", "votes{}", r"votes is a list, but must be an object: write votes\[\]"),
     "different lists": (SIDE_BY_SIDE, "who[]", "score[]", r"'score\[\]' and 'who\[\]' are different lists: all "
-                        r"paths go through one list, .*; if they are side by side, name them as annotator=.who. and "),
+                        r"paths go through one list, .*; if they are side by side, name them as annotator='who' and"),
     "a label outside": (LIST, "votes[].by", "task", r"'task' is one value for each 'votes\[\]': let label go through"),
     "no path": (LIST, "votes[x].by", "votes[].score", r"'votes\[x\]\.by' is neither a field nor a path: write it as"),
     "a number of nothing": (LIST, "task#", "votes[].score", "'task#' is neither a field nor a path"),
