@@ -23,6 +23,7 @@ from bayesanno.fits.storage import (
 )
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pm, xr
+from bayesanno.inference.diagnosis.chance import find_chance
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, store_findings
 from bayesanno.inference.diagnosis.known_labels import count_all_errors
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
@@ -143,6 +144,8 @@ def finish(
         if found["misfit"] and "latent" in groups:
             found["misfit"][0] |= measure_copying(data, groups["latent"])
     view = FitView(tree)
+    if attrs["yields"] != "point":
+        found["chance"] = find_chance(model, groups["posterior"], parts_of(view, need_items=False))
     if not is_on_dask(tree):
         found["gold"] = count_all_errors(view)
     tree.attrs["diagnostics"] = json.dumps(found)
