@@ -95,11 +95,11 @@ LABEL_NAMES = ("--label", "--question")  # the second is the word of tools
 # By the name of the option, in the order of the help. An option that is not given is None unless DEFAULTS has it.
 DATA_OPTIONS: dict[str, Any] = {
     "format": Annotated[str, typer.Option(help=f"{name_one_of(FORMAT_NAMES)}.")],
-    "item": _column('The item column, or field of an export; also a template, "{system}/{segment}".'),
-    "annotator": _column('The annotator column, or field; also a template, "{model}/{prompt}".'),
+    "item": _column('The item column, or field or path of JSON; also a template, "{system}/{segment}".'),
+    "annotator": _column('The annotator column, field or path, "votes[].by"; also a template, "{model}/{prompt}".'),
     "label": Annotated[
         list[str] | None,
-        value("COL", "The label column, or question; one for each dimension if several.", *LABEL_NAMES),
+        value("COL", "The label column, question or path; one for each dimension if several.", *LABEL_NAMES),
     ],
     "labels": Annotated[
         list[str] | None,

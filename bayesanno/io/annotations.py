@@ -104,8 +104,9 @@ def read_annotations(
         * mturk: the CSV of a batch of Mechanical Turk.
         * toloka: the TSV of a pool of Toloka; known labels of control tasks are `controls`, unless `gold` names them.
         * zooniverse: the CSV of a project's classifications; a question is a task, given by its name or its words.
-        * records: JSON or JSONL, or a table with such cells: an object for each answer, as programs that query language
-          models write; or an object for each item, with lists of annotators and labels, or a label by annotator.
+        * records: JSON or JSONL of any form, or a table with such cells: an object for each answer, as programs that
+          query language models write; or an object that `annotator` and `label` are paths into. Lists of annotators and
+          of labels may be side by side, and an object may have the label of each annotator.
         * auto: an export is detected from its content; a table is long if it has columns for an annotator and a label,
           and else wide.
     item, annotator, label, gold : str, optional
@@ -116,7 +117,8 @@ def read_annotations(
         task_id and WorkerId. Where no column has a name of an item, the only id of anything (as output_id), or image,
         text, sentence, prompt or document, is the item. For exports, `label` chooses one of several questions, and
         `item` and `gold` are fields, as in `data.id`. `item` and `annotator` may be templates over columns or fields,
-        as `"{model}/{prompt}"`.
+        as `"{model}/{prompt}"`. In JSON of any form, and cells that hold JSON, all are paths: `a.b` is a field of a
+        field, `a[]` each element of a list, `a[]#` its number, `a{}` each value of an object, and `a{}#` its key.
     labels : str or sequence of str, optional
         All possible labels, also those that nobody used; grades from the lowest to the highest. By default the labels
         that occur, numbers sorted as such, and words alphabetically, which is no order of grades.
@@ -135,7 +137,7 @@ def read_annotations(
     multi_label : bool, default False
         For answers with several labels: whether each pair of item and label becomes an item, named `item / label`, with
         the answers yes and no. The labels of an answer are a list, also as text such as `['joy', 'anger']`; or parts
-        separated by `split`; or, without a label column, the names of the columns that hold 1. Selecting no label
+        separated by `split`; or, without a label column, the names of those `columns` that hold 1. Selecting no label
         counts as "no" for all.
     drop_rejected : bool, default False
         For Mechanical Turk and Toloka: whether to leave out answers that the requester has rejected.
@@ -223,6 +225,9 @@ def read_annotations(
     >>> judged = [{"item": item, "model": model, "label": "AB"[item == model]} for item in "xy" for model in "xz"]
     >>> read_annotations(judged, annotator="{model}-2").annotators
     ('x-2', 'z-2')
+    >>> answered = [{"id": 1, "votes": [{"by": "ada", "said": "no"}, {"by": "bo", "said": "yes"}]}]
+    >>> read_annotations(answered, annotator="votes[].by", label="votes[].said").annotators
+    ('ada', 'bo')
     >>> arena = [("q1", "llama", "opt", "ada", "model_a"), ("q2", "opt", "bloom", "ada", "tie (both bad)")]
     >>> table = pd.DataFrame(arena, columns=["question_id", "model_a", "model_b", "judge", "winner"])
     >>> data = read_annotations(table, pairs="model_a,model_b")

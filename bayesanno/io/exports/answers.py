@@ -55,10 +55,6 @@ class Answer(NamedTuple):
     known: str = ""
 
 
-def _records_of(document: Document, _: ReadOptions) -> Iterator[Value]:
-    return document.records()
-
-
 def with_answers(record: Value, answers: Iterable[Value | dict[str, Any]], **more: Any) -> Value:
     """Return a record with a list of answers, as the paths `SAID` find them, and with more fields."""
     said = [each if isinstance(each, Value) else record.put(each) for each in answers]
@@ -101,7 +97,7 @@ class Export:
     looks_like: Callable[[Document, ReadOptions], bool]
     paths: dict[str, str] = field(default_factory=dict)
     predictions: dict[str, str] = field(default_factory=dict)
-    records: Callable[[Document, ReadOptions], Iterator[Value]] = _records_of
+    records: Callable[[Document, ReadOptions], Iterator[Value]] = lambda document, _: document.records()
     uses: frozenset[str] = frozenset({"item", "gold", "multi_label"})
     is_unique: bool = False
     prefix: str = ""
@@ -138,16 +134,19 @@ class Export:
                 yield answer
             for row in of_models.read(record) if of_models and (options.predictions or not answered) else ():
                 n_predictions += row.label.given is not None
-                if options.predictions and row.question.given is not None:
-                    yield self._answer(row, row.item.as_text("item"), options, parts)
+                if options.predictions and row.label.given is not None:
+                    answer = self._answer(row, row.item.as_text("item"), options, parts)
+                    if answer.labels:
+                        answered.add(answer.question)
+                    yield answer
         rows.check(lambda: self.records(document, options), named)
-        _refuse_parts(parts, options, answered | {""} if options.predictions and n_predictions else answered)
+        _refuse_parts(parts, options, answered)
         if options.predictions and not n_predictions:
             raise DataError(f"{document.name} has no predictions: leave out predictions=True")
         if n_predictions and not answered and not options.predictions:
-            found = counted(n_predictions, "prediction")
             raise DataError(
-                f"{document.name} has no answers by annotators, but {found}: read them with predictions=True"
+                f"{document.name} has no answers by annotators, but {counted(n_predictions, 'prediction')}: read them "
+                "with predictions=True"
             )
 
     def _answer(self, row: Row, item: str, options: ReadOptions, parts: dict[str, Value]) -> Answer:
@@ -338,6 +337,8 @@ def _only_label(answer: Answer, answers: Sequence[Answer]) -> str:
         if is_ranking
         else "make each label a yes-or-no question with multi_label=True"
     )
+    if "[]" in answer.question:
+        advice += f"; if each is an answer of its own, use annotator={answer.question.rpartition('[]')[0] + '[]#'!r}"
     raise DataError(
         f"{answer.place}: an answer to item {answer.item!r} has {len(labels)} labels, {listed(labels)}: {advice}"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
+from bayesanno.io.exports.paths import Rows
 from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import MOST_BYTES, explain_size
 from bayesanno.io.text_rows import decode
@@ -73,17 +74,24 @@ class Document:
         if len(text) > MOST_BYTES:
             raise DataError(explain_size(name, len(text)))
         start = _skip(text, 0)
-        if text.startswith("[", start):
-            return cls(name=name, kind="records", records=lambda: _read_list(text, start, name))
-        value, end = _decode_value(text, start, name)
-        if _skip(text, end) == len(text):
-            return cls.from_object(Value(f"{name}, line {_line(text, start)}", value), name)
-        return cls(name=name, kind="records", records=lambda: _read_lines(text, name))
+        if not text.startswith("[", start):
+            value, end = _decode_value(text, start, name)
+            if _skip(text, end) == len(text):
+                return cls.from_object(Value(f"{name}, line {_line(text, start)}", value), name)
+        return cls(name=name, kind="records", records=lambda: _read_values(text, start, name))
 
     @classmethod
     def from_object(cls, whole: Value, name: str) -> Self:
         """Return the document of one object, which may hold the records by their names, or lists by column."""
         return cls(name=name, kind="records", records=lambda: _read_whole(whole, name), whole=whole)
+
+    def records_with(self, paths: Iterable[str]) -> Callable[[], Iterator[Value]]:
+        """Return what gives the records, or the whole object if only that has the fields of these paths."""
+        each = [Rows({path: path}, self.first, inner=path) for path in paths]
+        first, whole = next(self.records()), self.whole
+        if whole is None or all(rows.fits(first) for rows in each) or not all(rows.fits(whole) for rows in each):
+            return self.records
+        return lambda: iter([whole])
 
     def changed(self, change: Callable[[Value], Value]) -> Document:
         """Return the document with changed records."""
@@ -192,37 +200,32 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
         ) from None
 
 
-def _read_list(text: str, start: int, name: str) -> Iterator[Value]:
-    """Yield the elements of a list in JSON."""
-    position, number = _skip(text, start + 1), 0
-    closed = text.startswith("]", position)
-    while not closed:
+def _read_values(text: str, start: int, name: str) -> Iterator[Value]:
+    """Yield the elements of a list in JSON, or the values of JSONL, each with its first line."""
+    is_list = text.startswith("[", start)
+    position, number, line, counted_to = _skip(text, start + is_list), 0, 1, 0
+    is_empty = is_list and text.startswith("]", position)
+    while not is_empty and (is_list or position < len(text)):
         value, end = _decode_value(text, position, name)
-        yield Value(f"{name}, [{number}]", value)
-        end = _skip(text, end)
-        closed = text.startswith("]", end)
-        if not closed and not text.startswith(",", end):
-            raise DataError(
-                f"{name}, line {_line(text, end)}: this is not JSON: a comma or the end of the list is missing after "
-                f"[{number}] (the file may be cut off); export it again"
-            )
-        position, number = (end if closed else _skip(text, end + 1)), number + 1
-    if _skip(text, position + 1) != len(text):
+        line, counted_to = line + text.count("\n", counted_to, position), position
+        yield Value(f"{name}, [{number}]" if is_list else f"{name}, line {line}", value)
+        position, number = _skip(text, end), number + 1
+        if is_list and not text.startswith(",", position):
+            break
+        position = _skip(text, position + is_list)
+    if not is_list:
+        return
+    if not text.startswith("]", position):
         raise DataError(
-            f"{name}, line {_line(text, _skip(text, position + 1))}: text follows the end of the list: write one "
-            "list, or one object on each line"
+            f"{name}, line {_line(text, position)}: this is not JSON: a comma or the end of the list is missing after "
+            f"[{number - 1}] (the file may be cut off); export it again"
         )
-
-
-def _read_lines(text: str, name: str) -> Iterator[Value]:
-    """Yield the values of JSONL, each with its first line."""
-    position, line, counted_to = _skip(text, 0), 1, 0
-    while position < len(text):
-        line += text.count("\n", counted_to, position)
-        counted_to = position
-        value, end = _decode_value(text, position, name)
-        yield Value(f"{name}, line {line}", value)
-        position = _skip(text, end)
+    after = _skip(text, position + 1)
+    if after != len(text):
+        raise DataError(
+            f"{name}, line {_line(text, after)}: text follows the end of the list: write one list, or one object on "
+            "each line"
+        )
 
 
 def _read_whole(whole: Value, name: str) -> Iterator[Value]:

@@ -83,8 +83,6 @@ def _read_result(annotation: Value, options: ReadOptions) -> Iterator[tuple[Valu
         question, kind = (result.get(name).as_text() for name in ("from_name", "type"))
         value = result.get("value")
         value = value if value.given else value.put({})
-        if not question:
-            continue
         said: Value | None = None
         if not _OF_REGION.isdisjoint(value.as_object()) or kind not in _ANSWER_IN:
             said = value.put([{**value.as_object(), kind: None}])
@@ -97,15 +95,23 @@ def _read_result(annotation: Value, options: ReadOptions) -> Iterator[tuple[Valu
             seen.add(question)
             if _ANSWER_IN[kind] not in value.as_object():
                 raise DataError(f"{value.whole_place}: the answer is missing: it should be in {_ANSWER_IN[kind]!r}")
-            said = Value(value, _plain(kind, value.as_object()[_ANSWER_IN[kind]]))
-        yield result, question, said
+            said = Value(value, _plain_value(value.given))
+        if question:
+            yield result, question, said
 
 
-def _plain(kind: str, given: Any) -> Any:
-    """Return the labels of a taxonomy as their paths; other answers as they are."""
-    if kind != "taxonomy" or not isinstance(given, list):
-        return given
-    return ["/".join(map(str, path)) if isinstance(path, list) else path for path in given]
+def _plain_value(value: Any) -> Any:
+    """Return an answer without its wrapping; None if it is not about the whole task."""
+    (value,) = value if isinstance(value, list) and len(value) == 1 else (value,)
+    if not isinstance(value, Mapping):
+        return None if isinstance(value, list) else value
+    key = next((key for key in _ANSWER_IN.values() if key in value), None)
+    if key is None or not _OF_REGION.isdisjoint(value):
+        return None
+    inner = value[key]
+    if key != "taxonomy" or not isinstance(inner, list):
+        return inner
+    return ["/".join(map(str, path)) if isinstance(path, list) else path for path in inner]
 
 
 def _name_annotator(annotation: Value) -> str:
@@ -120,8 +126,6 @@ def _name_annotator(annotation: Value) -> str:
 def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Value]:
     """Yield the rows of JSON_MIN and CSV; in JSON_MIN the questions are between the task's id and the annotator."""
     form = "CSV" if document.kind == "table" else "JSON_MIN"
-    if options.predictions:
-        raise DataError(f"{document.name} is {form} without predictions: export JSON, or leave out predictions=True")
     if form == "CSV" and not options.label:
         raise DataError(
             f"{document.name}: CSV of Label Studio does not mark the columns of questions: name one of "
@@ -136,22 +140,11 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Value]:
         names = list(row.as_object())
         begin = names.index("id") + 1 if "id" in names else 0
         end = names.index("annotator") if "annotator" in names else None
-        answers = []
-        for question in names if form == "CSV" else names[begin:end]:
-            cell = row.get(question)
-            said = _plain_value(unpack(cell.given) if form == "CSV" else cell.given)
-            if said not in (None, "") or options.label:
-                answers.append({"question": question, "label": cell.put(said), "by": row.get("annotator")})
-        yield with_answers(row, answers)
-
-
-def _plain_value(value: Any) -> Any:
-    """Return an answer without its wrapping in JSON_MIN; None if it is not about the whole task."""
-    (value,) = value if isinstance(value, list) and len(value) == 1 else (value,)
-    if not isinstance(value, Mapping):
-        return None if isinstance(value, list) else value
-    kind = next((kind for kind, key in _ANSWER_IN.items() if key in value), None)
-    return _plain(kind, value[_ANSWER_IN[kind]]) if kind is not None and _OF_REGION.isdisjoint(value) else None
+        cells = [row.get(question) for question in (names if form == "CSV" else names[begin:end])]
+        said = [cell.put(_plain_value(unpack(cell.given) if form == "CSV" else cell.given)) for cell in cells]
+        kept = [answer for answer in said if answer.given not in (None, "") or options.label]
+        by = row.get("annotator")
+        yield with_answers(row, [{"question": answer.name, "label": answer, "by": by} for answer in kept])
 
 
 LABEL_STUDIO = Export(

@@ -138,53 +138,42 @@ class Rows:
     def fits(self, record: Value) -> bool:
         """Return whether a record has the fields of all paths."""
         try:
-            return all(_lack(record, None, steps) is None for steps in self.steps.values())
+            return all(_explain_lack(record, steps) is None for steps in self.steps.values())
         except DataError:
             return False
 
     def refuse_lack(self, record: Value, role: str) -> None:
         """Raise a DataError if a record does not have the fields of the paths of a role."""
-        for path in self.templates[role][1]:
-            lacking = _lack(record, None, self.steps[path])
-            if lacking is not None:
-                raise DataError(lacking.explain(path))
+        lacking = next(
+            filter(None, (_explain_lack(record, self.steps[path]) for path in self.templates[role][1])), None
+        )
+        if lacking is not None:
+            raise DataError(lacking)
 
     def check(self, records: Callable[[], Iterator[Value]], roles: Iterable[str]) -> None:
         """Raise a DataError if no record has the fields of a path of these roles; `records` gives them again."""
-        paths = {path for role in roles if role in self.templates for path in self.templates[role][1]}
-        for path in paths.intersection(self.unseen.values()):
-            lacking = (_lack(record, None, self.steps[path]) for record in records())
-            first = next(lacking, None)
-            if first is not None and None not in lacking:
-                raise DataError(first.explain(path))
+        paths = [path for role in roles if role in self.templates for path in self.templates[role][1]]
+        for path in filter({*self.unseen.values()}.__contains__, paths):
+            lacking = [_explain_lack(record, self.steps[path]) for record in records()]
+            if lacking and lacking[0] and None not in lacking:
+                raise DataError(lacking[0])
 
 
-class _Lack(NamedTuple):
-    """An object that lacks a field of a path, and the path that leads there."""
-
-    at: Value
-    before: Steps
-
-    def explain(self, path: str) -> str:
-        start = f"{_join(self.before)}." if self.before else ""
-        names = [f"{start}{name}" for name in self.at.as_object()]
-        return f"{self.at.whole_place}: there is no field {path!r} among {listed(names)}{nearest(path, names)}"
-
-
-def _lack(at: Value, key: Any, steps: Steps, before: Steps = ()) -> _Lack | None:
-    """Return where the fields of a path end; None if they are there, or a list or an object is empty."""
-    if not steps or steps[0] == "#" or at.given is None:
-        return None
-    step, rest, inside = steps[0], steps[1:], (*before, steps[0])
-    if step in _EACH:
-        lacking = [_lack(one, number, rest, inside) for number, one in _each(at, step)]
-        return None if None in lacking else next(iter(lacking), None)
-    if step[:1] == "[":
-        return _lack(_follow(at, key, (step,)), key, rest, inside)
-    at = at.opened()
-    if isinstance(at.given, Mapping) and step not in at.given:
-        return _Lack(at, before)
-    return _lack(_follow(at, key, (step,)), key, rest, inside)
+def _explain_lack(at: Value, steps: Steps) -> str | None:
+    """Return where the fields of a path end, in first elements, and what is there; None if they do not end."""
+    for number, step in enumerate(steps):
+        at = at.opened()
+        if step == "#" or at.given is None:
+            return None
+        if step in _EACH:
+            at = next((one for _, one in _each(at, step)), at.put(None))
+            continue
+        if isinstance(at.given, Mapping) and step not in at.given:
+            start = f"{_join(steps[:number])}." if number else ""
+            names, path = [f"{start}{name}" for name in at.given], _join(steps)
+            return f"{at.whole_place}: there is no field {path!r} among {listed(names)}{nearest(path, names)}"
+        at = _follow(at, None, (step,))
+    return None
 
 
 def _follow(at: Value, key: Any, steps: Steps) -> Value:

@@ -7,10 +7,11 @@ hold lists. Its `columns` are then those of annotators, or, in a table of annota
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, listed
 from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
 from bayesanno.io.exports.document import Document
@@ -19,6 +20,8 @@ from bayesanno.io.exports.value import Value
 from bayesanno.io.layout import choose_columns
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import header_only
+
+type Fields = Mapping[str, str | None]  # the field of each role
 
 _ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labels", "annotations"), "gold": ()}
 _CHOSEN = {"1": True, "0": False, "1.0": True, "0.0": False, "true": True, "false": False, "": False}
@@ -38,7 +41,7 @@ def looks_like_records(document: Document, options: ReadOptions) -> bool:
     return (isinstance(said, list) and isinstance(who, list)) or (isinstance(said, Mapping) and _may_be_keys(found))
 
 
-def _find_fields(document: Document, options: ReadOptions) -> dict[str, str | None]:
+def _find_fields(document: Document, options: ReadOptions) -> Fields:
     """Return the field of each role, by option or by name."""
     header = header_only(document.name, document.first)
     label = options.label[0] if options.label else None
@@ -54,7 +57,7 @@ def _find_fields(document: Document, options: ReadOptions) -> dict[str, str | No
     return found
 
 
-def _may_be_keys(found: Mapping[str, str | None]) -> bool:
+def _may_be_keys(found: Fields) -> bool:
     """Return whether the keys of an object of labels may be annotators, as no other field names them."""
     return found["annotator"] in (None, *_ALSO["annotator"])
 
@@ -69,10 +72,9 @@ class Records(Export):
             document, found = _gather_columns(document, found, options)
         if found["item"] is None or found["label"] is None:
             raise _ask_for(document, found, options)
-        records, questions = _records_with(document, found, options), options.label or (found["label"],)
-        each_rows = [
-            Rows(_paths_to(question, document, records, found, options), document.first) for question in questions
-        ]
+        questions = options.label or (found["label"],)
+        records = document.records_with([path for path in (*found.values(), *questions) if path is not None])
+        each_rows = [_rows_of(name, replace(document, records=records), found, options) for name in questions]
         is_template = options.annotator is not None and FIELD.search(options.annotator) is not None
         for record in records():
             for question, rows in zip(questions, each_rows, strict=True):
@@ -82,40 +84,25 @@ class Records(Export):
             rows.check(records, ("item", "annotator", "label", *(() if options.gold is None else ("gold",))))
 
 
-def _records_with(
-    document: Document, found: Mapping[str, str | None], options: ReadOptions
-) -> Callable[[], Iterator[Value]]:
-    """Return the records of a document, or the whole object if only that has the fields of the paths."""
-    paths = {path: path for path in (*found.values(), *options.label) if path is not None}
-    each = [Rows({path: path}, document.first, inner=path) for path in paths]
-    first, whole = next(document.records()), document.whole
-    fits_whole = whole is not None and all(rows.fits(whole) for rows in each)
-    if whole is None or not fits_whole or all(rows.fits(first) for rows in each):
-        return document.records
-    return lambda: iter([whole])
-
-
-def _paths_to(
-    question: str,
-    document: Document,
-    records: Callable[[], Iterator[Value]],
-    found: Mapping[str, str | None],
-    options: ReadOptions,
-) -> dict[str, str]:
-    """Return the paths of item, annotator and label; those of an object of labels go to its keys and its values."""
-    said = Rows({"label": question}, document.first)
-    given = next((row.label.opened().given for each in records() for row in said.read(each) if row.label.given), None)
+def _rows_of(question: str, document: Document, found: Fields, options: ReadOptions) -> Rows:
+    """Return the rows of item, annotator and label; of an object of labels, these are its keys and its values."""
+    said, first = Rows({"label": question}, document.first), document.first
+    labels = (row.label.opened().given for record in document.records() for row in said.read(record))
+    given = next(filter(None, labels), None)
     paths = {**found, "label": question}
-    if isinstance(given, Mapping) and "count" in question.casefold():
-        raise DataError(
-            f"{document.name}, {question}: these are numbers of answers without annotators: write a table with a "
-            "column for each label, and use format='votes'"
-        )
     if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
-        paths |= {"annotator": question + "{}#", "label": question + "{}"}
+        by_key = {"annotator": question + "{}#", "label": question + "{}"}
+        if all(isinstance(number, int | float) and not isinstance(number, bool) for number in given.values()):
+            named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
+            raise DataError(
+                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if annotators, "
+                f"use {named}; if they are labels with numbers of answers, write a table with a column for each label, "
+                "and use format='votes'"
+            )
+        paths |= by_key
     if paths["annotator"] is None:
         raise _ask_for(document, paths, options, question if isinstance(given, list) else "")
-    return {role: path for role, path in paths.items() if path is not None}
+    return Rows({role: path for role, path in paths.items() if path is not None}, first)
 
 
 def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: bool) -> Iterator[Answer]:
@@ -159,9 +146,7 @@ def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
     return [each for _, each in value.put(given).elements()] if isinstance(given, list) else None
 
 
-def _gather_columns(
-    document: Document, found: dict[str, str | None], options: ReadOptions
-) -> tuple[Document, dict[str, str | None]]:
+def _gather_columns(document: Document, found: Fields, options: ReadOptions) -> tuple[Document, Fields]:
     """Return a table with a column of labels in place of columns of annotators, or of 0 and 1 for each label."""
     header = header_only(document.name, document.first)
     others = [header.header.index(name) for name in found.values() if name in header.header]
@@ -183,9 +168,7 @@ def _gather_columns(
     return document.changed(gather), {**found, "label": "label"}
 
 
-def _ask_for(
-    document: Document, found: Mapping[str, str | None], options: ReadOptions, of_lists: str = ""
-) -> DataError:
+def _ask_for(document: Document, found: Fields, options: ReadOptions, of_lists: str = "") -> DataError:
     """Return the error that no field has a role, with the fields there are; `of_lists` has lists of labels."""
     lacking = [role for role in ("item", "annotator", "label") if found[role] is None]
     how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(f'{role}=...' for role in lacking)}"
@@ -195,25 +178,20 @@ def _ask_for(
     if of_lists:
         each = f"annotator={of_lists + '[]#'!r} and label={of_lists + '[]'!r}"
         how += f"; if each element of {of_lists!r} is by another annotator, use {each}"
-    language = (
-        f" ({LANGUAGE})" if any(isinstance(unpack(each), list | dict) for each in document.first.values()) else ""
-    )
+    nested = any(isinstance(unpack(each), list | dict) for each in document.first.values())
+    shown = f"{show_paths(document.first) or 'nothing but empty fields'}{f' ({LANGUAGE})' if nested else ''}"
     odd = next((PARTS[name] for name in ("bbox", "segmentation", "spans") if name in str(document.first)), None)
     return DataError(
         f"{next(document.records()).place}: no field names the {', the '.join(lacking)}: {how}; the record has "
-        f"{show_paths(document.first) or 'nothing but empty fields'}{language}"
-        f"{f'; {odd[0]} are not read: {odd[1]}' if odd else ''}"
+        f"{shown}{f'; {odd[0]} are not read: {odd[1]}' if odd else ''}"
     )
 
 
-def _suggest_columns(
-    document: Document, found: Mapping[str, str | None], options: ReadOptions
-) -> tuple[list[str], str]:
+def _suggest_columns(document: Document, found: Fields, options: ReadOptions) -> tuple[list[str], str]:
     """Return the columns that may be those of labels, or of annotators, and what they are."""
     others = [name for name in map(str, document.first) if name not in found.values()]
-    cells = {
-        name: [row.given[name] for row in document.records() if row.given[name] not in (None, "")] for name in others
-    }
+    rows = [row.as_object() for row in document.records()]
+    cells = {name: [row[name] for row in rows if row[name] not in (None, "")] for name in others}
     if found["annotator"] is not None:
         return [name for name in others if {str(cell).casefold() for cell in cells[name]} <= _CHOSEN.keys()], "labels"
     several = [name for name in others if all(isinstance(unpack(cell), list) for cell in cells[name])]

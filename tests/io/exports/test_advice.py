@@ -47,6 +47,13 @@ CASES = {
         pd.DataFrame({"item": [1, 1], "user": ["Doe, J", "Roe"], "label": ["a", "b"]}), {"split": ","},
         {"annotator": "{user}"}, 2,
     ),
+    "answers of one model": (
+        [{"id": 1, "model": "m", "samples": [{"score": 3}, {"score": 4}]}], {"label": "samples[].score"},
+        {"annotator": "samples[]#"}, 2,
+    ),
+    "scores by judges": (
+        [{"id": 1, "label": {"gpt": 3, "claude": 4}}], {}, {"annotator": "label{}#", "label": "label{}"}, 2,
+    ),
     "columns of 0 and 1": (FLAGS, {"multi_label": True}, {"columns": "joy,anger"}, 4),
     "columns of lists": (LISTS, {"multi_label": True}, {"columns": "w1,w2"}, 8),
 }  # fmt: skip

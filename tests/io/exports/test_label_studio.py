@@ -144,7 +144,7 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
     several = [{**MINIMAL[0], "sentiment": {"choices": ["a", "b"]}}]
     with pytest.warns(ExportWarning):
         assert said(several, label="sentiment", multi_label=True)[0].items == ("12 / a", "12 / b")
-    with refuses(DataError, "is JSON_MIN without predictions"):
+    with pytest.warns(ExportWarning), refuses(DataError, "has no predictions: leave out predictions=True"):
         read_annotations(path, predictions=True)
 
 
@@ -166,6 +166,16 @@ CSV = (
     '1,"5","2021",12,4.2,"Positive","[{""rating"": 4}]","x","2021"\n'
     '2,"ada@example.org","2021",12,3.1,"{""choices"": [""Negative"", ""Positive""]}","","y","2021"\n'
 )
+
+
+def test_spans_beside_an_answer_about_the_whole_task_are_left_out(said):
+    """Also those of a model, and where only its predictions are answers."""
+    spans = {**choice(["LOC"], "ner", "labels"), "value": {"start": 1, "end": 4, "labels": ["LOC"]}}
+    predicted = {"model_version": "bert", "result": [BAD, spans]}
+    both = [task(1, annotation(1, GOOD, spans), predictions=[predicted])]
+    assert said(both, predictions=True)[1] == [("1", "1", "Positive"), ("1", "bert", "Negative")]
+    by_model = [task(1, annotation(1, spans), predictions=[predicted])]
+    assert said(by_model, predictions=True, labels=["Negative", "Positive"])[1] == [("1", "bert", "Negative")]
 
 
 def test_csv_is_read_where_the_question_is_named(keep, said, refuses):

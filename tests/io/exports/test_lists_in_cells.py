@@ -330,9 +330,10 @@ def test_what_is_no_list_of_labels_is_refused(tmp_path, refuses):
     path.write_text('item,annotator,label\nt1,w1,"0,0,1,0"\nt1,w2,"0,1,1,0"\nt2,w1,"0,0,0,0"\n')
     with refuses(DataError, "each answer lists 0 and 1 for several labels that have no names"):
         read_annotations(path, multi_label=True, split=",")
-    counts = [{"uid": "1", "label_counter": {"e": 62, "n": 36}}, {"uid": "2", "label_counter": {"e": 2, "n": 96}}]
-    with refuses(DataError, "label_counter: these are numbers of answers without annotators"):
-        read_annotations(counts, item="uid", label="label_counter")
+    for name in ("label_counter", "label", "soft_label"):
+        number = 0.5 if name == "soft_label" else 62
+        with refuses(DataError, f"'{name}' has a number for each of 'e', 'n': if annotators, use annotator="):
+            read_annotations([{"id": 1, name: {"e": number, "n": 36}}], label=name)
     path.write_text("id,a,b\n1,joy|anger,joy\n2,anger,anger\n3,joy,joy|fear\n")
     with refuses(DataError, r"'joy\|anger' of item '1' looks like several labels in one cell: .*split='\|'"):
         read_annotations(path, columns="2:")
