@@ -17,7 +17,6 @@ from .agreement.subsets import subset_table as subset_table
 from .agreement.vote import majority_vote as majority_vote
 from .analysis.annotators import annotator_table as annotator_table
 from .analysis.annotators import compare_annotators as compare_annotators
-from .analysis.annotators import low_competence_table as low_competence_table
 from .analysis.behaviour import behaviour_table as behaviour_table
 from .analysis.behaviour import confusion_table as confusion_table
 from .analysis.behaviour import differ_more_probability as differ_more_probability

@@ -39,8 +39,9 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Design, Parameters
+from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
@@ -91,6 +92,11 @@ class ClassConditional(ConjugateModel):
         right = pm.Bernoulli.dist(p.class_accuracy[design.annotator, truth])  # (annotation,)
         wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
+
+    def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
+        right, is_right = posterior["class_accuracy"], xr.DataArray(data.names_class, dims=("true_class", "response"))
+        confusion = right * is_right + (1 - right) * ~is_right / (data.n_classes - 1)
+        return scale_confusion(confusion, posterior["prevalence"], data.names_class)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes, (yes, no) = data.class_codes, self.class_accuracy_prior

@@ -29,8 +29,8 @@ modes one spammer is diligent and all others are lazy, or the rates are mirrored
 them.
 
 Use when answers are yes or no, there are many annotators, items differ in difficulty, and the question is which
-annotators do not read the items (`bayesanno.low_competence_table`).  Avoid when each item has one true label; use
-`mace`.
+annotators do not read the items (`p_chance` in `bayesanno.annotator_table`).  Avoid when each item has one true label;
+use `mace`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -46,7 +46,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
@@ -106,6 +106,10 @@ class DiligentLazyAnnotators(item_types.ItemTypeModel):
         negative = delta * (1 - p.rate) + (1 - delta) * (1 - p.lazy_rate)
         table = pt.log(pt.stack([negative, positive], axis=1))  # (annotator, response, item_type)
         return pt.log(p.weight) + answers.sum_over_annotations(table)  # (item, item_type), (2)
+
+    @override
+    def above_chance(self, posterior: xr.Dataset, data: AnnotationData) -> xr.DataArray:
+        return posterior["diligence"]
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         agreed, n_annotations = agreement_with_vote(data)  # (annotator,)

@@ -115,7 +115,7 @@ class HierarchicalDawidSkene(IndependentAnswers, HasPopulation):
         confusion = logistic_normal("confusion", population, spread, data.class_codes, **around_typical)
         self.declare_accuracy(data, {"prevalence": prevalence, "confusion": confusion})
 
-    law, generate = ModelB.law, ModelB.generate
+    law, generate, above_chance = ModelB.law, ModelB.generate, ModelB.above_chance
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         counts = self._counts(votes, data)

@@ -106,6 +106,10 @@ class ItemDifficulty(DifficultyModel):
     def reach(self) -> float:
         return super().reach if self.form in ("1pl", "2pl") else 5.0  # where the hardest items still have right answers
 
+    @property
+    def ability_is_above_chance(self) -> bool:
+        return self.form == "chance"
+
     @override
     @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:

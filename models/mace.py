@@ -42,7 +42,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.capabilities import HasScales, HasViews, View
 from bayesanno.modeling.class_prior import ClassPrior
@@ -118,6 +118,9 @@ class MACE(ConjugateModel, HasViews, HasScales):
         right = (probability[:, named] * is_class)[answers.item, answers.response]  # p(T = a | all answers to the item)
         known = p.competence[answers.annotator] / if_true[answers.annotator, answers.response]  # if the answer is true
         return {"spam": View(("annotation",), 1 - right * known)}
+
+    def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
+        return posterior["competence"]
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)

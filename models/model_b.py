@@ -45,9 +45,10 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm
+from bayesanno.ground.lazy import pm, xr
 from bayesanno.modeling.arguments import Design, Parameters
 from bayesanno.modeling.capabilities import Relabels
+from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.findings import Finding, check, threshold_of
 from bayesanno.modeling.independent import ConjugateModel, Probability, Share
@@ -102,6 +103,11 @@ class ModelB(ConjugateModel, Relabels):
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.draw_classes(p)  # (item,)
         return true_class, pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
+
+    def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray | None:
+        if self.competence is None:  # one matrix for all annotators
+            return None
+        return scale_confusion(posterior["confusion"], posterior["prevalence"], data.names_class)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes

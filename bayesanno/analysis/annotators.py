@@ -1,4 +1,4 @@
-"""Annotators: their competence, comparisons of two, and the probability that competence is low."""
+"""Annotators: their competence, whether it is better than chance, and comparisons of two."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import as_names
+from bayesanno.inference.diagnosis.chance import MARGIN, measure_above
 from bayesanno.modeling.capabilities import OF_GRADING
 
 
 def annotator_table(
-    fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None
+    fit: xr.DataTree | FitView, *, worst_first: bool = False, ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the posterior of each annotator's competence, as the model defines it.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
+    worst_first : bool, default False
+        Whether those who are most probably no better than chance come first, instead of the data's order.
     ci_prob, ci_kind
         As in `summary`.
 
@@ -39,6 +42,13 @@ def annotator_table(
         last three require Markov chains; a point estimate, such as EM's, has only the mean. If some labels are not
         classes ("unsure"), the column `unsure` gives their share among the annotator's annotations. Models of grades
         add the same columns for `severity_`, which is positive for severe annotators, and for `sd_`, both in grades.
+
+        All other models have `p_chance`, the probability that the annotator is no better than chance: the answers
+        depend on the true label by no more than a tenth of what a perfect annotator's do. So a coin is no better, nor
+        is the same label for every item, even where that is mostly right. `bayesanno.modeling.chance` has the measure;
+        it is the competence itself in `mace`, and the diligence in `diligent_lazy_annotators`. For a point estimate
+        `p_chance` is 0 or 1.
+
         For data with several dimensions, one row per dimension and annotator; `dimension` is the first column.
 
     Raises
@@ -50,7 +60,7 @@ def annotator_table(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("crowd")  # doctest: +SKIP
-    >>> ba.annotator_table(fit).sort_values("competence_mean").head(3)  # doctest: +SKIP
+    >>> ba.annotator_table(fit, worst_first=True).head(3)  # doctest: +SKIP
     """
     view = view_for_table(fit)
     variables = {"competence": competence_name(view)}
@@ -67,9 +77,15 @@ def annotator_table(
             described = describe_draws(part.select(view.posterior[name]), ci_prob, ci_kind)
             described |= dict(zip(DIAGNOSTICS, part.select(convergence_of(view, name)).values, strict=True))
             table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
+        if (above := measure_above(view.model, view.posterior, part)) is not None:
+            table["p_chance"] = (above <= MARGIN).mean(("chain", "draw")).values
         return table
 
-    return concat_parts(parts_of(view, need_items=False), tabulate)
+    table = concat_parts(parts_of(view, need_items=False), tabulate)
+    if worst_first:
+        by = ["p_chance"] * ("p_chance" in table) + ["competence_mean"]
+        table = table.sort_values(by, ascending=[name != "p_chance" for name in by], kind="stable", ignore_index=True)
+    return table
 
 
 def agree_with_gold(data: AnnotationData) -> dict[str, np.ndarray]:
@@ -127,49 +143,6 @@ def compare_annotators(
     draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values[codes]
     above = np.array([(row > draws).mean(axis=1) + 0.5 * (row == draws).mean(axis=1) for row in draws])
     return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
-
-
-def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> pd.DataFrame:
-    """Return the posterior probability that an annotator's competence is low.
-
-    In `diligent_lazy_annotators`, competence is diligence, so this is the probability that an annotator answers lazily
-    more often than not.
-
-    Parameters
-    ----------
-    fit : xarray.DataTree or FitView
-    below : float, default 0.5
-        The threshold of low competence, between 0 and 1.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per annotator, in the data's order: `annotator`, `n_annotations`, `probability`. For data with several
-        dimensions, one row per dimension and annotator; `dimension` is the first column.
-
-    Raises
-    ------
-    FitError
-        If the model has no competence, or one that is the share of exact grades; if the fit is a point estimate, or
-        `below` is out of range.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> fit = ba.load("crowd")  # doctest: +SKIP
-    >>> ba.low_competence_table(fit).query("probability > 0.5")  # doctest: +SKIP
-    """
-    if not 0 < below < 1:
-        raise FitError(f"below is {below}: it must be above 0 and below 1")
-    view = view_for_table(fit, from_draws=True)
-    if view.model.has_severity:
-        raise FitError("exact matches are no measure of a grader: see severity and sd in the table of annotators")
-    require_draws(view, "the probability that a competence is low")
-    low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
-    return concat_parts(
-        parts_of(view, need_items=False),
-        lambda part: _list_annotators(part).assign(probability=part.select(low).values),
-    )
 
 
 def competence_name(view: FitView) -> str:

@@ -1,20 +1,12 @@
 """Dependence: the correlation of annotators' errors beyond a model, and how many independent answers they are worth.
 
-Every model here assumes that annotators are independent given an item's class. Let e_ij be 1 where annotator j errs on
-item i, and p_ij the probability of an error on an item of its class. The residual is e_ij - p_ij. For a pair j, k, or
-any set of pairs, over the items that both answered,
+The residuals and their correlation are those of `bayesanno.inference.diagnosis.residuals`, for each two answers to an
+item by different annotators. A row of the table is a set of pairs of annotators. If a model expects errors to be
+shared, because items differ in more than their class, the expected products are subtracted. The denominator of a
+correlation is at least the sum of the absolute products, so that few items give a correlation within -1 and 1.
 
-    r = sum (e_ij - p_ij) (e_ik - p_ik) / sum s_ij s_ik        with s_ij^2 = p_ij (1 - p_ij).
-
-If errors correlate by rho in every class, r estimates rho. The denominator uses expected values in place of observed
-squares: with the latter, two annotators who hardly ever err would correlate by 1 where neither errs. It is at least the
-sum of the absolute products, so that r stays within -1 and 1 with few items as well.
-
-p_ij combines the model's chance, counted as one answer, and the observed errors: (errors + chance) / (answers + 1),
-over the annotator's items of that class. Without this, annotators who all err more often than the model expects, due to
-its prior or a wrong majority, would look dependent.
-
-The mean of n answers with errors that correlate by r varies as much as that of n / (1 + (n - 1) r) independent ones.
+The invariant: every correlation is a ratio of sums over items, and for a resample of the items the same sums have other
+weights.
 
 References
 ----------
@@ -23,29 +15,69 @@ L. Kish (1965), Survey Sampling, Wiley, section 5.4: the design effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.groups import read_groups
-from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_answers, find_residuals, find_sharing
+from bayesanno.data.patterns import match_answers
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
 from bayesanno.ground.intervals import name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.measures import count_independent
+from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
+from bayesanno.modeling.item_numbers import ItemNumberModel, find_errors
+from bayesanno.modeling.posterior import take_draws
+from bayesanno.simulation.quantities import ModelDraws, ask
 
 Truth = Literal["gold", "posterior"]
 type Groups = Mapping[str, Any] | pd.Series | pd.DataFrame
 
 MOST_PAIRS = 10_000  # of annotators, or of groups, that have rows of their own
+MOST_DRAWS = 100  # posterior draws over which the chances of errors are averaged
+DENSE = 0.05  # with a larger share of nonzero cells a sparse product is slower than a dense one
+
+
+class Matches(NamedTuple):
+    """All pairs of answers to the same item by different annotators.
+
+    Attributes
+    ----------
+    item : array of int, shape (match,)
+    n_items : int
+    pair : array of int, shape (match,)
+        The pair of annotators.
+    who : array of int, shape (pair, 2)
+    products : array, shape (4, match)
+        Of residuals, less what the model expects; of their standard deviations; of their absolute values; and of their
+        variances, which is the variance of the first if errors are independent.
+    """
+
+    item: np.ndarray
+    n_items: int
+    pair: np.ndarray
+    who: np.ndarray
+    products: np.ndarray
+
+
+class Rows(NamedTuple):
+    """Rows of the table: their level, the names of groups or annotators, and the mean number of answers.
+
+    `of_pair` is the row of each pair of annotators, -1 if it has none.
+    """
+
+    level: Any
+    first: Any
+    second: Any
+    n_answers: Any
+    of_pair: np.ndarray
 
 
 def dependence_table(
@@ -63,7 +95,7 @@ def dependence_table(
 
     A model assumes that errors are independent given an item's class. If they are not, its labels are overconfident: n
     answers with errors that correlate by r are worth n / (1 + (n - 1) r) independent ones (Kish 1965, the design
-    effect). The module docstring of `bayesanno.analysis.dependence` has the formulas.
+    effect). The module docstring of `bayesanno.inference.diagnosis.residuals` has the formulas.
 
     Parameters
     ----------
@@ -73,11 +105,9 @@ def dependence_table(
         The group of each annotator, by name: base model, agency, desk. A DataFrame has the columns `annotator`
         and `group`, as `group_annotators` returns them.
     truth : str, optional
-        The source of true labels: "gold" uses the items with known labels; "posterior" uses each item's posterior, with
-        products averaged over its classes. The default is gold if there is any. The posterior comes from the same
-        answers and treats widely shared errors as the truth, so dependence is understated, and if most annotators err
-        together, the others seem to. With few answers, about 5 per item and 50 per annotator, it finds about 0.02 where
-        errors are independent.
+        The source of true labels: "gold" uses the items with known labels, and is the default if there are any;
+        "posterior" uses each item's posterior. It comes from the same answers and treats widely shared errors as the
+        truth, so dependence is understated; with few answers it finds about 0.02 where errors are independent.
     dimension : str, optional
         The dimension, for data with several dimensions.
     least_items : int, default 20
@@ -85,7 +115,7 @@ def dependence_table(
     ci_prob : float, optional
         The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int, default 1000
-        Bootstrap samples of the items for the intervals, with fixed error probabilities; 0 for none. An interval that
+        Bootstrap samples of the items for the intervals, with fixed chances of errors; 0 for none. An interval that
         excludes 0 is also beyond what independent errors give at that confidence.
     random_seed : int, optional
 
@@ -94,17 +124,15 @@ def dependence_table(
     pandas.DataFrame
         The rows, by `level`: first "all" annotators; then, with groups, "within" (all pairs inside a group) and
         "between" (all pairs across groups), pooled and for each group or two groups; then "pair" (two annotators who
-        share enough items), sorted by the lower end of the interval, so that no pair is on top by chance. If there are
-        more than 10,000 pairs, only those that share most items have rows; the rows above count all. A group, or two
-        groups, without shared items has no row.
+        share enough items), sorted by the lower end of the interval. If there are more than 10,000 pairs, only those
+        that share most items have rows; the rows above count all.
 
         The columns: `level`; `first` and `second`, the groups or annotators, empty for pooled rows; `n_items`, the
-        items that at least two of them answered; `n_pairs`, the pairs that share an item; `correlation`, from -1 to 1
-        (nan if no errors are possible; several pairs are averaged, weighted by their denominators), with
-        `correlation_ci89_lb` and `correlation_ci89_ub` (named by `ci_prob`); `n_answers`, how many of these annotators
-        answered an item, on average over the items that any of them answered, with or without gold; `worth`, the
-        equivalent number of independent answers, with `worth_ci89_lb` and `worth_ci89_ub` (nan between groups; at most
-        `n_answers`, as negative correlations count as 0); and `truth`, the source of true labels.
+        items that at least two of them answered; `n_pairs`, the pairs that share an item; `correlation` (nan if no
+        errors are possible), with `correlation_ci89_lb` and `correlation_ci89_ub` (named by `ci_prob`); `n_answers`,
+        how many of these annotators answered an item, on average over the items that any of them answered, with or
+        without gold; `worth`, the equivalent number of independent answers, with `worth_ci89_lb` and `worth_ci89_ub`
+        (nan between groups; at most `n_answers`); and `truth`, the source of true labels.
 
     Raises
     ------
@@ -120,10 +148,6 @@ def dependence_table(
     SizeWarning
         If there are too many pairs for all to have a row.
 
-    References
-    ----------
-    L. Kish (1965), Survey Sampling, Wiley, section 5.4.
-
     Examples
     --------
     >>> import bayesanno as ba
@@ -136,55 +160,26 @@ def dependence_table(
     check_at_least("least_items", least_items, 1, DataError)
     view = view_for_table(fit)
     part = part_of(view, dimension)
-    probability, by = _find_truth(view, part, truth)
+    weight, by = _find_truth(view, part, truth)
     codes, names = code_groups(groups, part)
-    residuals = find_residuals(view, part, probability)
-    if not residuals.cells.shape[1]:
+    matches = _match(view, part, weight)
+    if not matches.n_items:
         if by == "gold":
             raise DataError(
                 'no item with a known true label was answered by two annotators: truth="posterior" takes all items'
             )
         raise DataError("no item was answered by two annotators, so errors cannot be compared")
-    sharing = find_sharing(residuals.answered, codes, least=least_items, most=MOST_PAIRS)
-    if sharing.n_enough > sharing.first.size and not isinstance(fit, FitView):
-        warn(
-            f"{counted(sharing.n_enough, 'pair')} of annotators share {counted(least_items, 'item')} or more: the "
-            f"{sharing.first.size:,} that share most have rows; raise least_items for fewer",
-            SizeWarning,
-        )
-    rows, products = _list_rows(residuals, sharing, codes, names, part)
-    found, by_chance = (np.concatenate(each) for each in zip(*(one.measure() for one in products()), strict=True))
-    weights = resample_items(residuals.cells.shape[1], resamples, random_seed)
-    drawn = [np.concatenate([one.correlation(each) for one in products()]) for each in weights]
-    low, high = _bound(found, by_chance, drawn, ci_prob)
-    columns = ("correlation", *name_bounds("ci", ci_prob, "correlation"))
-    table = rows.drop(columns="n_answers").assign(**dict(zip(columns, (found, low, high), strict=True)))
-    table["n_answers"] = rows["n_answers"]
-    for worth, correlation in zip(("worth", *name_bounds("ci", ci_prob, "worth")), (found, high, low), strict=True):
-        table[worth] = count_independent(table["n_answers"].to_numpy(), correlation)
-    table = table[table["n_pairs"] > 0].assign(truth=pd.Series(by, index=table.index, dtype="str"))
-    is_pair = table["level"] == "pair"
-    pairs = table[is_pair].sort_values(columns[1 if resamples else 0], ascending=False, kind="stable")
-    return pd.concat([table[~is_pair], pairs], ignore_index=True)
-
-
-def _bound(
-    found: np.ndarray, by_chance: np.ndarray, drawn: list[np.ndarray], ci_prob: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of intervals (row,) from resamples (row, resample); nan without resamples.
-
-    Where a correlation is within the known standard deviation of independent errors, the interval is at least that
-    wide: if two annotators never err on the same item because both rarely err, no resample shows a shared error.
-    """
-    from scipy.special import ndtri
-
-    if not drawn:
-        return np.full(found.size, np.nan), np.full(found.size, np.nan)
-    low, high = bound(found, np.concatenate(drawn, axis=1), ci_prob)
-    away = by_chance * ndtri((1 + ci_prob) / 2)
-    none = np.abs(found) < away
-    ends = np.minimum(low, found - away), np.maximum(high, found + away)
-    return np.where(none, np.maximum(ends[0], -1), low), np.where(none, np.minimum(ends[1], 1), high)
+    rows = _list_rows(matches, part, codes, names if groups is not None else [], least_items)
+    *first, pairs = (_tabulate(matches, each, ci_prob, resamples, random_seed) for each in rows)
+    if len(pairs) == MOST_PAIRS and not isinstance(fit, FitView):
+        warn(f"only the {MOST_PAIRS:,} pairs of annotators that share most items have rows", SizeWarning)
+    low, high = name_bounds("ci", ci_prob, "correlation")
+    pairs = pairs.sort_values(low if resamples else "correlation", ascending=False, kind="stable")
+    table = pd.concat([*first, pairs], ignore_index=True)
+    for worth, of in zip(("worth", *name_bounds("ci", ci_prob, "worth")), ("correlation", high, low), strict=True):
+        table[worth] = count_independent(table["n_answers"].to_numpy(), table[of].to_numpy())
+    table["truth"] = pd.Series(by, index=table.index, dtype="str")
+    return table[table["n_pairs"] > 0].reset_index(drop=True)
 
 
 def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.ndarray, Truth]:
@@ -220,56 +215,134 @@ def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[
     return codes, list(names)
 
 
+def _match(view: FitView, part: FitPart, weight: np.ndarray) -> Matches:
+    """Return the pairs of answers, without "unsure" ones, to items with class probabilities (item, true_class)."""
+    data = part.data.without_unsure()
+    known = np.flatnonzero(weight.any(axis=1)[data.item])
+    left, right = (known[each] for each in match_answers(data.item[known], data.annotator[known]))
+    items, item = np.unique(data.item[left], return_inverse=True)
+    first, second = data.annotator[left], data.annotator[right]
+    code, pair = np.unique(first * data.n_annotators + second, return_inverse=True)
+    chance, away = error_chances(view, part)
+    used = np.zeros_like(weight)
+    used[items] = weight[items]
+    error, scale, _ = ErrorDesign(data).find_residuals(data.label, used, chance)
+    products = np.zeros((4, left.size))
+    for k, of_class in enumerate(used.T):
+        for total, values in zip(products, (error, scale, abs(error), scale**2), strict=True):
+            total += of_class[data.item[left]] * values[left, k] * values[right, k]
+        if away.shape[2]:
+            products[0] -= of_class[data.item[left]] * (away[:, k] @ away[:, k].T)[first, second]
+    return Matches(item, items.size, pair, np.stack(np.divmod(code, data.n_annotators), axis=1), products)
+
+
+def error_chances(view: FitView, part: FitPart) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chances of errors (annotator, true_class), and their differences at each quadrature node.
+
+    The second has the shape (annotator, true_class, node), without nodes if the model has none. The sum of the products
+    of two annotators is the covariance of their errors, given the class, that the model expects.
+    """
+    data, draws = part.data, take_draws(view.posterior, MOST_DRAWS)
+    if isinstance(view.model, ItemNumberModel):
+        wrong, of_node = find_errors(view.model, view.data, draws)
+        chance = wrong @ of_node
+        return chance, (wrong - chance[:, :, None]) * np.sqrt(of_node)
+    drawn, sure = ModelDraws(view.model, view.data, draws, view.known), data.without_unsure()
+    joints = ask(drawn, np.arange(data.n_annotators)[:, None], dimension=part.dimension)
+    answers = (condition_on_class(sure, joint[:, data.class_codes])[1] for joint in joints)
+    chance = np.mean([find_chances(sure, answer) for answer in answers], axis=0)
+    return chance, np.zeros((*chance.shape, 0))
+
+
 def _list_rows(
-    residuals: Residuals, sharing: Sharing, codes: np.ndarray, names: list[str], part: FitPart
-) -> tuple[pd.DataFrame, Callable[[], Iterator[Products]]]:
-    """Return the rows without correlations, and an iterator over the products from which these are computed."""
+    matches: Matches, part: FitPart, codes: np.ndarray, names: list[str], least_items: int
+) -> Iterator[Rows]:
+    """Yield the rows of all annotators, of groups if there are any, and of pairs that share enough items."""
+    none = np.zeros(len(matches.who), dtype=int)
+    yield Rows("all", [""], [""], _count_answers(part, 0 * codes)[1], none)
+    if names:
+        groups, (one, other) = np.array(names, dtype=object), np.sort(codes[matches.who], axis=1).T  # one: (pair,)
+        n_answers, mean = _count_answers(part, codes)
+        yield Rows(["within", "between"], ["", ""], ["", ""], [mean, np.nan], (one != other).astype(int))
+        yield Rows("within", groups, groups, n_answers, np.where(one == other, one, -1))
+        cell, of_pair, n = np.unique(one * groups.size + other, return_inverse=True, return_counts=True)
+        first, second = np.divmod(cell, groups.size)
+        shown, place = _take_most(n * (first != second), 1)
+        yield Rows("between", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
+    shape = none.size, matches.n_items
+    shared = _add_up(np.ones(matches.item.size), matches.pair, matches.item, shape)
+    shown, place = _take_most(np.diff(shared.indptr), least_items)
+    first, second = np.array(part.data.annotators, dtype=object)[matches.who[shown].T]
+    yield Rows("pair", first, second, 2.0, place)
+
+
+def _take_most(n: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of the largest numbers that are large enough, and the place of each number among them."""
+    enough = np.flatnonzero(n >= least)
+    shown = np.sort(enough[np.argsort(-n[enough], kind="stable")[:MOST_PAIRS]])
+    place = np.full(n.size, -1)
+    place[shown] = np.arange(shown.size)
+    return shown, place
+
+
+def _count_answers(part: FitPart, codes: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return how many of a group's annotators answered an item that any of them answered: by group, and on average."""
+    data = part.data.without_unsure()
+    answered = _add_up(np.ones(data.n_annotations), data.annotator, data.item, (data.n_annotators, data.n_items))
+    annotator, item = answered.nonzero()
+    n = _add_up(np.ones(item.size), codes[annotator], item, (int(codes.max()) + 1, data.n_items))
+    return divide(n.sum(axis=1), np.diff(n.indptr)), float(n.data.mean())
+
+
+def _add_up(values: np.ndarray, row: np.ndarray, item: np.ndarray, shape: tuple[int, int]) -> Any:
+    """Return the sums of values by row and item, a sparse array."""
     from scipy.sparse import csr_array
 
-    n, groups = codes.size, np.array(names, dtype=object)
-    members = csr_array((np.ones(n), (codes, np.arange(n))), shape=(groups.size, n))
-    answers = members @ count_answers(part)  # (group, item)
-    of_all = residuals.within(csr_array(np.ones((1, n))))
-    rows = [_as_rows("all", "", "", residuals.cells.shape[1], sharing.n_pairs.sum(), _mean(answers.sum(axis=0)[None]))]
-    head, sums, one, other = [of_all], residuals, *np.zeros((2, 0), dtype=np.int64)
-    if names != [""]:
-        sums, own = residuals.of_groups(members), residuals.within(members)
-        of_own = Products(*(csr_array(each.sum(axis=0)[None]) for each in own))
-        across = Products(*(whole - own_sum for whole, own_sum in zip(of_all, of_own, strict=True)))
-        head += [of_own, across, own]
-        several, any_ = (sums.answered >= 2).astype(int), (sums.answered > 0).astype(int)  # (group, item)
-        n_own, n_pairs = sharing.n_pairs.diagonal(), sharing.n_pairs.tocoo()
-        rows.append(
-            _as_rows("within", "", "", np.count_nonzero(several.sum(axis=0)), n_own.sum(), _mean(answers, None))
-        )
-        n_across = n_pairs.data.sum() - n_own.sum()
-        rows.append(_as_rows("between", "", "", np.count_nonzero(any_.sum(axis=0) >= 2), n_across, np.nan))
-        rows.append(_as_rows("within", groups, groups, several.sum(axis=1), n_own, _mean(answers)))
-
-        kept = np.flatnonzero(n_pairs.row != n_pairs.col)
-        kept = np.sort(kept[np.argsort(-n_pairs.data[kept], kind="stable")[:MOST_PAIRS]])
-        one, other = n_pairs.row[kept], n_pairs.col[kept]
-        shared = (any_ @ any_.T)[one, other] if one.size else 0
-        rows.append(_as_rows("between", groups[one], groups[other], shared, n_pairs.data[kept], np.nan))
-    who = np.array(part.data.annotators, dtype=object)
-    rows.append(_as_rows("pair", who[sharing.first], who[sharing.second], sharing.n_items, 1, 2.0))
-
-    def products() -> Iterator[Products]:
-        yield from head
-        yield from sums.between(one, other)
-        yield from residuals.between(sharing.first, sharing.second)
-
-    return pd.concat(rows, ignore_index=True), products
+    return csr_array((values, (row, item)), shape=shape)
 
 
-def _as_rows(level: str, first: Any, second: Any, n_items: Any, n_pairs: Any, n_answers: Any) -> pd.DataFrame:
-    n = np.size(first)
-    names = {"first": np.atleast_1d(first), "second": np.atleast_1d(second)}
-    table = pd.DataFrame({"level": np.full(n, level, dtype=object), **names}, dtype="str")
-    counts = {"n_items": n_items, "n_pairs": n_pairs}
-    return table.assign(**counts, n_answers=n_answers).astype(dict.fromkeys(counts, int) | {"n_answers": float})
+def _tabulate(matches: Matches, rows: Rows, ci_prob: float, resamples: int, random_seed: int | None) -> pd.DataFrame:
+    """Return some rows of the table, without what they are worth."""
+    n, row = len(rows.first), rows.of_pair[matches.pair]
+    kept = np.flatnonzero(row >= 0)
+    shape = n, matches.n_items
+    sums = [_add_up(each[kept], row[kept], matches.item[kept], shape) for each in matches.products]  # (row, item) each
+    found = [
+        _bound([each[chunk] for each in sums], ci_prob, resample_items(matches.n_items, resamples, random_seed))
+        for chunk in split_rows(n, matches.n_items)
+    ]
+    columns = ("correlation", *name_bounds("ci", ci_prob, "correlation"))
+    table = pd.DataFrame({"level": rows.level, "first": rows.first, "second": rows.second}, dtype="str")
+    table["n_items"] = np.diff(sums[0].indptr)
+    table["n_pairs"] = np.bincount(rows.of_pair[rows.of_pair >= 0], minlength=n)
+    table[[*columns]] = np.concatenate([np.zeros((3, 0)), *found], axis=1).T
+    return table.assign(n_answers=rows.n_answers).astype({"n_items": int, "n_answers": float})
 
 
-def _mean(answers: Any, axis: int | None = 1) -> Any:
-    """Return the mean number of answers per answered item, from counts (row, item): per row, or over all rows."""
-    return divide(answers.sum(axis=axis), (answers > 0).sum(axis=axis))
+def _bound(sums: list[Any], ci_prob: float, resampled: Iterator[np.ndarray]) -> np.ndarray:
+    """Return correlations and the ends of their intervals, (3, row); without resamples, the ends are nan.
+
+    Where a correlation is within the known standard deviation of independent errors, the interval is at least that
+    wide: if two annotators never err on the same item because both rarely err, no resample shows a shared error.
+    """
+    from scipy.special import ndtri
+
+    together, scale, size, variance = (each.sum(axis=1) for each in sums)
+    found = divide(together, np.maximum(scale, size))
+    drawn = []
+    for weights in resampled:  # (item, resample)
+        together, expected, least = (_multiply(each, weights) for each in sums[:3])
+        drawn.append(divide(together, np.maximum(expected, least)))
+    if not drawn:
+        return np.stack([found, *np.full((2, found.size), np.nan)])
+    low, high = bound(found, np.concatenate(drawn, axis=1), ci_prob)
+    away = divide(np.sqrt(variance), np.maximum(scale, size)) * ndtri((1 + ci_prob) / 2)
+    none = np.abs(found) < away
+    low = np.where(none, np.maximum(np.minimum(low, found - away), -1), low)
+    return np.stack([found, low, np.where(none, np.minimum(np.maximum(high, found + away), 1), high)])
+
+
+def _multiply(matrix: Any, weights: np.ndarray) -> np.ndarray:
+    """Return the product of a sparse and a dense array, computed in the faster way."""
+    dense = matrix.nnz > DENSE * np.prod(matrix.shape)
+    return (matrix.toarray() if dense else matrix) @ weights

@@ -1,13 +1,15 @@
 """Comparison of groups of items, such as the outputs of several systems, by their shares of true labels.
 
 The invariant: items with a known true label count with it. For all others a label is drawn in each draw of the fit, so
-that shares and their differences include the uncertainty of items and annotators.
+that shares and their differences include the uncertainty of items and annotators. This takes the model as right;
+`bayesanno.analysis.prediction_powered` does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import batched, combinations, cycle
+from dataclasses import replace
+from itertools import batched, cycle
 from typing import Any
 
 import numpy as np
@@ -17,17 +19,20 @@ from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.prediction_powered import draw_powered
+from bayesanno.analysis.ranking import describe_ranks
 from bayesanno.analysis.recalibrated import each_posterior
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
-from bayesanno.ground.intervals import CiKind, choose_interval
+from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.intervals import choose_prob
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.validate import check_choice, check_seed
 from bayesanno.ground.wording import counted, listed
+from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
 from bayesanno.modeling.functions import stack_samples
@@ -36,28 +41,34 @@ type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 
 LEAST_DRAWS = 1000  # draws of labels: if a fit has fewer draws, several per draw
 BLOCK_BYTES = 32 * 2**20  # log probabilities in memory at a time
-MOST_PAIRED = 30  # with more groups, pairs have no rows
 PRIOR_COUNT = 0.5  # per label, if items are a sample of many (Jeffreys' prior)
+DIGITS = 12  # of shares, so that equal shares are equal numbers
+LEAST_KNOWN = 5  # known labels of a group, for prediction-powered rows
+MODEL, POWERED = "model", "ppi"  # the sources of rows
 
 
 def group_table(
     fit: xr.DataTree | FitView,
     groups: Groups,
     *,
+    label: str | None = None,
+    differences: bool = False,
     at_large: bool = False,
     use_gold: bool = True,
     ci_prob: float | None = None,
-    ci_kind: CiKind = None,
     order: str | Sequence[str] | None = None,
     dimension: str | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return the share of each true label among the items of each group, and the differences between groups.
+    """Return the share of a label among the items of each group, with ranks, or the differences between groups.
 
-    Groups are, for instance, the systems that produced the items. A label of each item is drawn in every draw of the
-    fit, and shares are counted, so intervals include the uncertainty of items and annotators. Items with a known true
-    label count with that label. In a recalibrated fit, labels are drawn from the recalibrated probabilities: each draw
-    uses one temperature and its shifts, and the mean over draws of annotators.
+    Groups are, for instance, the systems that produced the items. Of two labels the share is that of the last one, the
+    positive label; of more labels each has its rows.
+
+    Rows of the source "model" take the model as right: their intervals hold under this condition. A label of each item
+    is drawn in every draw of the fit, and shares are counted, so intervals include the uncertainty of items and
+    annotators. Items with a known true label count with that label. In a recalibrated fit, labels are drawn from the
+    recalibrated probabilities: each draw uses one temperature and its shifts, and the mean over draws of annotators.
 
     A model has one prevalence for all items, which pulls groups towards each other if answers are not informative. So
     each group gets its own prevalence here, drawn around the common one with a learnt spread between groups
@@ -65,15 +76,11 @@ def group_table(
     prevalence, or the fit has a class prior, labels are drawn from the fit's own probabilities; the class prior should
     then include the groups: `Columns("(1 | system)")`.
 
-    In 200 simulated panels of three systems (200 outputs each, five of 20 judges, 20 true labels per system), 94%
-    intervals of differences covered the truth at large in 92%, and in 82% with the common prevalence. If judges erred
-    together, coverage was 67%, and 92% after recalibration, so judges who may err together need a recalibrated fit. In
-    25 of these panels a joint fit with `Columns("(1 | system)")` was as good (91%, errors equal within 4%), but not if
-    it was recalibrated and judges erred together (63%, against 93%): fit without a class prior before recalibrating
-    (`tests/benchmarks/group_shares.py`).
-
-    No model here has errors that depend on the system, such as those of judges who favour one; shares are then biased.
-    If true labels are known in each group, compare with the shares among these.
+    Rows of the source "ppi" are there if every group has five known true labels. They are prediction-powered: the known
+    labels correct the model's probabilities for all items (`bayesanno.analysis.prediction_powered` has the
+    formulas). They hold for any errors of the model, also if judges err together or favour a system, if the items with
+    a known label are a random sample of their group. Where these rows differ from those of the model, believe these.
+    There are none if the fit had controls, since its probabilities then used the known labels.
 
     Parameters
     ----------
@@ -82,13 +89,18 @@ def group_table(
     groups : str, mapping of item to group, Series or DataFrame
         The group of every item of the fit; a str names a column of its items, and a DataFrame has the columns item and
         group. Other items are ignored.
+    label : str, optional
+        The only label whose share is given.
+    differences : bool, default False
+        Whether to return the differences between each two groups instead.
     at_large : bool, default False
         Whether the shares refer to all possible items of a group, such as all outputs of a system, with its items as a
         random sample. By default they refer to the items of the fit, and intervals are narrower.
     use_gold : bool, default True
-        Whether items with gold count with their gold label. Otherwise only controls count with their known label.
-    ci_prob, ci_kind
-        As in `summary`.
+        Whether items with gold count with their gold label. Otherwise only controls count with their known label, and
+        no row is prediction-powered.
+    ci_prob
+        As in `summary`. Intervals have equal tails, since shares are discrete.
     order : str or sequence of str, optional
         The labels from the lowest to the highest, for expected grades; by default as declared, or as numbers.
     dimension : str, optional
@@ -98,29 +110,30 @@ def group_table(
     Returns
     -------
     pandas.DataFrame
-        First the rows of groups, in order of appearance among the items, then those of pairs of groups. Each has a row
-        for the share of each label and, for ordered labels, one for the mean grade (as in `grade_table`).
+        For each label one row per group, in the order of the model's shares: `group`; `source`, "model" or "ppi";
+        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and `eti89_ub`; the rank,
+        `rank_mean`, `rank_eti89_lb` and `rank_eti89_ub`, where 1 has the largest share; `p_best`, the probability of
+        having the largest share, with ties divided; `n_items`; and `n_known`, how many of these count with their known
+        label. Three or more ordered labels also have rows for the mean grade (as in `grade_table`).
 
-        The columns: `first`, the group; `second`, the other group of a pair, with values for first minus second;
-        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and `eti89_ub`;
-        `p_above`, for pairs, the probability that first has more than second, with equal values counted half;
-        `n_items`, of both groups in a pair; and `n_known`, how many of these count with their known label.
+        Differences have a row for each two groups: `first` and `second`, in the same order, with values for first minus
+        second; the other columns as above, without ranks; `p_above`, the probability that first has more than second,
+        with equal values counted half; and `n_items` and `n_known` of both groups.
 
     Raises
     ------
     DataError
-        If an item has no group or two, a group has no items, a gold label to be used is not among the labels, the order
-        of the labels is invalid, or there is no such interval.
+        If an item has no group or two, a group has no items, a gold label to be used is not among the labels, there is
+        no such label, the order of the labels is invalid, or there is no such interval.
     FitError
         If the model gives no labels, the fit holds no items, or it has several dimensions and none is named.
 
     Warns
     -----
     PredictionWarning
-        If the fit is a point estimate, as by EM, since intervals then ignore the uncertainty about annotators; or if a
-        fit with a class prior was recalibrated, since intervals may be too narrow.
-    SizeWarning
-        If there are more than 30 groups, so that pairs have no rows.
+        If the fit is a point estimate, as by EM, since intervals then ignore the uncertainty about annotators; if a fit
+        with a class prior was recalibrated, or errors of annotators correlate and no group has known labels, since
+        intervals may be too narrow.
 
     Examples
     --------
@@ -129,84 +142,56 @@ def group_table(
     >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
     >>> system = {item: "old" if number < 150 else "new" for number, item in enumerate(data.items)}
     >>> table = ba.group_table(fit, system, use_gold=False, random_seed=1)
-    >>> table.query("second == 'new'")["label"].tolist()
+    >>> table.query("group == 'new'")["label"].tolist()
     ['billing', 'delivery', 'other', 'quality']
     """
     check_seed(random_seed)
-    choose_interval(ci_prob, ci_kind)  # refuses what is no interval
+    ci_prob = choose_prob(ci_prob)
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data = part.data
     if part.is_of_types or not isinstance(data, AnnotationData) or part.states != list(data.classes):
         raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
-    grades = _find_grades(part, order)
+    quantities = _find_quantities(part, label, order)
     codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)
-    if view.yields == "point" and not view.is_tempered and not isinstance(fit, FitView):
-        warn(
-            f"this fit by {view.tree.attrs['method']} is one point: the intervals ignore the uncertainty about "
-            "annotators; fit by nuts for intervals that include it",
-            PredictionWarning,
-        )
-    has_class_prior = class_prior_of(view.model) is not None
-    if has_class_prior and part.dimension in temperings_of(view, RECALIBRATION) and not isinstance(fit, FitView):
-        warn(
-            "this recalibrated fit has a class prior: if annotators err together, groups are pulled towards each other "
-            "and their intervals are too narrow; recalibrate a fit without a class prior",
-            PredictionWarning,
-        )
-    has_own = not has_class_prior and "true_class" in view.posterior.get("prevalence", xr.DataArray()).dims
     known = _find_known(part, use_gold=use_gold)
-    rng = np.random.default_rng(random_seed)
-    counts = np.concatenate(
-        [_count(drawn, codes, data.n_classes) for drawn in _draw_labels(view, part, codes, known, rng, has_own=has_own)]
-    )  # (sample, group, label)
+    sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=known >= 0)], axis=1).astype(int)  # (group, 2)
+    is_powered = use_gold and not data.controls and bool((sizes[:, 1] >= LEAST_KNOWN).all())
+    if not isinstance(fit, FitView):
+        for problem in _explain_limits(view, part, is_powered=is_powered):
+            warn(problem, PredictionWarning)
+
+    rng, worth = np.random.default_rng(random_seed), np.stack([*quantities.values()], axis=1)  # (class, quantity)
+    blocks = _draw_labels(view, part, codes, known, rng)
+    counts = np.concatenate([_count(drawn, codes, data.n_classes) for drawn in blocks])  # (sample, group, class)
     if at_large:
         counts = rng.standard_gamma(counts + PRIOR_COUNT)
-    shares = counts / counts.sum(axis=2, keepdims=True)
-    labels = [*data.classes]
-    if grades is not None:
-        shares, labels = np.concatenate([shares, (shares @ grades)[:, :, None]], axis=2), [*labels, ""]
-    sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=known >= 0)], axis=1).astype(int)  # (group, 2)
-    if len(names) > MOST_PAIRED and not isinstance(fit, FitView):
-        warn(
-            f"there are {counted(len(names), 'group')}, more than {MOST_PAIRED}: their differences have no rows; use "
-            "fewer groups to get them",
-            SizeWarning,
-        )
-    return _tabulate(shares, names, labels, sizes, ci_prob, ci_kind)
+    found = {MODEL: (counts / counts.sum(axis=2, keepdims=True)) @ worth}  # (sample, group, quantity)
+    if is_powered:
+        own = replace(part, latent=view.latents[part.dimension]).posterior.values  # without what was learnt from gold
+        found[POWERED] = draw_powered(known, own, codes, worth, rng, at_large=at_large)
+
+    tables = []
+    for quantity, name in enumerate(quantities):
+        ranked = np.argsort(-found[MODEL][:, :, quantity].mean(axis=0), kind="stable")
+        rows = ranked[np.transpose(np.triu_indices(len(names), 1))] if differences else ranked[:, None]  # (row, side)
+        sides = dict(zip(("first", "second") if differences else ("group",), np.array(names)[rows].T, strict=True))
+        for source, draws in found.items():
+            column = sides | {"source": source, "quantity": "share" if name else "grade", "label": name}
+            values = np.round(draws[:, rows.T, quantity], DIGITS)  # (sample, side, row)
+            table = pd.DataFrame(column, dtype="str").assign(**_describe_rows(values, ci_prob))
+            tables.append(table.assign(**dict(zip(("n_items", "n_known"), sizes[rows].sum(axis=1).T, strict=True))))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _tabulate(
-    values: np.ndarray,
-    names: Sequence[str],
-    labels: Sequence[str],
-    sizes: np.ndarray,
-    ci_prob: float | None,
-    ci_kind: CiKind,
-) -> pd.DataFrame:
-    """Return the table of values (sample, group, quantity): shares and, for the label "", mean grades."""
-    pairs = list(combinations(range(len(names)), 2)) if len(names) <= MOST_PAIRED else []
-    ends = np.array([(one, one) for one in range(len(names))] + pairs)  # (row, 2)
-    is_pair = ends[:, 0] != ends[:, 1]
-    of_rows = np.where(is_pair[:, None], values[:, ends[:, 0]] - values[:, ends[:, 1]], values[:, ends[:, 0]])
-    draws = xr.DataArray(of_rows[None], dims=("chain", "draw", "row", "quantity"))
-    found = describe_draws(draws, ci_prob, ci_kind)
-    found["sd"] = (of_rows - of_rows[0]).std(axis=0, ddof=1)  # 0 where all draws are equal
-    above = ((of_rows > ROUNDED) + 0.5 * (np.abs(of_rows) <= ROUNDED)).mean(axis=0)
-    n = np.where(is_pair[:, None], sizes[ends].sum(axis=1), sizes[ends[:, 0]])  # (row, 2)
-    groups, each = np.array(names, dtype=object), len(labels)
-    column = {
-        "first": np.repeat(groups[ends[:, 0]], each),
-        "second": np.repeat(np.where(is_pair, groups[ends[:, 1]], ""), each),
-        "quantity": ["share" if label else "grade" for label in labels] * len(ends),
-        "label": [*labels] * len(ends),
-    }
-    return pd.DataFrame(column, dtype="str").assign(
-        **{what: values.ravel() for what, values in found.items()},
-        p_above=np.where(is_pair[:, None], above, np.nan).ravel(),
-        n_items=np.repeat(n[:, 0], each),
-        n_known=np.repeat(n[:, 1], each),
-    )
+def _describe_rows(values: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
+    """Return the columns with numbers, from draws (sample, side, row) of groups (one side) or of pairs (two)."""
+    draws = values[:, 0] - values[:, 1] if values.shape[1] == 2 else values[:, 0]  # (sample, row)
+    found = describe_draws(xr.DataArray(draws[None], dims=("chain", "draw", "row")), ci_prob, "eti")
+    found["sd"] = (draws - draws[0]).std(axis=0, ddof=1)  # 0 where all draws are equal
+    if values.shape[1] == 1:
+        return found | describe_ranks(draws, ci_prob)
+    return found | {"p_above": ((draws > ROUNDED) + 0.5 * (np.abs(draws) <= ROUNDED)).mean(axis=0)}
 
 
 # ---------------------------------------------------------------------------------------------- what is given
@@ -249,13 +234,46 @@ def _read_column(name: str, data: AnnotationData) -> dict[str, str]:
     return dict(zip(data.items, column_of(data, name, "a table of groups").names, strict=True))
 
 
-def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | None:
-    """Return the grade of each class, (class,); None if their order is unknown."""
-    if order is None and not part.data.labels_are_ordered:
-        return None
-    names = order_classes(part.data, order, part.dimension)
-    grades = dict(zip(names, find_grades(names), strict=True))
-    return np.array([grades[name] for name in part.data.classes])
+def _find_quantities(part: FitPart, label: str | None, order: Sequence[str] | None) -> dict[str, np.ndarray]:
+    """Return the value of each class, (class,), in each quantity: the share of a label, by its name, and "", the grade.
+
+    Raises
+    ------
+    DataError
+        If the label is not among the classes, or the order is not one of them.
+    """
+    names, has_order = part.data.classes, order is not None or part.data.labels_are_ordered
+    if has_order:
+        names = order_classes(part.data, order, part.dimension)
+    if label is not None:
+        check_choice(f"label is {label!r}", label, names, DataError)
+    grade = dict(zip(names, find_grades(names), strict=True))
+    chosen = part.data.classes if label is None and len(names) > 2 else (label or names[-1],)
+    found = {name: np.array([float(one == name) for one in part.data.classes]) for name in chosen}
+    if has_order and len(chosen) > 1:
+        found[""] = np.array([grade[one] for one in part.data.classes])
+    return found
+
+
+def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterator[str]:
+    """Explain why the intervals of the model's rows may be too narrow."""
+    if view.yields == "point" and not view.is_tempered:
+        yield (
+            f"this fit by {view.tree.attrs['method']} is one point: the intervals ignore the uncertainty about "
+            "annotators; fit by nuts for intervals that include it"
+        )
+    is_recalibrated = part.dimension in temperings_of(view, RECALIBRATION)
+    if class_prior_of(view.model) is not None and is_recalibrated:
+        yield (
+            "this recalibrated fit has a class prior: if annotators err together, groups are pulled towards each other "
+            "and their intervals are too narrow; recalibrate a fit without a class prior"
+        )
+    is_shared = any(one.code == "errors-correlate" for one in read_findings(view))
+    if is_shared and not is_powered and not is_recalibrated:
+        yield (
+            "annotators err together, so intervals of shares may be too narrow: give the true labels of some items of "
+            "each group, drawn at random (gold)"
+        )
 
 
 def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
@@ -277,9 +295,12 @@ def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
 
 
 def _draw_labels(
-    view: FitView, part: FitPart, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator, *, has_own: bool
+    view: FitView, part: FitPart, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """Yield blocks of draws of the class of each item, (sample, item); groups may have their own prevalences."""
+    has_own = (
+        class_prior_of(view.model) is None and "true_class" in view.posterior.get("prevalence", xr.DataArray()).dims
+    )
     n_draws = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
     of_draws = each_posterior(view, part, n_draws * -(-LEAST_DRAWS // n_draws), rng)
     prevalences = cycle(_log_prevalences(view) if has_own else [None])

@@ -59,12 +59,9 @@ def ranking_table(
     >>> fit = ba.load("ranking")  # doctest: +SKIP
     >>> ba.ranking_table(fit)[["system", "strength_mean", "rank_eti89_lb", "rank_eti89_ub"]]  # doctest: +SKIP
     """
-    from scipy.stats import rankdata
-
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
     strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
-    ranks = strength.copy(data=rankdata(-strength.values, axis=-1))
     rows = {"strength": strength, "win_rate": _win_rates(strength, view.posterior.get(TIE))}
     if elo:
         rows["elo"] = ELO * strength
@@ -75,12 +72,7 @@ def ranking_table(
         table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
     of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, STRENGTH).values, strict=True))
     table = table.assign(**{f"strength_{what}": values for what, values in of_chains.items()})
-    ci_prob = choose_prob(ci_prob)
-    tails = ranks.quantile([(1 - ci_prob) / 2, (1 + ci_prob) / 2], ("chain", "draw"), method="inverted_cdf").values
-    table["rank_mean"] = ranks.mean(("chain", "draw")).values
-    for end, values in zip(name_bounds("eti", ci_prob, "rank"), tails, strict=True):
-        table[end] = values.astype(int)
-    table["p_best"] = (ranks == 1).mean(("chain", "draw")).values
+    table = table.assign(**describe_ranks(strength.values.reshape(-1, len(table)), choose_prob(ci_prob)))
     kinds = ("system", "n_answers", "strength", "rank", "p_best", "win_rate", "elo")
     ordered = [name for kind in kinds for name in map(str, table) if name == kind or name.startswith(f"{kind}_")]
     return table[ordered].sort_values("strength_mean", ascending=False, kind="stable").reset_index(drop=True)
@@ -132,6 +124,24 @@ def win_table(
         **describe_draws(_win(a, b, view.posterior.get(TIE) if ties == "half" else None), ci_prob, ci_kind),
         p_stronger=((a > b) + 0.5 * (a == b)).mean(("chain", "draw")).values,
     )
+
+
+def describe_ranks(draws: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
+    """Return the mean and the equal-tailed interval of each rank, and the probability to be the best, by column name.
+
+    The draws are (sample, system). Rank 1 has the largest value. Equal values have the same rank, and are the best with
+    equal probabilities.
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(-draws, method="min", axis=1)
+    tails = np.quantile(ranks, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0, method="inverted_cdf").astype(int)
+    is_best = ranks == 1
+    return {
+        "rank_mean": ranks.mean(axis=0),
+        **dict(zip(name_bounds("eti", ci_prob, "rank"), tails, strict=True)),
+        "p_best": (is_best / is_best.sum(axis=1, keepdims=True)).mean(axis=0),
+    }
 
 
 def has_pairs(view: FitView) -> bool:

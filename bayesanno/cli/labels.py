@@ -13,7 +13,6 @@ from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
-from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_share
 from bayesanno.ground.wording import counted, listed
@@ -41,7 +40,8 @@ def groups(
     at_large: bool = opt.flag("--at-large", "Shares in the population that the items of a group are a sample of."),
     ignore_gold: bool = opt.flag("--ignore-gold", "Do not count items by their known true labels."),
     ci_prob: float | None = opt.option(None, "The probability of the intervals; ArviZ's by default (0.89).", "P"),
-    ci_kind: CiKind = opt.option(None, "Equal tails (eti) or the highest density (hdi); ArviZ's by default (eti)."),
+    label: str | None = opt.option(None, "The only label to give shares of; of two labels the last by default."),
+    differences: bool = opt.flag("--differences", "The differences between groups instead of their shares."),
     order: str | None = opt.option(None, "The labels from the lowest to the highest, for mean grades.", "A,B,..."),
     dimension: opt.Dimension = None,
     seed: opt.Seed = None,
@@ -50,8 +50,9 @@ def groups(
 ) -> None:
     """Compare groups of items, such as the outputs of systems.
 
-    The table has the share of each label in each group, the mean grade where labels are in order, and the differences
-    between groups, with intervals.
+    The table has the share of each label in each group, or of the last of two labels, with intervals and ranks; and the
+    mean grade where labels are in order. Where five true labels of each group are known, rows of the source "ppi" have
+    shares that hold without the model.
     """
     if ci_prob is not None:
         check_share("--ci-prob", ci_prob)
@@ -72,7 +73,8 @@ def groups(
             at_large=at_large,
             use_gold=not ignore_gold,
             ci_prob=ci_prob,
-            ci_kind=ci_kind,
+            label=label,
+            differences=differences,
             order=None if order is None else opt.split_names(order),
             dimension=dimension,
             random_seed=seed,

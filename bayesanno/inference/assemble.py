@@ -23,10 +23,11 @@ from bayesanno.fits.storage import (
 )
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pm, xr
+from bayesanno.inference.diagnosis.chance import find_chance
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, store_findings
 from bayesanno.inference.diagnosis.known_labels import count_all_errors
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
-from bayesanno.inference.diagnosis.misfit import measure_followed, measure_misfit
+from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
 from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.record import record_modes
@@ -141,8 +142,10 @@ def finish(
             adjust_labels(tree, parts, misfits)
         found["misfit"] = [one.found for one in misfits]
         if found["misfit"] and "latent" in groups:
-            found["misfit"][0] |= measure_followed(data, groups["latent"])
+            found["misfit"][0] |= measure_copying(data, groups["latent"])
     view = FitView(tree)
+    if attrs["yields"] != "point":
+        found["chance"] = find_chance(model, groups["posterior"], parts_of(view, need_items=False))
     if not is_on_dask(tree):
         found["gold"] = count_all_errors(view)
     tree.attrs["diagnostics"] = json.dumps(found)

@@ -28,6 +28,7 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
+from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
 from bayesanno.modeling.data_kinds import Arrays
@@ -116,6 +117,17 @@ class AnnotationModel(Fields, ABC):
     def coords(self, data: Any) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph."""
         return data.coords(**{self.state_dim: self.states(data)})
+
+    def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray | None:
+        """Return how far annotators are above chance in each draw, (chain, draw, annotator); None without such a scale.
+
+        1 is an annotator who is always right, 0 one whose answers do not depend on the item; below 0 they point the
+        wrong way. By default the competence counts as an accuracy with even errors (see `bayesanno.modeling.chance`).
+        `posterior` and `data` are those of one dimension.
+        """
+        if self.competence is None or self.has_severity:  # exact matches are no measure of a grader
+            return None
+        return scale_accuracy(posterior[self.competence], data.n_classes)
 
     def check(self, data: Any) -> None:
         """Raise a DataError if the model cannot be fitted to these data; `fit` calls this before long computations."""

@@ -15,6 +15,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.capabilities import DIFFICULTY, HasViews, View
+from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
@@ -37,6 +38,11 @@ class DifficultyModel(ItemNumberModel, HasViews):
     """
 
     has_difficulty: ClassVar[bool] = True
+
+    @property
+    def ability_is_above_chance(self) -> bool:
+        """Whether an ability of 0 is at chance; otherwise it is the log odds of being right, without habits."""
+        return False
 
     @abstractmethod
     def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
@@ -77,6 +83,14 @@ class DifficultyModel(ItemNumberModel, HasViews):
         who = "classes that annotators confuse" if has_habits else "careless annotators"
         others = "model_b" if has_habits else "mace or model_b"
         return check("difficulty-wide", posterior["spread"].mean(), ["spread"], who=who, others=others)
+
+    @override
+    def above_chance(self, posterior: xr.Dataset, data: AnnotationData) -> xr.DataArray:
+        """Return how far annotators are above chance on an item of average difficulty."""
+        gain = posterior["ability"] + (0.0 if self.ability_is_above_chance else np.log(data.n_classes - 1))
+        is_right = xr.DataArray(data.names_class, dims=("true_class", "response"))
+        odds = xr.ufuncs.exp(gain * is_right + posterior.get("habit", 0.0))
+        return scale_confusion(odds / odds.sum("response"), posterior["prevalence"], data.names_class)
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph, and the bins of a difficulty."""

@@ -6,10 +6,11 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.analysis import dependence
-from bayesanno.analysis.residuals import error_chances, find_sharing
+from bayesanno.analysis.dependence import error_chances
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError, SizeWarning
+from bayesanno.modeling.posterior import take_draws
 from tests.samples import SHORT, rte_counts, simulate_clique, simulate_unsure, tiny_data
 
 pytestmark = [
@@ -52,11 +53,14 @@ class TestWhatIsFound:
         fit, wrong = clique_fit
         groups = group_of(ba.data_of(fit), 4)
         within = np.corrcoef(wrong[:, :4].T)[np.triu_indices(4, 1)].mean()
-        found = {truth: ba.dependence_table(fit, groups, truth=truth, random_seed=1) for truth in ("gold", "posterior")}
+        found = {
+            truth: ba.dependence_table(fit, groups, truth=truth, ci_prob=0.95, random_seed=1)
+            for truth in ("gold", "posterior")
+        }
         assert row(found["gold"], "within", "clique")["correlation"] == pytest.approx(within, abs=0.02)
         assert 0.03 < row(found["posterior"], "within", "clique")["correlation"] < within / 2
         for table in found.values():
-            assert row(table, "within", "clique")["correlation_ci89_lb"] > 0
+            assert row(table, "within", "clique")["correlation_ci95_lb"] > 0
             for level, names in {"within": ("rest",), "between": ("clique", "rest")}.items():
                 assert abs(row(table, level, *names)["correlation"]) < 0.05
             assert set(table["truth"]) == {next(truth for truth, one in found.items() if one is table)}
@@ -143,15 +147,15 @@ def vars_of(data):
 class TestModels:
     def test_chances_are_the_fits_own(self, tiny_fit):
         view = view_of(tiny_fit)
-        confusion = tiny_fit["posterior"]["confusion"].mean(("chain", "draw"))
+        confusion = take_draws(view.posterior, dependence.MOST_DRAWS)["confusion"].mean(("chain", "draw"))
         expected = 1 - np.diagonal(confusion.transpose("annotator", "true_class", "response").values, axis1=1, axis2=2)
-        np.testing.assert_allclose(error_chances(view, part_of(view, None)), expected)
+        np.testing.assert_allclose(error_chances(view, part_of(view, None))[0], expected)
 
     def test_a_model_in_which_nobody_may_be_right_has_its_accuracy(self):
         view = view_of(ba.fit("model_a", tiny_data(), **SHORT))
         accuracy = view.posterior["accuracy"].mean(("chain", "draw")).values
         expected = np.repeat(1 - accuracy[:, None], 2, axis=1)
-        np.testing.assert_allclose(error_chances(view, part_of(view, None)), expected, atol=1e-6)
+        np.testing.assert_allclose(error_chances(view, part_of(view, None))[0], expected, atol=1e-6)
 
     def test_an_unsure_answer_is_none(self, rng):
         data = simulate_unsure(rng)
@@ -163,20 +167,24 @@ class TestModels:
 
 
 class TestLarge:
-    def test_pairs_that_share_most_are_kept(self, rng):
-        answered = (rng.random((40, 60)) < rng.uniform(0.1, 0.9, (40, 1))).astype(float)
-        from scipy.sparse import csr_array
+    def test_the_pairs_that_share_most_have_rows(self, rng, monkeypatch):
+        data, _ = simulate_clique(rng, annotators=12, items=60)
+        kept = rng.random(data.n_annotations) < rng.uniform(0.2, 0.9, 12)[data.annotator]
+        some = {name: getattr(data, name)[kept] for name in ("item", "annotator", "label")}
+        fit = ba.fit("one_coin", ba.AnnotationData(**vars_of(data) | some), **QUICK)
+        shared = [table.loc[table["level"] == "pair", "n_items"] for table in self.of_fewer(fit, monkeypatch)]
+        np.testing.assert_array_equal(np.sort(shared[1]), np.sort(shared[0])[-7:])
 
-        found = find_sharing(csr_array(answered), np.arange(40) % 3, least=5, most=50)
-        shared = (answered @ answered.T)[np.triu_indices(40, 1)]
-        assert found.n_enough == (shared >= 5).sum()
-        np.testing.assert_array_equal(np.sort(found.n_items), np.sort(shared)[-50:])
-        np.testing.assert_array_equal((answered @ answered.T)[found.first, found.second], found.n_items)
-        assert found.n_pairs.sum() == (shared > 0).sum()
-
-    def test_it_says_which_are_left_out(self, clique_fit, monkeypatch):
+    @staticmethod
+    def of_fewer(fit, monkeypatch):
+        yield ba.dependence_table(fit, resamples=0, least_items=5)
         monkeypatch.setattr(dependence, "MOST_PAIRS", 7)
-        with pytest.warns(SizeWarning, match="45 pairs of annotators share 20 items or more: the 7 that share most"):
+        with pytest.warns(SizeWarning, match="only the 7 pairs of annotators that share most items have rows"):
+            yield ba.dependence_table(fit, resamples=0, least_items=5)
+
+    def test_the_rows_above_count_all_pairs(self, clique_fit, monkeypatch):
+        monkeypatch.setattr(dependence, "MOST_PAIRS", 7)
+        with pytest.warns(SizeWarning):
             table = ba.dependence_table(clique_fit[0], resamples=0)
         assert (table["level"] == "pair").sum() == 7
         assert table.loc[0, "n_pairs"] == 45

@@ -1,5 +1,6 @@
 """Shares of labels in groups of items: what is drawn, what is known, how groups are pulled together, and bad input."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,8 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis import group_shares
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning
+from bayesanno.analysis.ranking import describe_ranks
+from bayesanno.ground.errors import DataError, FitError, PredictionWarning
 from tests.samples import DIMENSIONS, SHORT, tabulate, tiny_data
 
 pytestmark = [
@@ -30,8 +31,10 @@ def simulate_groups(rng, *, accuracy=0.8, per_item=3, annotators=8, shares=SHARE
     return data, {item: names[code] for item, code in zip(data.items, group.tolist(), strict=True)}
 
 
-def row(table, first, second="", label="yes"):
-    found = table[(table["first"] == first) & (table["second"] == second) & (table["label"] == label)]
+def row(table, first, second=None, label="yes", source="model"):
+    table = table.rename(columns={"group": "first"})
+    is_row = (table["first"] == first) & (table["label"] == label) & (table["source"] == source)
+    found = table[is_row if second is None else is_row & (table["second"] == second)]
     assert len(found) == 1
     return found.iloc[0]
 
@@ -48,11 +51,11 @@ class TestWhatIsCounted:
         fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, check=False, **SHORT)
         table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
         assert table.columns.tolist() == [
-            "first", "second", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "p_above", "n_items",
-            "n_known",
+            "group", "source", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "rank_mean", "rank_eti89_lb",
+            "rank_eti89_ub", "p_best", "n_items", "n_known",
         ]  # fmt: skip
-        assert table[["first", "second"]].drop_duplicates().to_numpy().tolist() == [
-            ["old", ""], ["new", ""], ["old", "new"],
+        assert table[["group", "source", "label"]].to_numpy().tolist() == [
+            ["old", "model", "yes"], ["new", "model", "yes"],
         ]  # fmt: skip
         p = fit["latent"]["probability"].sel(true_class="yes").to_pandas()
         drawn = ba.sample_labels(fit, random_seed=2).stack(sample=("chain", "draw")).transpose("sample", "item")
@@ -65,12 +68,18 @@ class TestWhatIsCounted:
             assert found["sd"] == pytest.approx(share[name].std(), rel=0.2)
             assert found[["n_items", "n_known"]].tolist() == [N, 0]
             assert found["eti89_lb"] < found["mean"] < found["eti89_ub"]
-            assert np.isnan(found["p_above"])
-        pair = row(table, "old", "new")
+            assert found[["rank_mean", "rank_eti89_lb", "rank_eti89_ub"]].tolist() == [1 + (name == "new")] * 3
+            assert found["p_best"] == (name == "old")
+        pairs = ba.group_table(fit, groups, differences=True, use_gold=False, random_seed=1)
+        assert pairs.columns.tolist() == [
+            "first", "second", "source", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "p_above",
+            "n_items", "n_known",
+        ]  # fmt: skip
+        (pair,) = pairs.to_dict("records")
+        assert (pair["first"], pair["second"]) == ("old", "new")
         assert pair["mean"] == pytest.approx(row(table, "old")["mean"] - row(table, "new")["mean"])
         assert pair["sd"] == pytest.approx((share["old"] - share["new"]).std(), rel=0.2)
         assert (pair["p_above"], pair["n_items"]) == (1, 2 * N)
-        assert row(table, "old", "new", "no")["p_above"] == 0
         again = ba.group_table(fit, groups, use_gold=False, random_seed=1)
         pd.testing.assert_frame_equal(table, again)
 
@@ -82,6 +91,8 @@ class TestWhatIsCounted:
             share = np.mean([label == "yes" for item, label in gold.items() if groups[item] == name])
             assert found[["mean", "eti89_lb", "eti89_ub"]].tolist() == pytest.approx([share] * 3)
             assert (found["sd"], found["n_known"]) == (0, N)
+            same = row(table, name, source="ppi")
+            assert same[["mean", "eti89_lb", "eti89_ub", "sd"]].tolist() == pytest.approx([share] * 3 + [0])
 
     def test_controls_count_even_if_gold_is_left_out(self, rng):
         data, groups = simulate_groups(rng)
@@ -92,19 +103,26 @@ class TestWhatIsCounted:
         table = ba.group_table(fit, groups, use_gold=False)
         assert [row(table, name)["n_known"] for name in SHARES] == [40, 0]
 
+    def test_a_fit_with_controls_has_no_prediction_powered_rows(self, rng):
+        data, groups = simulate_groups(rng)
+        data = replace(data, controls=dict(list(data.gold.items())[::10]))
+        fit = ba.fit("model_b", data, check=False, **SHORT)
+        assert set(ba.group_table(fit, groups, random_seed=1)["source"]) == {"model"}
+
     def test_of_a_system_at_large_intervals_are_those_of_a_sample(self, grouped):
         fit, groups = grouped
         table = ba.group_table(fit, groups, at_large=True, random_seed=1)  # all labels are known
-        share = ba.group_table(fit, groups)["mean"]
-        for position in (1, 3):
-            found, p = table.iloc[position], share.iloc[position]
+        of_these = ba.group_table(fit, groups, random_seed=1)
+        for name in SHARES:
+            found, p = row(table, name), row(of_these, name)["mean"]
             assert found["sd"] == pytest.approx(np.sqrt(p * (1 - p) / (N + 2)), rel=0.1)
             assert found["mean"] == pytest.approx((p * N + 0.5) / (N + 1), abs=0.01)
 
     def test_one_group_has_no_differences_and_a_group_of_one_item_is_one(self, grouped):
         fit, groups = grouped
         alone = ba.group_table(fit, dict.fromkeys(groups, "all"))
-        assert set(alone["second"]) == {""}
+        assert (set(alone["rank_mean"]), set(alone["p_best"])) == ({1}, {1})
+        assert ba.group_table(fit, dict.fromkeys(groups, "all"), differences=True).empty
         first = next(iter(groups))
         found = row(ba.group_table(fit, groups | {first: "single"}, use_gold=False, random_seed=1), "single")
         assert found["n_items"] == 1
@@ -125,11 +143,78 @@ class TestWhatIsCounted:
         width = table["eti50_ub"] - table["eti50_lb"]
         assert (width < wide["eti89_ub"] - wide["eti89_lb"]).all()
 
-    def test_many_groups_have_no_pairs(self, grouped, monkeypatch):
-        monkeypatch.setattr(group_shares, "MOST_PAIRED", 1)
-        with pytest.warns(SizeWarning, match="there are 2 groups, more than 1"):
-            table = ba.group_table(*grouped)
-        assert (table["second"] == "").all()
+    def test_the_share_of_the_other_label_has_the_mirrored_interval(self, grouped):
+        yes, no = (
+            ba.group_table(*grouped, label=label, differences=True, use_gold=False, random_seed=1).iloc[0]
+            for label in ("yes", "no")
+        )
+        assert (no["first"], no["second"]) == (yes["second"], yes["first"])  # so that the sign stays
+        assert no[["mean", "eti89_lb", "eti89_ub"]].tolist() == pytest.approx(
+            yes[["mean", "eti89_lb", "eti89_ub"]].tolist()
+        )
+
+    def test_equal_shares_divide_the_first_place(self):
+        found = describe_ranks(np.array([[0.5, 0.5, 0.1], [0.2, 0.3, 0.1]]), 0.9)
+        assert found["p_best"].tolist() == [0.25, 0.75, 0]
+        assert found["rank_mean"].tolist() == [1.5, 1, 3]
+        assert [found[f"rank_eti90_{end}"].tolist() for end in ("lb", "ub")] == [[1, 1, 3], [2, 1, 3]]
+
+
+@pytest.fixture(scope="module")
+def favoured():
+    """A fit of judges who call half of the bad outputs of the first group good, and the true shares."""
+    rng = np.random.default_rng(5)
+    data, groups = simulate_groups(rng)
+    said = np.where(np.isin(data.item, np.arange(N)) & (rng.random(data.item.size) < 0.5), 1, data.label)
+    labelled = [data.items[place * N + item] for place in (0, 1) for item in rng.choice(N, 60, replace=False)]
+    some = {item: data.gold[item] for item in labelled}
+    fit = ba.fit("model_b", replace(data, label=said, gold=some), check=False, **SHORT)
+    members = {name: [item for item, own in groups.items() if own == name] for name in SHARES}
+    return fit, groups, {name: np.mean([data.gold[item] == "yes" for item in of]) for name, of in members.items()}
+
+
+class TestKnownLabels:
+    """Judges who favour a group: the model's share is wrong, and the prediction-powered one is not."""
+
+    def test_known_labels_correct_the_share_of_a_favoured_group(self, favoured):
+        fit, groups, true = favoured
+        table = ba.group_table(fit, groups, random_seed=1)
+        assert table["source"].tolist() == ["model"] * 2 + ["ppi"] * 2
+        assert table["group"].tolist() == ["old", "new"] * 2
+        assert row(table, "old")["eti89_lb"] > true["old"]
+        for name in SHARES:
+            found = row(table, name, source="ppi")
+            assert found["eti89_lb"] <= true[name] <= found["eti89_ub"]
+            assert found[["n_items", "n_known"]].tolist() == [N, 60]
+        (_, pair) = ba.group_table(fit, groups, differences=True, random_seed=1).to_dict("records")
+        assert (pair["source"], pair["first"], pair["n_known"]) == ("ppi", "old", 120)
+        assert pair["mean"] == pytest.approx(
+            row(table, "old", source="ppi")["mean"] - row(table, "new", source="ppi")["mean"], abs=1e-9
+        )
+
+    def test_recalibration_does_not_change_prediction_powered_rows(self, favoured):
+        fit, groups, _ = favoured
+        before, after = (
+            ba.group_table(one, groups, at_large=True, random_seed=1).query("source == 'ppi'")
+            for one in (fit, ba.recalibrate(fit))
+        )
+        np.testing.assert_allclose(before["mean"], after["mean"], atol=1e-6)
+
+    def test_four_known_labels_of_a_group_are_too_few(self, grouped):
+        fit, groups = grouped
+        data = ba.data_of(fit)
+        some = dict(list(data.gold.items())[: N + 4])
+        few = ba.fit("one_coin", replace(data, gold=some), method="vb", check=False, random_seed=1, progressbar=False)
+        assert set(ba.group_table(few, groups, random_seed=1)["source"]) == {"model"}
+
+    def test_without_them_a_fit_of_shared_errors_warns(self, grouped):
+        fit, groups = grouped
+        errors = {"correlation": 0.21, "expected": 0, "z": 98.7, "p": 0.0099, "n_answers": 121.0, "worth": 4.6}
+        off = fit.copy()
+        off.attrs["diagnostics"] = json.dumps({"misfit": [{"dimension": "", "errors": errors}]})
+        with pytest.warns(PredictionWarning, match="annotators err together, so intervals of shares may be too narrow"):
+            ba.group_table(off, groups, use_gold=False, random_seed=1)
+        ba.group_table(off, groups, random_seed=1)  # warnings are errors
 
 
 class TestPrevalence:
@@ -141,7 +226,7 @@ class TestPrevalence:
             with pytest.warns(PredictionWarning, match="one point"):
                 table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
             p = fit["latent"]["probability"].sel(true_class="yes").to_pandas().groupby(groups).mean()
-            found.append((row(table, "old", "new")["mean"], p["old"] - p["new"]))
+            found.append((row(table, "old")["mean"] - row(table, "new")["mean"], p["old"] - p["new"]))
         own, common = np.mean(found, axis=0)
         error = np.std(found, axis=0, ddof=1)[0] / np.sqrt(8)
         assert own == pytest.approx(0.5, abs=4 * error + 0.05)
@@ -191,7 +276,7 @@ class TestHardTables:
         fit = ba.fit("model_b", data, check=False, **SHORT)
         groups = {item: "ab"[number % 2] for number, item in enumerate(data.items)}
         table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
-        assert table.drop(columns="p_above").notna().all(axis=None)
+        assert table.notna().all(axis=None)
         for name in "ab":
             share = truth[[groups[item] == name for item in data.items]].mean()
             assert row(table, name)["eti89_lb"] <= share <= row(table, name)["eti89_ub"] + 0.05
@@ -207,16 +292,24 @@ class TestHardTables:
 
 
 class TestGrades:
-    def test_labels_in_order_have_a_mean_grade(self, grouped):
-        fit, groups = grouped
-        table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
-        assert set(table["quantity"]) == {"share"} if not ba.data_of(fit).labels_are_ordered else {"share", "grade"}
-        table = ba.group_table(fit, groups, use_gold=False, order=["yes", "no"], random_seed=1)
-        for ends in (("old", ""), ("old", "new")):
-            grade, share = row(table, *ends, label=""), row(table, *ends, label="no")
+    def test_three_labels_in_order_have_a_mean_grade(self):
+        data = ba.read_annotations("@crowd")
+        fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+        groups = {item: "ab"[number % 2] for number, item in enumerate(data.items)}
+        table = ba.group_table(fit, groups, order=sorted(data.labels), use_gold=False, random_seed=1)
+        for name in "ab":
+            grade = row(table, name, label="")
+            shares = [row(table, name, label=label)["mean"] for label in sorted(data.labels)]
             assert grade["quantity"] == "grade"
-            assert grade["mean"] == pytest.approx(share["mean"] + (1 if ends[1] == "" else 0))
-            assert grade["p_above"] == pytest.approx(share["p_above"], nan_ok=True)
+            assert grade["mean"] == pytest.approx(np.dot(shares, [1, 2, 3, 4]))
+        only = ba.group_table(fit, groups, order=sorted(data.labels), label="other", use_gold=False, random_seed=1)
+        assert set(only["label"]) == {"other"}
+
+    def test_the_share_of_two_labels_is_that_of_the_last_in_their_order(self, grouped):
+        table = ba.group_table(*grouped, use_gold=False, order=["yes", "no"], random_seed=1)
+        assert table[["group", "quantity", "label"]].to_numpy().tolist() == [
+            ["new", "share", "no"], ["old", "share", "no"],
+        ]  # fmt: skip
 
     def test_an_order_that_is_none_is_refused(self, grouped, refuses):
         with refuses(DataError, match="order: 'perhaps' is not among the labels"):
@@ -263,6 +356,8 @@ class TestWhatIsRefused:
             ba.group_table(*grouped, ci_prob=1.5)
         with refuses(FitError, match="random_seed is -1"):
             ba.group_table(*grouped, random_seed=-1)
+        with refuses(DataError, match="label is 'perhaps': choose one of no, yes"):
+            ba.group_table(*grouped, label="perhaps")
 
     def test_of_several_dimensions_one_has_to_be_chosen(self, multi_fit, refuses):
         groups = {item: "ab"[number % 2] for number, item in enumerate(ba.data_of(multi_fit).items)}

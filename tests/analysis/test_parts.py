@@ -67,12 +67,13 @@ def test_annotators_have_diagnostics_for_each_dimension(multi_fit):
     assert table["competence_mean"].nunique() == len(table)
 
 
-def test_low_competence_is_of_each_dimension(multi_fit):
-    table = ba.low_competence_table(multi_fit, below=0.6)
-    assert table["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 4
-    draws = multi_fit["posterior"]["accuracy"].transpose("dimension", "annotator", ...).values.reshape(8, -1)
-    assert table["probability"].tolist() == (draws < 0.6).mean(axis=1).tolist()
-    assert table["probability"].nunique() > 2
+def test_chance_is_of_each_dimension(multi_fit):
+    table = ba.annotator_table(multi_fit)
+    for dimension, n_labels in (("focus", 3), ("polarity", 2)):
+        draws = multi_fit["posterior"]["accuracy"].sel(dimension=dimension)
+        expected = ((n_labels * draws - 1) / (n_labels - 1) <= 0.1).mean(("chain", "draw"))
+        assert table.query("dimension == @dimension")["p_chance"].tolist() == expected.values.tolist()
+    assert table["p_chance"].nunique() > 2
 
 
 def test_a_summary_is_of_variables_that_are_there(refuses, multi_fit):

@@ -118,6 +118,7 @@ def test_an_annotator_table_summarises_the_draws_of_competence(mace_fit, crowd):
     numbers = ["mean", "sd", "eti89_lb", "eti89_ub", "ess_bulk", "ess_tail", "r_hat"]
     assert table.columns.tolist() == [
         "annotator", "n_annotations", "n_gold", "gold_agreement", *(f"competence_{name}" for name in numbers),
+        "p_chance",
     ]  # fmt: skip
     assert table["annotator"].tolist() == list(data.annotators)
     assert table["n_annotations"].sum() == data.n_annotations

@@ -76,14 +76,15 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     assert out[0].startswith("accuracy against gold of 400 items 0.")
     assert out[1].startswith("agreement with gold: ")
     assert out[2].startswith("max R-hat 1.")
-    assert out[3].startswith("the answers are as predicted: votes per item, p 0.")
-    assert out[4].endswith("sampling; seed 1")
-    assert len(out) == 11
+    assert out[3] == "the answers are as the model predicts them"
+    *notes, last = out[4:-6]
+    assert last.endswith("sampling; seed 1")
+    assert all(line.startswith("note: ") for line in notes)
     first, *others = done.stderr.splitlines()
     n = len(read(folder.parent / "answers.csv"))
     assert first == f"mace: {n:,} annotations of 400 items by 30 annotators; labels maybe, no, yes"
     assert all(line.startswith("warning") for line in others)
-    assert any("few independent draws" in line for line in others)  # 200 draws are few, and that must be said
+    assert any(line.startswith("warning (care): ess: ") for line in others)  # 200 draws are few: that must be said
 
 
 def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):

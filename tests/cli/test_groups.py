@@ -37,13 +37,14 @@ def test_the_table_is_printed_and_written_as_the_library_has_it(at, folder):
     assert "warning: this fit by em is one point" in err
     lines = out.splitlines()
     assert lines[0].split() == [
-        "first", "second", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "p_above", "n_items", "n_known",
+        "group", "source", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "rank_mean", "rank_eti89_lb",
+        "rank_eti89_ub", "p_best", "n_items", "n_known",
     ]  # fmt: skip
     assert lines[-1] == "groups.csv"
     table = pd.read_csv(folder / "by.csv").set_index("item")["system"]
     with pytest.warns(ba.PredictionWarning):
         expected = ba.group_table(ba.load(folder / "run"), table, use_gold=False, random_seed=1)
-    written = pd.read_csv(folder / "groups.csv", keep_default_na=False, na_values={"p_above": ""})
+    written = pd.read_csv(folder / "groups.csv", keep_default_na=False)
     pd.testing.assert_frame_equal(written, expected, check_dtype=False)
     assert at("--by", "by.csv", "--out", "groups.csv")[::2] == (
         1, "error: groups.csv exists: choose another --out, or --overwrite\n",
@@ -72,6 +73,10 @@ def test_options_are_those_of_the_library(at):
     _, out, _ = at("--by", "by.csv", "--order", "quality,other,delivery,billing", "--ci-prob", "0.8", "--seed", "1")
     assert "grade" in out
     assert "eti80_lb" in out
+    _, out, _ = at("--by", "by.csv", "--differences", "--label", "other", "--seed", "1")
+    rows = [line.split() for line in out.splitlines()]
+    assert rows[0][:2] == ["first", "second"]
+    assert [row[2:5] for row in rows[1:]] == [["model", "share", "other"], ["ppi", "share", "other"]]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +98,7 @@ def test_options_are_those_of_the_library(at):
         (("--by", "by.csv", "--ci-prob", "2"), "--ci-prob is 2.0: it must be above 0"),
         (("--by", "by.csv", "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
         (("--by", "by.csv", "--order", "a,b"), "order: 'a' is not among the labels"),
+        (("--by", "by.csv", "--label", "a"), "label is 'a': choose one of billing, delivery, other, quality"),
         (("--by", "by.csv", "--figure", "a.xyz"), "--figure a.xyz: the name must end in .png, .pdf or .svg"),
     ],
 )

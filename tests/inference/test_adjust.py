@@ -12,8 +12,8 @@ import bayesanno as ba
 from bayesanno.fits.parts import log_label_posterior, parts_of, split_data
 from bayesanno.fits.view import ADJUSTMENT, is_tempered, view_of
 from bayesanno.ground.errors import MisfitWarning
-from bayesanno.inference.diagnosis.errors import ErrorMeasure
 from bayesanno.inference.diagnosis.misfit import Misfit
+from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.inference.tempering.parts import adjust_labels, count_answers, temperings_of
 from bayesanno.inference.tempering.rule import LEAST_VOTE, MOST_VOTE, Tempering, weigh_errors, weigh_votes
 from bayesanno.modeling.capabilities import ITEM_TYPE

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -110,7 +111,6 @@ class TestPoint:
     def test_what_takes_draws_is_refused(self, point, refuses):
         for ask, what in (
             (lambda: ba.compare_annotators(point), "comparing annotators takes draws"),
-            (lambda: ba.low_competence_table(point), "the probability that a competence is low takes draws"),
             (lambda: leave_one_out(point), "leave-one-out needs draws"),
         ):
             with refuses(FitError, f"this fit by em is one point, and .*{what} of the posterior"):
@@ -329,8 +329,10 @@ def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
     assert f"s {method.upper()}; seed" in done.stdout
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert run["diagnostics"]["climb"]["restarts"] == 10
-    missing = ",,,,,," if method == "em" else ",,,"
-    assert (tmp_path / "run" / "annotators.csv").read_text().splitlines()[1].endswith(missing)
+    table = pd.read_csv(tmp_path / "run" / "annotators.csv")
+    missing = ["sd", "eti89_lb", "eti89_ub"] * (method == "em") + ["ess_bulk", "ess_tail", "r_hat"]
+    assert table.columns[table.isna().all()].tolist() == [f"competence_{name}" for name in missing]
+    assert (table["p_chance"].isin([0, 1]).all(), table["p_chance"].nunique()) == (method == "em", 2)
     wrong = subprocess.run(
         [COMMAND, "fit", "mace", "@crowd", "--method", method, "--method-option", "restarts=0", "--out", "run2"],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -8,7 +8,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.inference.diagnosis.findings import EXPLAINED, find_in_diagnostics
-from bayesanno.inference.diagnosis.misfit import find_followed, measure_followed
+from bayesanno.inference.diagnosis.misfit import label_copiers, measure_copying
 from bayesanno.modeling.findings import threshold_of
 
 GRADES = ("1", "2", "3", "4")
@@ -35,7 +35,7 @@ def data_of(answers, labels=GRADES, *, truth=None, **more):
 
 def said_of(data, labels):
     latent = xr.Dataset({"probability": (("item", "true_class"), np.eye(data.n_labels)[labels])})
-    return find_in_diagnostics({"misfit": [{"dimension": ""} | measure_followed(data, latent)]})
+    return find_in_diagnostics({"misfit": [{"dimension": ""} | measure_copying(data, latent)]})
 
 
 def leave_out(answers, rng, *, copies, others):
@@ -49,11 +49,11 @@ def leave_out(answers, rng, *, copies, others):
 @pytest.mark.parametrize("more", [{}, {"copies": 2}, {"copies": 5}, {"severity": 0.7}, {"shared": 1.3}], ids=str)
 def test_copies_are_named(more, rng):
     answers, _ = grade(rng, **more)
-    found = find_followed(data_of(answers), answers[:, 0])
-    assert found.who == tuple(f"a{j:02}" for j in range(more.get("copies", 3)))
-    assert found.z > threshold_of("labels-follow")
+    found = label_copiers(data_of(answers), answers[:, 0])
+    assert found["who"] == tuple(f"a{j:02}" for j in range(more.get("copies", 3)))
+    assert found["z"] > threshold_of("labels-follow")
     (said,) = said_of(data_of(answers), answers[:, 0])
-    assert (said.code, said.about, said.value) == ("labels-follow", found.who, pytest.approx(found.z))
+    assert (said.code, said.about, said.value) == ("labels-follow", found["who"], pytest.approx(found["z"]))
 
 
 def test_copies_are_named_where_each_item_has_few_answers(rng):
@@ -69,31 +69,31 @@ def test_the_precise_are_not_named(others, rng):
         answers, truth = grade(rng, careless=20, shared=0.0, own=0.3)
         data = data_of(leave_out(answers, rng, copies=3, others=others))
         assert said_of(data, truth) == []
-        z.append(find_followed(data, truth).z)
+        z.append(label_copiers(data, truth)["z"])
     assert np.mean(z) < 4 / np.sqrt(len(z))
 
 
 def test_annotators_who_turn_the_scale_round_do_not_hide_who_is_precise(rng):
     answers, truth = grade(rng, shared=0.0, own=0.3)
     answers[:, 3:7] = 3 - answers[:, 3:7]  # four of the nine
-    found = find_followed(data_of(answers), truth)
-    assert found.who == ("a00", "a01", "a02")
-    assert found.explained > EXPLAINED
+    found = label_copiers(data_of(answers), truth)
+    assert found["who"] == ("a00", "a01", "a02")
+    assert found["explained"] > EXPLAINED
 
 
 def test_nothing_is_found_where_nothing_can_be(rng):
     answers, _ = grade(rng)
     labels = answers[:, 0]
-    assert find_followed(data_of(answers, tuple("abcd"), order_declared=True), labels).who == ("a00", "a01", "a02")
-    assert find_followed(data_of(answers, tuple("abcd")), labels) is None  # nobody declared an order
-    assert find_followed(data_of(answers, unsure=("4",)), labels) is None
-    assert find_followed(data_of(answers[:, :5]), labels) is None  # most answers are theirs
-    assert find_followed(data_of(answers[:, 2:]), labels) is None  # one
-    assert find_followed(data_of(answers), rng.integers(4, size=200)) is None  # nobody's labels
+    assert label_copiers(data_of(answers, tuple("abcd"), order_declared=True), labels)["who"] == ("a00", "a01", "a02")
+    assert label_copiers(data_of(answers, tuple("abcd")), labels) is None  # nobody declared an order
+    assert label_copiers(data_of(answers, unsure=("4",)), labels) is None
+    assert label_copiers(data_of(answers[:, :5]), labels) is None  # most answers are theirs
+    assert label_copiers(data_of(answers[:, 2:]), labels) is None  # one
+    assert label_copiers(data_of(answers), rng.integers(4, size=200)) is None  # nobody's labels
     answers[100:, :3] = -1
-    assert find_followed(data_of(answers), labels).who == ("a00", "a01", "a02")  # half of the items
+    assert label_copiers(data_of(answers), labels)["who"] == ("a00", "a01", "a02")  # half of the items
     answers[99, :3] = -1
-    assert find_followed(data_of(answers), labels) is None
+    assert label_copiers(data_of(answers), labels) is None
 
 
 @pytest.mark.filterwarnings("ignore:(rhat|ess|mode|errors-correlate|votes-off|copies|search)")
@@ -116,4 +116,4 @@ def test_a_fit_names_them_and_all_but_one_left_out_makes_labels_better(rng):
 
 def test_other_kinds_of_data_and_states_have_nothing(rng):
     data, of_types = data_of(grade(rng)[0]), xr.Dataset({"probability": (("item", "item_type"), np.ones((200, 1)))})
-    assert measure_followed(data, of_types) == measure_followed(object(), of_types) == {}
+    assert measure_copying(data, of_types) == measure_copying(object(), of_types) == {}

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.residuals import mean_answers
+from bayesanno.analysis.dependence import error_chances
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
-from bayesanno.inference.diagnosis.errors import correlate_errors
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.misfit import measure_misfit
+from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
 from bayesanno.simulation.quantities import ModelDraws
+from tests.samples import simulate_clique
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
 
@@ -147,25 +148,54 @@ def test_errors_that_correlate_are_measured(rng):
         (rng.random((4000, n)) < 0.2, 0),
     ):
         label = np.where(errs, 1 - truth[:, None], truth[:, None]).ravel()
-        assert correlate_errors(design, label, joint) == pytest.approx(expected, abs=0.03)
+        assert correlate(design, label, joint) == pytest.approx(expected, abs=0.03)
+
+
+def correlate(data, label, joint):
+    """The correlation of errors, with the classes that independent errors imply."""
+    of_class, answer = condition_on_class(data, joint)
+    design = ErrorDesign(data)
+    weight = design.classify(label, of_class, answer)
+    return design.correlate(design.find_residuals(label, weight, find_chances(data, answer)))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_with_known_classes_it_is_the_dependence_table_s_correlation(copies):
-    """Two ways to the same number; they part where an annotator answers an item twice, or nobody can be right."""
+    """Two ways to sum the same residuals; they part where an annotator answers an item twice."""
     known = ba.AnnotationData(**{**vars_of(copies), "controls": copies.gold})
     fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)
-    view = view_of(fit)
-    joint = mean_answers(view, part_of(view, None))
+    chance, _ = error_chances(view_of(fit), part_of(view_of(fit), None))
     (found,) = ba.dependence_table(fit, resamples=0).query("level == 'all'")["correlation"]
     assert found > 0.1
-    assert correlate_errors(known, known.label, joint) == pytest.approx(found, rel=1e-10)
+    design, weight = ErrorDesign(known), np.eye(3)[known.gold_codes]
+    assert design.correlate(design.find_residuals(known.label, weight, chance)) == pytest.approx(found, rel=1e-10)
 
 
 def vars_of(data):
     return {
         name: getattr(data, name) for name in ("item", "annotator", "label", "items", "annotators", "labels", "gold")
     }
+
+
+def test_where_possibly_nobody_is_right_annotators_have_one_accuracy():
+    """The joint probabilities of model A for one answer: right, of any class, or wrong, and then nobody is right."""
+    accuracy, use = np.array([0.8, 0.6]), np.array([0.5, 0.3, 0.2])
+    data = table(np.zeros((4, 2), dtype=int), np.zeros(4, dtype=int), 3)
+    joint = np.concatenate([accuracy[:, None, None] * np.diag(use), np.outer(1 - accuracy, use)[:, :, None]], axis=2)
+    of_class, answer = condition_on_class(data, joint)
+    np.testing.assert_allclose(of_class, use)
+    np.testing.assert_allclose(answer.sum(axis=1), 1)
+    np.testing.assert_allclose(find_chances(data, answer), np.repeat(1 - accuracy[:, None], 3, axis=1))
+    np.testing.assert_allclose(answer[:, 1, 0] / answer[:, 2, 0], use[1] / use[2])
+
+
+def test_errors_are_seen_where_possibly_nobody_is_right(rng):
+    clique, _ = simulate_clique(rng, annotators=7, items=200, clique=4, copies=0.8)
+    design = ba.make_design(items=150, annotators=6, labels=["a", "b", "c"], per_item=5, random_seed=1)
+    own, _ = ba.simulate("model_a", design, random_seed=1)
+    z = [misfit_of(_quiet_fit("model_a", data, draws=100, tune=150))[0]["errors"]["z"] for data in (clique, own)]
+    assert z[0] > 3
+    assert abs(z[1]) < 2
 
 
 @pytest.mark.parametrize("answers", ["one answer", "one label", "rare", "nobody"])

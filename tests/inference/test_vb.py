@@ -109,7 +109,7 @@ class TestFit:
         assert np.isfinite(leave_one_out(approximation).elpd)
         chance = ba.compare_annotators(approximation)
         assert ((chance >= 0) & (chance <= 1)).all(axis=None)
-        assert ba.low_competence_table(approximation)["probability"].between(0, 1).all()
+        assert ba.annotator_table(approximation)["p_chance"].between(0, 1).all()
         predicted = ba.predict_labels(approximation, crowd[0])
         assert (predicted["label"] == ba.label_table(approximation)["label"]).mean() > 0.98
 

@@ -1,4 +1,4 @@
-"""What the models of item types say beside their fits: priors, warnings, remarks, types from another fit."""
+"""What the models of item types have beside their fits: priors, warnings, findings, types from another fit."""
 
 import numpy as np
 import pymc as pm

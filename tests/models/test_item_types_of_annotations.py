@@ -9,7 +9,7 @@ import bayesanno as ba
 from bayesanno.cli.files import write_simulation
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
-from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
 from bayesanno.simulation.designs import make_design
@@ -67,28 +67,17 @@ def test_the_lazy_are_found(lazy_crowd):
     data, truth = lazy_crowd
     found = ba.fit("diligent_lazy_annotators", data, **SETTINGS)
     assert within(found, truth, ["weight", "rate", "lazy_rate"])
-    table = ba.low_competence_table(found)
-    assert table.columns.tolist() == ["annotator", "n_annotations", "probability"]
-    assert table["annotator"].tolist() == list(data.annotators)
-    np.testing.assert_array_equal(table["n_annotations"], np.bincount(data.annotator))
-    assert (table["probability"][:6] > 0.95).all()
-    assert (table["probability"][6:] < 0.05).all()
+    table = ba.annotator_table(found)
+    assert (table["p_chance"][:6] > 0.3).all()
+    assert (table["p_chance"][6:] < 0.01).all()
     draws = found["posterior"]["diligence"]
-    assert table["probability"].tolist() == (draws < 0.5).mean(("chain", "draw")).values.tolist()
+    assert table["p_chance"].tolist() == (draws <= 0.1).mean(("chain", "draw")).values.tolist()
     rates = found["posterior"]["rate"].values
     assert (np.diff(rates, axis=-1) > 0).all()
     assert ba.annotator_table(found)["competence_mean"][:6].max() < 0.3
     assert ba.type_table(found)["item_type"].tolist() == ["type 1", "type 2"]
     types = (ba.label_table(found)["item_type"] == truth["state"].values).mean()
     assert types > 0.95
-
-
-def test_low_is_below_a_number_between_0_and_1(refuses, mace_fit):
-    with refuses(FitError, "below is 1: it must be above 0 and below 1"):
-        ba.low_competence_table(mace_fit, below=1)
-    table = ba.low_competence_table(mace_fit, below=0.8)
-    low = mace_fit["posterior"]["competence"] < 0.8
-    assert table["probability"].tolist() == low.mean(("chain", "draw")).values.tolist()
 
 
 def test_three_labels_are_refused_with_what_to_do(refuses):

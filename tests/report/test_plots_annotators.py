@@ -40,7 +40,8 @@ def points(axes):
 class TestPlotAnnotators:
     def test_it_shows_the_table_the_most_competent_on_top(self, mace_fit):
         (axes,) = ba.plot_annotators(mace_fit).axes
-        table = ba.annotator_table(mace_fit).assign(low=ba.low_competence_table(mace_fit)["probability"] > 0.5)
+        table = ba.annotator_table(mace_fit)
+        table = table.assign(low=table["p_chance"] > 0.5)
         table = table.sort_values("competence_mean", kind="stable")
         assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
         assert axes.get_ylim()[0] < axes.get_ylim()[1]
@@ -56,7 +57,7 @@ class TestPlotAnnotators:
         assert (np.argsort(shown[:, 2], kind="stable") == np.argsort(table["n_annotations"], kind="stable")).all()
         n = table["n_annotations"]
         written = [text.get_text() for text in axes.get_legend().get_texts()]
-        assert written[0] == "more probably below 0.5"
+        assert written[0] == "probably no better than chance"
         assert {f"{n.min()} answers", f"{n.max()} answers"} <= set(written)
         assert axes.get_title(loc="left") == f"Competence of {len(table)} annotators: posterior mean and 89% interval"
 
@@ -64,7 +65,7 @@ class TestPlotAnnotators:
         figure = ba.plot_annotators(crowd_em)
         (axes,) = figure.axes
         assert "one point" in axes.get_title(loc="left")
-        low = ba.annotator_table(crowd_em)["competence_mean"] < 0.5
+        low = ba.annotator_table(crowd_em)["competence_mean"] <= 0.1
         assert points(axes)[:, 3].sum() == low.sum()
         assert not [one for one in axes.collections if isinstance(one, LineCollection)]
         write_png(figure, tmp_path / "figure.png")

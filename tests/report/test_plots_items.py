@@ -106,13 +106,13 @@ class TestPlotCoverage:
             ba.plot_coverage({})
 
 
-def group_rows(labels, groups=("old", "new"), grade=False):
+def group_rows(labels, groups=("old", "new"), grade=False, sources=("model",)):
     rows = [
-        {"first": group, "second": "", "quantity": "share" if label else "grade", "label": label, "mean": 0.1 * k,
-         "sd": 0.01, "hdi80_lb": 0.1 * k - 0.02, "hdi80_ub": 0.1 * k + 0.02}
-        for group in groups for k, label in enumerate([*labels, *([""] if grade else [])], 1)
+        {"group": group, "source": source, "quantity": "share" if label else "grade", "label": label, "mean": 0.1 * k,
+         "sd": 0.01, "eti80_lb": 0.1 * k - 0.02, "eti80_ub": 0.1 * k + 0.02}
+        for k, label in enumerate([*labels, *([""] if grade else [])], 1) for source in sources for group in groups
     ]  # fmt: skip
-    return pd.DataFrame([*rows, rows[0] | {"second": "new"}])
+    return pd.DataFrame(rows)
 
 
 def test_groups_have_a_panel_for_each_label():
@@ -121,9 +121,18 @@ def test_groups_have_a_panel_for_each_label():
     assert [text.get_text() for text in axes[0].get_yticklabels()] == ["new", "old"]
     assert axes[1].lines[0].get_xdata().tolist() == pytest.approx([0.2, 0.2])
     assert axes[0].get_title(loc="left") == "2 groups: mean and 80% interval"
-    (only,) = ba.plot_groups(group_rows(["no", "yes"]), title=False, figsize=(3, 2)).axes
+    assert axes[0].get_legend() is None
+    (only,) = ba.plot_groups(group_rows(["yes"]), title=False, figsize=(3, 2)).axes
     assert (only.get_xlabel(), only.get_title(loc="left")) == ("share of 'yes'", "")
     assert len(ba.plot_groups(group_rows([f"l{k}" for k in range(30)], grade=True)).axes) == 9
     assert len(ba.plot_groups(group_rows(["a", "b", "c"], [f"g{k}" for k in range(200)])).axes) == 3
     with pytest.raises(ba.FitError, match="group_table"):
         ba.plot_groups(pd.DataFrame({"first": []}))
+
+
+def test_prediction_powered_shares_are_below_those_of_the_model():
+    (axes,) = ba.plot_groups(group_rows(["yes"], sources=("model", "ppi"))).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["model", "ppi"]
+    model, powered = (line.get_ydata() for line in axes.lines)
+    assert (model > powered).all()
+    assert np.round(model).tolist() == np.round(powered).tolist() == [0, 1]

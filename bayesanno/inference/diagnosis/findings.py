@@ -19,6 +19,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import PROBABILITY, split_data
 from bayesanno.fits.storage import is_on_dask, require_fit
 from bayesanno.fits.view import RECALIBRATION, Fit, FitView, view_of
+from bayesanno.ground.intervals import find_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.design import find_in_design
@@ -288,9 +289,9 @@ def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]
 def _find_in_recalibration(dimension: str, about: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield that true labels are few, or that labels say nothing beyond their frequencies."""
     n, gained = about["n_known"], about["log_score"] - about["log_score_shares"]
-    ends = {name[-2:]: value for name, value in about["temperature"].items()}
+    low, high = (about["temperature"][name] for name in find_bounds(about["temperature"])[:2])
     words = {"score": about["log_score"], "shares": about["log_score_shares"], "where": _in(dimension)}
-    few = check("few-true-labels", n, n=counted(n, "true label"), low=ends["lb"], high=ends["ub"], **words)
+    few = check("few-true-labels", n, n=counted(n, "true label"), low=low, high=high, **words)
     yield from few or check("labels-carry-nothing", gained, **words)
 
 

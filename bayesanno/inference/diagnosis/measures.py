@@ -1,4 +1,4 @@
-"""Diagnostics of a posterior as numbers. `bayesanno.inference.diagnosis.findings` judges them.
+"""Diagnostics of a posterior as numbers. `bayesanno.inference.diagnosis.findings` lists what they show.
 
 Nearly empty classes are examined separately: which bad mixing they cause, and whether everything else mixes. Chains
 seldom agree on such a class, since its parameters follow the prior, and a few items are in it or not.

@@ -2,7 +2,7 @@
 
 votes   How many items have 0, 1, 2, ... votes for a label (for counts: successes), compared with the fit's predictions.
 errors  The correlation of two annotators' errors on an item, given its class. In the model it is 0, unless items differ
-        in more than their class. See `bayesanno.inference.diagnosis.errors`.
+        in more than their class. See `bayesanno.inference.diagnosis.residuals`.
 pairs   How often two annotators agree, compared with predictions from their classes and confusions: copies and cliques.
 
 followed  A few annotators who determine the labels: are they right, or do they share errors? If errors are independent
@@ -37,7 +37,7 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.diagnosis.errors import ErrorMeasure, measure_errors
+from bayesanno.inference.diagnosis.residuals import ErrorMeasure, mark, measure_errors
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import take_draws
@@ -115,13 +115,11 @@ def _draw_items(data: Data, rng: np.random.Generator) -> Data:
         return data
     n_items = max(1, round(data.n_items * MOST_ANSWERS / data.n_annotations))
     chosen = np.sort(rng.choice(data.n_items, n_items, replace=False))
-    place = np.full(data.n_items, -1)
-    place[chosen] = np.arange(n_items)
-    some, items = take_rows(data, place[data.item] >= 0), tuple(data.items[code] for code in chosen)
+    some, items = take_rows(data, np.isin(data.item, chosen)), tuple(data.items[code] for code in chosen)
     return replace(
         some,
         items=items,
-        item=place[some.item],
+        item=np.searchsorted(chosen, some.item),
         gold={},
         controls={item: data.controls[item] for item in items if item in data.controls},
         item_columns=take_columns(data, chosen),
@@ -133,17 +131,15 @@ def _measure_table(table: AnswerTable, drawn: ModelDraws, replicates: list[np.nd
     own = [answers[table.own] for answers in replicates]
     with suppress(DataError):  # trials that differ have no histogram
         found["votes"] = _measure_votes(table, own)
-    if isinstance(table.data, AnnotationData) and says_labels(drawn.model, drawn.data):
-        with suppress(DataError, FitError):  # of a model that cannot take items of one annotation, or other items
-            who = np.arange(table.data.n_annotators)[:, None]
-            joints = ask(drawn, who, dimension=table.dimension)
-            if drawn.draws.sizes["draw"] < len(own):
-                joints = cycle(joints)
-            errors = measure_errors(table.data, zip(joints, own, strict=False))
-            if errors is not None:
-                found["errors"] = errors.found
-            return Misfit(found, errors)
-    return Misfit(found)
+    if not isinstance(table.data, AnnotationData) or not says_labels(drawn.model, drawn.data):
+        return Misfit(found)
+    errors = None
+    with suppress(DataError, FitError):  # of a model that cannot take items of one annotation, or other items
+        joints = ask(drawn, np.arange(table.data.n_annotators)[:, None], dimension=table.dimension)
+        if drawn.draws.sizes["draw"] < len(own):
+            joints = cycle(joints)
+        errors = measure_errors(table.data, zip(joints, own, strict=False))
+    return Misfit(found if errors is None else found | {"errors": errors.found}, errors)
 
 
 # ------------------------------------------------------------------------------------------------------------- votes
@@ -176,101 +172,36 @@ def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
     """Return the pairs that agree beyond the predictions; empty if none shares enough items, or there are too many."""
     from scipy.stats import binom
 
-    if not isinstance(table.data, AnnotationData):
-        return {}
-    data, unknown = table.data, table.data.control_codes < 0
-    try:
-        matched = match_pairs(data, unknown)
-    except DataError:  # of more answers to an item than are compared two by two
-        return {}
-    often = matched.n >= LEAST_SHARED
-    who, n, same = matched.who[often], matched.n[often], matched.count_same(data.label)[often]
-    if not n.size:
+    data = table.data
+    if not isinstance(data, AnnotationData):
         return {}
     try:
+        matched = match_pairs(data, data.control_codes < 0)
+        often = matched.n >= LEAST_SHARED
+        who, n, same = matched.who[often], matched.n[often], matched.count_same(data.label)[often]
+        if not n.size:
+            return {}
         predicted = describe_pairs(drawn, who, dimension=table.dimension)  # (sample, pair)
-    except (DataError, FitError):  # of a model that cannot take items of two annotations, or other items
+    except (DataError, FitError):  # too many answers, or a model that cannot take items of two annotations
         return {}
     p = binom.sf(same - 1, n, np.clip(predicted, 0, 1)).mean(axis=0) * n.size  # of as many equal answers, or more
     observed, mean = same / n, predicted.mean(axis=0)
-    close = (p < PAIRS_P) & (observed - mean > CLOSE_PAIR * (1 - mean))
-    first = np.flatnonzero(close)
-    first = first[np.argsort(p[first], kind="stable")][:MOST_NAMED]
-    named = [
-        {
-            "annotators": [data.annotators[code] for code in who[at]],
-            "n": int(n[at]),
-            "observed": float(observed[at]),
-            "predicted": float(mean[at]),
-        }
-        for at in first
+    close = np.flatnonzero((p < PAIRS_P) & (observed - mean > CLOSE_PAIR * (1 - mean)))
+    first = close[np.argsort(p[close], kind="stable")][:MOST_NAMED]
+    columns = {"n": n[first], "observed": observed[first], "predicted": mean[first]}
+    numbers = [
+        dict(zip(columns, row, strict=True)) for row in zip(*(of.tolist() for of in columns.values()), strict=True)
     ]
-    return {"pairs": {"n": int(n.size), "least_p": float(min(1.0, p.min())), "close": int(close.sum()), "named": named}}
+    names = [[data.annotators[code] for code in two] for two in who[first]]
+    named = [{"annotators": two} | of for two, of in zip(names, numbers, strict=True)]
+    return {"pairs": {"n": int(n.size), "least_p": float(min(1.0, p.min())), "close": close.size, "named": named}}
 
 
 # ---------------------------------------------------------------------------------------------------------- followed
 
 
-class Followed(NamedTuple):
-    """Annotators with answers equal to the labels, up to a shift, and the explanation of their agreement.
-
-    Attributes
-    ----------
-    who : tuple of str
-    same : float
-        How often two of them give the same answer.
-    explained : float
-        The share of their covariance that is explained by their agreement with the others.
-    z : float
-        The unexplained rest in standard errors.
-    """
-
-    who: tuple[str, ...]
-    same: float
-    explained: float
-    z: float
-
-
-def find_followed(data: AnnotationData, labels: np.ndarray) -> Followed | None:
-    """Return the annotators with answers equal to the labels (item,), and the explanation of their agreement.
-
-    None if there are fewer than two, they gave most of the answers to their items, the others do not agree with each
-    other, or labels cannot be treated as numbers (they must be ordered, or two).
-    """
-    if data.unsure or not (data.labels_are_ordered or data.n_labels == 2):
-        return None
-    who, item, n = data.annotator, data.item, np.maximum(data.by_annotator, 1)  # n: (annotator,)
-    away = data.label - labels[item]  # (annotation,)
-    variance = _mean(away**2, who, n) - _mean(away, who, n) ** 2  # (annotator,)
-    is_one = (variance <= MOST_AWAY) & (n >= ANSWERED * data.n_items)
-    theirs = is_one[who]
-    n_own, n_other = (np.bincount(item[of], minlength=data.n_items) for of in (theirs, ~theirs))  # (item,)
-    if is_one.sum() < 2 or n_own.sum() > n_other[n_own > 0].sum():
-        return None
-    number = data.label - _mean(data.label, who, n)[who]
-    number = np.where(theirs, number, number * _mean(number * labels[item], who, n)[who])  # some turn the scale round
-    own, other = (np.bincount(item[of], number[of], data.n_items) for of in (theirs, ~theirs))  # (item,)
-    own2, other2 = (np.bincount(item[of], number[of] ** 2, data.n_items) for of in (theirs, ~theirs))
-    products = np.stack([own**2 - own2, own * other, other**2 - other2])  # within, across, outside: (3, item)
-    pairs = np.stack([n_own * (n_own - 1), n_own * n_other, n_other * (n_other - 1)])
-    total = pairs.sum(axis=1)
-    within, across, outside = mean = products.sum(axis=1) / np.maximum(total, 1)
-    if within <= 0 or outside <= 0:
-        return None
-    moved = (products - mean[:, None] * pairs) / total[:, None]  # the means, by each item
-    slope = across / outside
-    error = np.sqrt(((np.array([1, -2 * slope, slope**2]) @ moved) ** 2).sum())
-    same = np.bincount(item[theirs] * data.n_labels + data.label[theirs])  # (item and label,)
-    return Followed(
-        who=tuple(data.annotators[code] for code in np.flatnonzero(is_one)),
-        same=float((same * (same - 1)).sum() / total[0]),
-        explained=float(across * slope / within),
-        z=float((within - across * slope) / max(error, np.finfo(float).tiny)),
-    )
-
-
-def measure_followed(data: object, latent: xr.Dataset) -> dict[str, Any]:
-    """Return the result of `find_followed` for the most probable labels of a fit under `followed`; may be empty.
+def measure_copying(data: object, latent: xr.Dataset) -> dict[str, Any]:
+    """Return the result of `label_copiers` for the most probable labels of a fit under `followed`; may be empty.
 
     Parameters
     ----------
@@ -281,10 +212,48 @@ def measure_followed(data: object, latent: xr.Dataset) -> dict[str, Any]:
     if not isinstance(data, AnnotationData) or latent["probability"].sizes.get("true_class") != data.n_classes:
         return {}
     labels = data.class_codes[latent["probability"].transpose("item", "true_class").values.argmax(axis=1)]
-    found = find_followed(data, labels)
-    return {} if found is None else {"followed": found._asdict()}
+    found = label_copiers(data, labels)
+    return {} if found is None else {"followed": found}
 
 
-def _mean(values: np.ndarray, annotator: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return the mean over each annotator's `n` answers; (annotator,)."""
-    return np.bincount(annotator, weights=values, minlength=n.size) / n
+def label_copiers(data: AnnotationData, labels: np.ndarray) -> dict[str, Any] | None:
+    """Return the annotators with answers equal to the labels (item,), up to a shift, and what explains their agreement.
+
+    Returns
+    -------
+    dict or None
+        The annotators (`who`); how often two of them give the `same` answer; the share of their covariance that is
+        `explained` by their agreement with the others; and `z`, the unexplained rest in standard errors. None if there
+        are fewer than two, they gave most of the answers to their items, the others do not agree with each other, or
+        labels cannot be treated as numbers (they must be ordered, or two).
+    """
+    if data.unsure or not (data.labels_are_ordered or data.n_labels == 2):
+        return None
+    who, by_item = data.annotator, mark(data.item, data.n_items)
+    n = np.maximum(data.by_annotator, 1)
+    average = mark(who, data.n_annotators) / n[:, None]  # (annotator, annotation)
+    away = data.label - labels[data.item]  # (annotation,)
+    copies = (average @ away**2 - (average @ away) ** 2 <= MOST_AWAY) & (n >= ANSWERED * data.n_items)  # (annotator,)
+    is_own = copies[who]
+    n_own, n_other = (by_item @ each.astype(int) for each in (is_own, ~is_own))  # (item,)
+    if copies.sum() < 2 or n_own.sum() > n_other[n_own > 0].sum():
+        return None
+    number = data.label - (average @ data.label)[who]
+    number *= np.where(is_own, 1, (average @ (number * labels[data.item]))[who])  # some turn the scale round
+    (own, own2), (other, other2) = ((by_item @ (number * of), by_item @ (number**2 * of)) for of in (is_own, ~is_own))
+    products = np.stack([own**2 - own2, own * other, other**2 - other2])  # within, across, outside: (3, item)
+    pairs = np.stack([n_own * (n_own - 1), n_own * n_other, n_other * (n_other - 1)])
+    total = np.maximum(pairs.sum(axis=1), 1)
+    within, across, outside = mean = products.sum(axis=1) / total
+    if within <= 0 or outside <= 0:
+        return None
+    moved = (products - mean[:, None] * pairs) / total[:, None]  # the means, by each item
+    slope = across / outside
+    error = np.sqrt(((np.array([1, -2 * slope, slope**2]) @ moved) ** 2).sum())
+    same = np.bincount(data.item[is_own] * data.n_labels + data.label[is_own])  # (item and label,)
+    return {
+        "who": tuple(data.annotators[code] for code in np.flatnonzero(copies)),
+        "same": float((same * (same - 1)).sum() / total[0]),
+        "explained": float(across * slope / within),
+        "z": float((within - across * slope) / max(error, np.finfo(float).tiny)),
+    }

@@ -1,6 +1,6 @@
 """Findings of posteriors with several modes: which chains are where, and what was not weighed.
 
-The invariant: they depend on the record of modes alone (`bayesanno.inference.modes.chains`), and on R-hat: of modes
+The invariant: they depend on the record of modes alone (`bayesanno.inference.modes.record`), and on R-hat: of modes
 between which the chains move freely nothing is said.
 """
 
@@ -42,7 +42,7 @@ the chains by mode: bayesanno.combine_modes(fit).
     found, is_mixing = modes.get("found", []), chains_agree(diagnostics)
     yield from check("mode-higher", modes.get("higher"))
     is_weighed = bool(found) and found[0]["mass"] is not None
-    is_open = modes.get("open") or (modes.get("unfinished") and not is_weighed)
+    is_open = modes.get("open") or (modes.get("unfinished") and not found)
     if is_open and not modes.get("rough") and not is_mixing:
         yield find("search-incomplete", value=modes["unfinished"], n_starts=f"{modes['n_starts']:,}")
     if is_weighed:

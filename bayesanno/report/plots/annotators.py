@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno.analysis.annotators import annotator_table, low_competence_table
+from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
@@ -20,7 +20,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.report.plots import style
 
-LOW = 0.5  # a competence below it is low; annotators whose competence is more probably low than not are marked
+AT_CHANCE = 0.5  # annotators who are no better than chance with a larger probability are marked
 MOST_MATRICES = 12
 MATRIX_COLUMNS = 4
 SHORTEST = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
@@ -37,8 +37,8 @@ def plot_annotators(
 ) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
 
-    A point is larger where an annotator gave more answers, and hollow where competence is more probably below one half
-    than above it.
+    A point is larger where an annotator gave more answers, and hollow where the annotator is more probably no better
+    than chance than better (`p_chance` in `annotator_table`).
 
     Parameters
     ----------
@@ -69,28 +69,21 @@ def plot_annotators(
     """
     view = view_for_table(fit)
     part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
-    return draw_annotators(view, tabulate_low(view, ci_prob, ci_kind), dimension, **options)
+    return draw_annotators(view, annotator_table(view, ci_prob=ci_prob, ci_kind=ci_kind), dimension, **options)
 
 
-def tabulate_low(view: FitView, ci_prob: float | None = None, ci_kind: CiKind = None) -> pd.DataFrame:
-    """Return the annotator table with a column `low`: whether competence is more probably low than not."""
-    table = annotator_table(view, ci_prob=ci_prob, ci_kind=ci_kind)
-    if view.model.has_severity:  # exact matches are no measure of a grader
-        return table.assign(low=False)
-    is_point = view.yields == "point"
-    low = table["competence_mean"] < LOW if is_point else low_competence_table(view, below=LOW)["probability"] > LOW
-    return table.assign(low=low)
+def is_at_chance(table: pd.DataFrame) -> np.ndarray:
+    """Return which annotators of the annotator table are more probably no better than chance; nobody among graders."""
+    return table.get("p_chance", pd.Series(0.0, table.index)).to_numpy() > AT_CHANCE
 
 
 def draw_annotators(
     view: FitView, table: pd.DataFrame, dimension: str | None, **options: Unpack[style.OneAxes]
 ) -> Figure:
-    """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
+    """Draw what `plot_annotators` does, of the annotator table."""
     is_point, (low, high, interval) = view.yields == "point", find_bounds(table, "competence")
     table = style.keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
     axes = style.open_axes(7, max(2.4, style.height_for(len(table))), options)
-    if not view.model.has_severity:
-        axes.axvline(LOW, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
     if not is_point:
         width = max(0.5, min(2.0, 120 / len(table)))
@@ -107,7 +100,7 @@ def draw_annotators(
 
 def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
     """Draw points sized by number of answers, with a legend of the sizes."""
-    n, low = table["n_annotations"].to_numpy(), table["low"].to_numpy()
+    n, low = table["n_annotations"].to_numpy(), is_at_chance(table)
     largest = 60.0 if len(table) <= 60 else 24.0
 
     def size(many: Any) -> Any:
@@ -118,7 +111,7 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
         mean = table["competence_mean"].to_numpy()[marked]
         axes.scatter(mean, place[marked], s=size(n[marked]), facecolor=face, zorder=3, **look)
     if low.any():
-        axes.scatter([], [], s=size(n.max()), facecolor="white", label=f"more probably below {LOW:g}", **look)
+        axes.scatter([], [], s=size(n.max()), facecolor="white", label="probably no better than chance", **look)
     for many in dict.fromkeys(int(q) for q in np.quantile(n, [0, 0.5, 1], method="nearest")):
         axes.scatter([], [], s=size(many), facecolor=style.ACCENT, label=counted(many, "answer"), **look)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)

@@ -15,6 +15,7 @@ from bayesanno.ground.validate import check_made
 from bayesanno.report.plots import style
 
 MOST_LABELS = 9  # with a panel each
+BESIDE = 0.3  # between the marks of two sources
 
 
 def plot_ranking(
@@ -79,15 +80,15 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        By `group_table`.
+        By `group_table`, without differences.
     figsize, title
         As in `plot_labels`; a figure of several panels takes no `ax`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        A panel for each label, of two labels for the last one, and at most nine; groups from top to bottom, with
-        posterior means and the intervals of the table.
+        A panel for each label of the table, and at most nine; groups from top to bottom, with the means and intervals
+        of the table. Prediction-powered ones are below those of the model.
 
     Raises
     ------
@@ -104,23 +105,26 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     >>> [axes.get_xlabel() for axes in figure.axes]
     ["share of 'billing'", "share of 'delivery'", "share of 'other'", "share of 'quality'"]
     """
-    check_made(table, "DataFrame", "group_table", ["first", "second", "quantity", "label", "mean"])
+    check_made(table, "DataFrame", "group_table", ["group", "source", "quantity", "label", "mean"])
     low, high, interval = find_bounds(table)
-    alone = table[table["second"] == ""]
-    wanted = list(dict.fromkeys(alone["label"]))
-    labels = [label for label in wanted if label]
-    shown = (labels[-1:] if len(labels) == 2 else labels)[: MOST_LABELS - ("" in wanted)] + wanted[len(labels) :]
-    groups = list(dict.fromkeys(alone["first"]))[::-1]  # from the bottom to the top
-    place = np.arange(len(groups))
+    wanted = list(dict.fromkeys(table["label"]))
+    shown = [label for label in wanted if label][: MOST_LABELS - ("" in wanted)] + [""] * ("" in wanted)
+    groups = list(dict.fromkeys(table["group"]))[::-1]  # from the bottom to the top
+    sources = list(dict.fromkeys(table["source"]))
     columns = min(3, len(shown))
     figure, panels = style.new_grid(len(shown), columns, (2.6, style.height_for(len(groups)) - 1))
     for number, (axes, label) in enumerate(zip(panels, shown, strict=True)):
-        rows = alone[alone["label"] == label].set_index("first").loc[groups]
-        axes.hlines(place, rows[low], rows[high], color=style.PALE, linewidth=2)
-        axes.plot(rows["mean"], place, "o", color=style.ACCENT, markersize=5 if len(groups) <= style.MOST_NAMES else 2)
+        for place, source in enumerate(sources):
+            rows = table[(table["label"] == label) & (table["source"] == source)].set_index("group").loc[groups]
+            at = np.arange(len(groups)) + BESIDE * ((len(sources) - 1) / 2 - place)
+            size, colour = 5 if len(groups) <= style.MOST_NAMES else 2, style.COLOURS[place]
+            axes.hlines(at, rows[low], rows[high], color=style.PALE, linewidth=2)
+            axes.plot(rows["mean"], at, style.MARKERS[place], color=colour, markersize=size, label=source)
         style.name_rows(axes, groups if number % columns == 0 else [""] * len(groups))
         name = style.cut_name(label)
         axes.set(ylim=(-0.6, len(groups) - 0.4), xlabel=f"share of {name!r}" if label else "mean grade")
         axes.locator_params(axis="x", nbins=5)
+    if len(sources) > 1:
+        style.write_legend(panels[0])
     style.write_title(panels[0], f"{len(groups):,} groups: mean and {interval}")
     return style.finish(figure, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.dependence import MOST_PAIRS
 from bayesanno.analysis.parameters import DIAGNOSTICS
@@ -16,7 +17,7 @@ from bayesanno.ground.wording import counted, enumerated
 from bayesanno.modeling.capabilities import OF_GRADING, HasPopulation
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.agreement import describe_worth, draw_dependence, plot_divergence, plot_usage
-from bayesanno.report.plots.annotators import LOW, draw_annotators, plot_confusion, tabulate_low
+from bayesanno.report.plots.annotators import draw_annotators, is_at_chance, plot_confusion
 from bayesanno.report.sections.findings import LEAST_ITEMS, Findings
 
 CONFUSION = "confusion"  # the parameter of models whose annotators confuse labels,
@@ -34,12 +35,12 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
         if USAGE in view.posterior:
             yield from _show_usage(view)
         return
-    table, is_point = tabulate_low(view), view.yields == "point"
+    table, is_point = annotator_table(view), view.yields == "point"
     interval = find_bounds(table, "competence")[2]
     what = "" if called == "competence" else f"; their competence is the parameter {called} of {view.model.name}"
     yield Text(f"{counted(table['annotator'].nunique(), 'annotator')}{what}.{_warn_of_shared(found)}")
     if not view.model.has_severity:
-        yield Text(_describe_low(table, is_point=is_point))
+        yield Text(_describe_chance(table))
     if isinstance(view.model, HasPopulation):
         yield Text(_describe_population(population_table(view)))
     for part in parts_of(view, need_items=False):
@@ -53,7 +54,7 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
             yield draw(plot_confusion(view, dimension=name), said)
     beside = [f"{name}_{what}" for name in OF_GRADING for what in DIAGNOSTICS]  # summary.csv has them
     beside += ["competence_ess_tail"]
-    shown = table.drop(columns=["low", *beside], errors="ignore").dropna(axis="columns", how="all")  # EM: no intervals
+    shown = table.drop(columns=beside, errors="ignore").dropna(axis="columns", how="all")  # EM: no intervals
     shown = shown.rename(columns=lambda name: str(name).removeprefix("competence_"))
     by = "severity_mean" if view.model.has_severity else "mean"
     yield Heading(f"All annotators, the {'severest' if view.model.has_severity else 'least competent'} first")
@@ -96,13 +97,13 @@ def _describe_population(table: pd.DataFrame) -> str:
     )
 
 
-def _describe_low(table: pd.DataFrame, *, is_point: bool) -> str:
-    """Name the annotators whose competence is more probably low than not."""
-    names = table.loc[table["low"], "annotator"].drop_duplicates().tolist()
-    which = f"an estimated competence below {LOW}" if is_point else f"a competence that is probably below {LOW}"
+def _describe_chance(table: pd.DataFrame) -> str:
+    """Name the annotators who are probably no better than chance."""
+    names = table.loc[is_at_chance(table), "annotator"].drop_duplicates().tolist()
     if not names:
-        return f"No annotator has {which}."
-    return f"{counted(len(names), 'annotator')} {'has' if len(names) == 1 else 'have'} {which}: {enumerated(names)}."
+        return "All annotators are probably better than chance."
+    are = "is" if len(names) == 1 else "are"
+    return f"{counted(len(names), 'annotator')} {are} probably no better than chance: {enumerated(names)}."
 
 
 def show_dependence(found: Findings) -> Iterator[PageBlock]:

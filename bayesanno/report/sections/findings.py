@@ -115,14 +115,10 @@ def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
 
 def _tabulate_dependence(view: FitView, dimension: str, random_seed: int) -> pd.DataFrame | None:
     """Return the dependence table of a part that has one, if enough items are in it."""
+    name = dimension or None
     try:
         table = dependence_table(
-            view,
-            dimension=dimension or None,
-            least_items=LEAST_ITEMS,
-            ci_prob=0.95,
-            resamples=RESAMPLES,
-            random_seed=random_seed,
+            view, dimension=name, least_items=LEAST_ITEMS, ci_prob=0.95, resamples=RESAMPLES, random_seed=random_seed
         )
     except (DataError, FitError):  # its states are no labels, or no two annotators share an item
         return None

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayesanno.agreement.vote import majority_vote
+from bayesanno.analysis.annotators import annotator_table
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.io.names import explain_alike
 from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Steps, Text, Verdict
-from bayesanno.report.plots.annotators import tabulate_low
 from bayesanno.report.sections.findings import Findings
 
 LEAST_SURE = 0.9  # a label less probable than that may need another look
@@ -94,7 +94,7 @@ def _describe_annotators(found: Findings) -> Iterator[tuple[str, str]]:
     view = found.view
     if view.model.competence is None:
         return
-    table, by = tabulate_low(view).set_index("annotator"), f"by {view.model.name}"
+    table, by = annotator_table(view).set_index("annotator"), f"by {view.model.name}"
     ends = {"severity_mean": ("severity", "+.2f"), "sd_mean": ("spread", ".2f")} if view.model.has_severity else {}
     ends = ends or {"competence_mean": ("annotators", ".2f")}  # exact matches are no measure of a grader
     for part in parts_of(view, need_items=False):

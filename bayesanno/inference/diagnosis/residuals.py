@@ -1,0 +1,223 @@
+"""Residual agreement: how far annotators' errors on the same item correlate, given its class, beyond expectation.
+
+A model assumes that errors are independent given an item's class. Let e be 1 where annotator j errs on item i, and let
+p be the chance of an error on an item of its class. The residual is e - p, with variance s^2 = p (1 - p). The
+correlation over any set of pairs of answers to the same items is
+
+    r = sum (e_j - p_j) (e_k - p_k) / sum s_j s_k,
+
+with sums over classes weighted by their probabilities. If errors correlate by rho in every class, r estimates rho. The
+denominator is expected, not observed: else two annotators who hardly ever err would correlate by 1 where neither errs.
+
+p combines the model's chance, counted as one answer, and the annotator's own errors on items of that class:
+(errors + chance) / (answers + 1). Without this, annotators who all err more often than the model expects, due to its
+prior or a wrong majority, would seem to err together.
+
+n answers with errors that correlate by r are worth n / (1 + (n - 1) r) independent ones (Kish). Classes estimated from
+the same answers are biased towards shared errors. So the check of a fit measures r as the difference between observed
+answers and answers predicted by the fit, both with the same draw.
+
+The invariant: this is the only definition. `bayesanno.dependence_table` sums the same residuals over chosen pairs.
+
+References
+----------
+L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.inference.diagnosis.measures import count_independent
+
+ROUNDS = 2  # of measuring r with the classes that result from it: it converges quickly
+TINY = np.finfo(float).tiny
+
+
+class Residuals(NamedTuple):
+    """The residual of each answer and its standard deviation, for each class that the item may have.
+
+    Attributes
+    ----------
+    error, scale : array, shape (annotation, true_class)
+    weight : array, shape (item, true_class)
+        The class probabilities; items with zeros do not count.
+    """
+
+    error: np.ndarray
+    scale: np.ndarray
+    weight: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorDesign:
+    """The design of a table, from which residuals of observed and of predicted answers are computed."""
+
+    data: AnnotationData
+
+    @cached_property
+    def by_item(self) -> Any:
+        """Ones for the answers to each item: a sparse array (item, annotation)."""
+        return mark(self.data.item, self.data.n_items)
+
+    @cached_property
+    def by_annotator(self) -> Any:
+        """Ones for the answers of each annotator: a sparse array (annotator, annotation)."""
+        return mark(self.data.annotator, self.data.n_annotators)
+
+    def classify(self, label: np.ndarray, of_class: np.ndarray, answer: np.ndarray, r: float = 0.0) -> np.ndarray:
+        """Return the class probabilities of items, (item, true_class), from answers independent given the class.
+
+        The log likelihood of n answers is divided by 1 + (n - 1) r. Controls keep their class.
+
+        Parameters
+        ----------
+        label : array of int, shape (annotation,)
+        of_class : array, shape (true_class,)
+        answer : array, shape (annotator, response, true_class)
+            p(answer | class).
+        """
+        data, table = self.data, np.log(np.maximum(answer, TINY)).reshape(-1, answer.shape[2])
+        logs = self.by_item @ table.take(data.annotator * data.n_labels + label, axis=0)
+        if r:
+            logs /= 1 + np.maximum(np.bincount(data.item, minlength=data.n_items) - 1, 0)[:, None] * r
+        logs += np.log(np.maximum(of_class, TINY))
+        weight: np.ndarray = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weight /= weight.sum(axis=1, keepdims=True)
+        known = data.control_codes
+        weight[known >= 0] = np.eye(data.n_classes)[known[known >= 0]]
+        return weight
+
+    def find_residuals(self, label: np.ndarray, weight: np.ndarray, chance: np.ndarray) -> Residuals:
+        """Return the residuals of answers.
+
+        Parameters
+        ----------
+        label : array of int, shape (annotation,)
+            The answers, observed or predicted.
+        weight : array, shape (item, true_class)
+            The class probabilities of each item; all 0 for items that are left out.
+        chance : array, shape (annotator, true_class)
+            The model's probability of an error.
+        """
+        wrong = label[:, None] != self.data.class_codes
+        of_answer, who = weight.take(self.data.item, axis=0), self.data.annotator
+        n_wrong, n_seen = (self.by_annotator @ each for each in (of_answer * wrong, of_answer))
+        own = (n_wrong + chance) / (n_seen + 1)  # (annotator, true_class)
+        scale = np.sqrt(own * (1 - own))
+        return Residuals(wrong - own.take(who, axis=0), scale.take(who, axis=0), weight)
+
+    def correlate(self, residuals: Residuals) -> float:
+        """Return r over all pairs of answers to the same item; nan if no errors are possible."""
+        error, scale, weight = residuals
+        of_answer = weight.take(self.data.item, axis=0)
+        together, expected = (
+            np.vdot(weight, (self.by_item @ each) ** 2) - np.vdot(of_answer, each**2) for each in (error, scale)
+        )
+        return float(together / expected) if expected > 0 else float("nan")
+
+
+def mark(code: np.ndarray, n: int) -> Any:
+    """Return a sparse array (n, answer) with ones where an answer has a code."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(code.size), code, np.arange(code.size + 1)), shape=(code.size, n)).T.tocsr()
+
+
+def condition_on_class(data: AnnotationData, joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return p(class), (true_class,), and p(answer | class), (annotator, response, true_class).
+
+    In a model in which possibly nobody is right (its last state), annotators are right as often for each class, and
+    give wrong labels in proportion to their use of labels.
+
+    Parameters
+    ----------
+    joint : array, shape (annotator, response, state)
+        p(state, answer) of an item that only this annotator answers.
+    """
+    share = joint.sum(axis=1, keepdims=True)  # (annotator, 1, state)
+    of_class = share[:, 0, : data.n_classes].sum(axis=0)
+    if joint.shape[2] == data.n_classes:
+        return of_class / of_class.sum(), np.divide(joint, share, out=np.zeros_like(joint), where=share > 0)
+    use, right = joint.sum(axis=2), np.trace(joint, axis1=1, axis2=2)[:, None, None]
+    wrong = (1 - right) * use[:, :, None] / np.maximum(1 - use, TINY)[:, None]
+    return of_class / of_class.sum(), np.where(np.eye(data.n_labels) == 1, right, wrong)
+
+
+def find_chances(data: AnnotationData, answer: np.ndarray) -> np.ndarray:
+    """Return the chance of an error, (annotator, true_class), from p(answer | class)."""
+    return 1 - answer[:, data.class_codes, np.arange(data.n_classes)]
+
+
+# -------------------------------------------------------------------------------------------- observed and predicted
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorMeasure:
+    """The correlation of errors beyond what a fit predicts.
+
+    Attributes
+    ----------
+    found : dict
+        With the model's classes: the observed `correlation` and the `expected` one, `z` of the difference and its `p`,
+        `n_answers` per item, and the number of independent answers that these are `worth`.
+    correlation : array, shape (draw,)
+        r with the classes of adjusted labels, whose log odds are divided by 1 + (n - 1) r: one value for each draw of
+        the posterior, by chance also below 0.
+    informedness : array, shape (annotator,)
+        The probability of the right answer, averaged over classes and draws, on the scale where 0 is chance and 1 is
+        always right; in [0, 1].
+    """
+
+    found: dict[str, Any]
+    correlation: np.ndarray
+    informedness: np.ndarray
+
+
+def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.ndarray]]) -> ErrorMeasure | None:
+    """Measure the correlation of errors; None if no item has two answers.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    drawn : iterable of (joint, answers)
+        For each draw: p(state, answer) as in `condition_on_class`, and predicted answers, (annotation,).
+    """
+    n_answers = np.bincount(data.item, minlength=data.n_items)
+    if not (n_answers > 1).any():
+        return None
+    design, own, adjusted, informed = ErrorDesign(data), [], [], []
+    for joint, answers in drawn:
+        of_class, answer = condition_on_class(data, joint)
+        chance, r = find_chances(data, answer), 0.0
+        for round_ in range(ROUNDS + 1):
+            both = []
+            for label in (data.label, answers):
+                weight = design.classify(label, of_class, answer, r)
+                both.append(design.correlate(design.find_residuals(label, weight, chance)))
+            if not round_:
+                own.append(both)
+            r = min(1.0, max(0.0, both[0] - both[1]))  # nan, for answers without errors, becomes 0
+        adjusted.append(both[0] - both[1])
+        by_guess = 1 - 1 / max(2, data.n_classes)
+        informed.append(np.clip(1 - chance.mean(axis=1) / by_guess, 0, 1))
+    seen, predicted = np.array(own).T
+    excess = seen - predicted
+    if not np.isfinite(excess).all() or not excess.std():
+        return None
+    n, mean = float(n_answers[n_answers > 1].mean()), float(excess.mean())
+    found = {
+        "correlation": float(seen.mean()),
+        "expected": float(predicted.mean()),
+        "z": float(mean / excess.std()),
+        "p": float(((excess <= 0).sum() + 1) / (excess.size + 1)),
+        "n_answers": n,
+        "worth": float(count_independent(n, min(mean, 1.0))),
+    }
+    return ErrorMeasure(found, np.nan_to_num(adjusted), np.mean(informed, axis=0))

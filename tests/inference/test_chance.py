@@ -1,0 +1,87 @@
+"""Spammers and adversaries of simulated crowds: found in the draws, kept in the fit, and nobody else named."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+
+KINDS = {"good": 8, "fair": 4, "weak": 2, "coin": 2, "always": 2, "against": 1}
+RIGHT = {"good": 0.9, "fair": 0.75, "weak": 0.65, "against": 0.15}
+SETTINGS = {"draws": 300, "tune": 300, "chains": 2, "random_seed": 1, "progressbar": False}
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.MisfitWarning"),  # of models without adversaries
+]
+
+
+def make_crowd(rng, *, items, share, per_item=8, labels=("no", "yes")):
+    """A crowd of two labels: some are right at a rate, some flip a coin, some always say "no", one is against.
+
+    One annotator, "once", gave a single answer, which is right.
+    """
+    names = [f"{kind}{number}" for kind, n in KINDS.items() for number in range(n)]
+    truth = (rng.random(items) < share).astype(int)
+    records = [("i0", "once", labels[truth[0]])]
+    for item in range(items):
+        for who in rng.choice(names, per_item, replace=False):
+            kind = who.rstrip("0123456789")
+            said = truth[item] if rng.random() < RIGHT.get(kind, 1.0) else 1 - truth[item]
+            said = {"coin": rng.integers(2), "always": 0}.get(kind, said)
+            records.append((f"i{item}", who, labels[said]))
+    return ba.AnnotationData.from_records(records)
+
+
+def listed(fit, kind):
+    return {one["annotator"].rstrip("0123456789") for one in ba.diagnostics_of(fit)["chance"][kind]}
+
+
+@pytest.fixture(scope="module")
+def even():
+    return make_crowd(np.random.default_rng(3), items=500, share=0.4)
+
+
+@pytest.mark.parametrize("model", ["model_b", "mace", "item_difficulty"])
+def test_coins_and_repeaters_are_spammers_and_nobody_else(model, even):
+    fit = ba.fit(model, even, **SETTINGS)
+    spammers, adversaries = listed(fit, "spammers"), listed(fit, "adversaries")
+    assert spammers == ({"coin", "always", "against"} if model == "mace" else {"coin", "always"})
+    assert adversaries == (set() if model == "mace" else {"against"})  # in mace an adversary looks like a spammer
+    table = ba.annotator_table(fit, worst_first=True)
+    assert table["p_chance"].is_monotonic_decreasing
+    assert set(table.head(4)["annotator"].str.rstrip("0123456789")) <= {"coin", "always", "against"}
+    named = {one["annotator"]: one for one in ba.diagnostics_of(fit)["chance"]["spammers"]}
+    for row in table[table["annotator"].isin(named)].to_dict("records"):
+        found = named[row["annotator"]]
+        assert found["probability"] == pytest.approx(row["p_chance"])
+        assert found["n_annotations"] == row["n_annotations"]
+    assert table.set_index("annotator").loc["once", "p_chance"] < 0.5
+
+
+def test_one_accuracy_sees_coins_but_not_who_repeats_a_label(even):
+    fit = ba.fit("one_coin", even, method="vb", random_seed=1, progressbar=False)
+    assert (listed(fit, "spammers"), listed(fit, "adversaries")) == ({"coin"}, {"against"})
+
+
+def test_with_a_rare_class_good_annotators_are_not_named():
+    """Always "no" is right on .95 of the items, and .9 of each class on fewer."""
+    data = make_crowd(np.random.default_rng(4), items=600, share=0.05)
+    for model in ("one_coin", "model_b"):
+        fit = ba.fit(model, data, method="vb", random_seed=1, progressbar=False)
+        table = ba.annotator_table(fit).set_index("annotator")["p_chance"]
+        assert (table[[name for name in table.index if name.startswith(("good", "fair"))]] < 0.3).all()
+        assert not {"good", "fair", "weak", "once"} & (listed(fit, "spammers") | listed(fit, "adversaries"))
+        assert "against" in listed(fit, "adversaries")
+
+
+def test_a_loaded_fit_has_them_and_a_point_has_none(even, tmp_path):
+    fit = ba.fit("model_b", even, method="vb", random_seed=1, progressbar=False)
+    ba.save(fit, tmp_path / "posterior.nc")
+    chance = json.loads(fit.attrs["diagnostics"])["chance"]
+    assert ba.diagnostics_of(ba.load(tmp_path))["chance"] == chance
+    point = ba.fit("model_b", even, method="em", random_seed=1, progressbar=False)
+    assert "chance" not in ba.diagnostics_of(point)
+    table = ba.annotator_table(point).set_index("annotator")["p_chance"]
+    assert set(table) == {0.0, 1.0}
+    assert table[["good0", "always0", "against0"]].tolist() == [0, 1, 1]
