@@ -21,6 +21,9 @@
 5.  Find.      assemble.finish                one tree, its findings, and the warnings
                diagnosis/misfit               the answers against predictions of the fit (simulation/), and whether
                                               the labels are those of a few annotators who share errors
+               tempering                      labels as certain as the evidence allows: tempering/rule has the formula,
+                                              tempering/parts applies it, also to new items; known labels of a few items
+                                              (analysis/recalibrate) are used by tempering/grid
                diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml; of
                                               modes in diagnosis/modes, by known labels in diagnosis/known_labels
 
