@@ -40,7 +40,7 @@ from bayesanno.models import (
     SharedErrors,
 )
 from tests.models.test_repeated_labels import crowd_with_habits
-from tests.samples import DIMENSIONS, tiny_data
+from tests.samples import DIMENSIONS
 
 SNAPSHOT = Path(__file__).with_name("findings.txt")
 SOURCES = [*Path(ba.__path__[0]).rglob("*.py"), *(Path(ba.__path__[0]).parent / "models").glob("*.py")]
@@ -434,20 +434,6 @@ def test_labels_that_say_no_more_than_frequencies_are_found(tiny_fit):
         tree.attrs = view.tree.attrs | {"recalibration": json.dumps({"": about | {"log_score_shares": shares}})}
     codes = [{one.code for one in find_in_fit(view_of(tree))} for tree in (nothing, some)]
     assert ["labels-carry-nothing" in each for each in codes] == [True, False]
-
-
-def test_an_adjustment_says_how_many_errors_are_expected(tiny_fit):
-    """From what the fit holds, where its diagnostics do not say it."""
-    adjusted = tiny_fit.copy()
-    half = tiny_fit["latent"].to_dataset()[["probability"]] * 0 + 0.5
-    adjusted["labels"] = xr.DataTree(half)
-    told = json.loads(adjusted.attrs["diagnostics"])
-    for one in told["misfit"]:
-        one.pop("adjustment", None)
-    adjusted.attrs = tiny_fit.attrs | {"diagnostics": json.dumps(told)}
-    (found,) = [one for one in find_in_fit(view_of(adjusted)) if one.code == "labels-adjusted"]
-    before = (1 - tiny_fit["latent"]["probability"].max("true_class")).sum()
-    assert found.value == pytest.approx(0.5 * tiny_data().n_items - float(before))
 
 
 if __name__ == "__main__":
