@@ -41,7 +41,7 @@ REFUSED = {
     "mixed separators": (LONG + "s3;ada;no\n", "", "line 5: 1 column .* this line seems to use ';'"),
     "count in words": ("x,y,count\na,b,2\na,a,two\n", "mace answers.csv --out run --columns x,y",
                        "line 3: count is 'two', but must be a whole number"),
-    "broken count": ("x,y,count\na,b,2.5\n", "", r"line 2: count is '2\.5'"),
+    "broken count": ("x,y,count\na,b,2.5\n", "mace answers.csv --out run --columns x,y", r"line 2: count is '2\.5'"),
     "not UTF-8": ("item,a,b\n1,\xe9,x\n".encode("latin-1"), "", "line 2: byte 0xe9 is not UTF-8"),
     "format": (LONG, "mace answers.csv --out run --format wyde", "no format 'wyde': .*did you mean 'wide'"),
     "undeclared label": (LONG, "mace answers.csv --out run --labels no,maybe", "label 'yes' of item 's1' is not among"),

@@ -57,7 +57,8 @@ class TestPoint:
     def test_groups_and_variables(self, point, crowd):
         data = crowd[0]
         assert set(point.children) == {
-            "posterior", "sample_stats", "log_likelihood", "latent", "observed_data", "constant_data", "labels", "adjustment",
+            "posterior", "sample_stats", "log_likelihood", "latent", "observed_data", "constant_data",
+            "labels", "adjustment",
         }  # fmt: skip
         assert dict(point["posterior"].sizes) == {
             "chain": 1,
