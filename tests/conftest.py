@@ -162,7 +162,7 @@ def mace_fit(crowd, once_per_run):
     import bayesanno as ba
     from tests.samples import SETTINGS
 
-    return once_per_run("mace_fit", lambda: ba.fit("mace", crowd[0], **SETTINGS))
+    return once_per_run("mace_fit", lambda: ba.fit("mace", crowd[0], adjust=False, **SETTINGS))
 
 
 @pytest.fixture(scope="session")

@@ -117,9 +117,9 @@ def sample_labels(
     -------
     xarray.DataArray
         The indices of classes or types, with dims (chain, draw, item). In models that allow for items whose true label
-        nobody gave, such an item has the index after the last class. If labels were adjusted, each draw uses one
-        correlation of errors. In a recalibrated fit, each draw uses one temperature and its shifts, and is always a
-        class.
+        nobody gave, such an item has the index after the last class, if labels are the model's own (`adjust=False`);
+        otherwise each draw is a class. If labels were adjusted, each draw uses one correlation of errors, and in a
+        recalibrated fit one temperature and its shifts.
 
     Raises
     ------

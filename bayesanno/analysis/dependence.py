@@ -169,11 +169,10 @@ def dependence_table(
                 'no item with a known true label was answered by two annotators: truth="posterior" takes all items'
             )
         raise DataError("no item was answered by two annotators, so errors cannot be compared")
-    of_groups = _list_groups(matches, part, codes, names if groups is not None else [])
-    of_pairs = _list_pairs(matches, part, least_items)
-    if len(of_pairs.first) == MOST_PAIRS and not isinstance(fit, FitView):
+    rows = _list_rows(matches, part, codes, names if groups is not None else [], least_items)
+    *first, pairs = (_tabulate(matches, each, ci_prob, resamples, random_seed) for each in rows)
+    if len(pairs) == MOST_PAIRS and not isinstance(fit, FitView):
         warn(f"only the {MOST_PAIRS:,} pairs of annotators that share most items have rows", SizeWarning)
-    *first, pairs = (_tabulate(matches, each, ci_prob, resamples, random_seed) for each in (*of_groups, of_pairs))
     low, high = name_bounds("ci", ci_prob, "correlation")
     pairs = pairs.sort_values(low if resamples else "correlation", ascending=False, kind="stable")
     table = pd.concat([*first, pairs], ignore_index=True)
@@ -255,30 +254,26 @@ def error_chances(view: FitView, part: FitPart) -> tuple[np.ndarray, np.ndarray]
     return chance, np.zeros((*chance.shape, 0))
 
 
-def _list_groups(matches: Matches, part: FitPart, codes: np.ndarray, names: list[str]) -> Iterator[Rows]:
-    """Yield the rows of all annotators, and of groups if there are any."""
+def _list_rows(
+    matches: Matches, part: FitPart, codes: np.ndarray, names: list[str], least_items: int
+) -> Iterator[Rows]:
+    """Yield the rows of all annotators, of groups if there are any, and of pairs that share enough items."""
     none = np.zeros(len(matches.who), dtype=int)
     yield Rows("all", [""], [""], _count_answers(part, 0 * codes)[1], none)
-    if not names:
-        return
-    groups, own = np.array(names, dtype=object), np.sort(codes[matches.who], axis=1)  # own: (pair, 2)
-    one, other = own.T
-    n_answers, mean = _count_answers(part, codes)
-    yield Rows(["within", "between"], ["", ""], ["", ""], [mean, np.nan], (one != other).astype(int))
-    yield Rows("within", groups, groups, n_answers, np.where(one == other, one, -1))
-    cell, of_pair, n = np.unique(one * groups.size + other, return_inverse=True, return_counts=True)
-    first, second = np.divmod(cell, groups.size)
-    shown, place = _take_most(n * (first != second), 1)
-    yield Rows("between", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
-
-
-def _list_pairs(matches: Matches, part: FitPart, least_items: int) -> Rows:
-    """Return the rows of pairs that share enough items."""
-    shape = len(matches.who), matches.n_items
+    if names:
+        groups, (one, other) = np.array(names, dtype=object), np.sort(codes[matches.who], axis=1).T  # one: (pair,)
+        n_answers, mean = _count_answers(part, codes)
+        yield Rows(["within", "between"], ["", ""], ["", ""], [mean, np.nan], (one != other).astype(int))
+        yield Rows("within", groups, groups, n_answers, np.where(one == other, one, -1))
+        cell, of_pair, n = np.unique(one * groups.size + other, return_inverse=True, return_counts=True)
+        first, second = np.divmod(cell, groups.size)
+        shown, place = _take_most(n * (first != second), 1)
+        yield Rows("between", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
+    shape = none.size, matches.n_items
     shared = _add_up(np.ones(matches.item.size), matches.pair, matches.item, shape)
     shown, place = _take_most(np.diff(shared.indptr), least_items)
     first, second = np.array(part.data.annotators, dtype=object)[matches.who[shown].T]
-    return Rows("pair", first, second, 2.0, place)
+    yield Rows("pair", first, second, 2.0, place)
 
 
 def _take_most(n: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import batched
+from itertools import batched, cycle
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,11 @@ from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.prediction_powered import draw_powered
 from bayesanno.analysis.ranking import describe_ranks
-from bayesanno.analysis.recalibrated import each_posterior, recalibrations_of
+from bayesanno.analysis.recalibrated import each_posterior
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
-from bayesanno.fits.parts import FitPart, log_label_posterior, part_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.parts import FitPart, part_of
+from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.intervals import choose_prob
@@ -33,8 +33,9 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice, check_seed
 from bayesanno.ground.wording import counted, listed
 from bayesanno.inference.diagnosis.findings import read_findings
+from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
-from bayesanno.modeling.posterior import compile_formula
+from bayesanno.modeling.functions import stack_samples
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 
@@ -256,12 +257,12 @@ def _find_quantities(part: FitPart, label: str | None, order: Sequence[str] | No
 
 def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterator[str]:
     """Explain why the intervals of the model's rows may be too narrow."""
-    if view.yields == "point" and not view.is_adjusted:
+    if view.yields == "point" and not view.is_tempered:
         yield (
             f"this fit by {view.tree.attrs['method']} is one point: the intervals ignore the uncertainty about "
             "annotators; fit by nuts for intervals that include it"
         )
-    is_recalibrated = part.dimension in recalibrations_of(view)
+    is_recalibrated = part.dimension in temperings_of(view, RECALIBRATION)
     if class_prior_of(view.model) is not None and is_recalibrated:
         yield (
             "this recalibrated fit has a class prior: if annotators err together, groups are pulled towards each other "
@@ -300,20 +301,12 @@ def _draw_labels(
     has_own = (
         class_prior_of(view.model) is None and "true_class" in view.posterior.get("prevalence", xr.DataArray()).dims
     )
-    n_samples = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
-    of_draws: Iterator[tuple[np.ndarray, np.ndarray | None]]
-    if part.dimension in recalibrations_of(view):
-        n_samples = max(n_samples, LEAST_DRAWS)
-        of_draws = ((logs, None) for logs in each_posterior(view, part, n_samples, rng) if logs is not None)
-    else:
-        adjusted = each_posterior(view, part, n_samples, rng)
-        of_draws = (
-            own if logs is None else (logs, None)
-            for own, logs in zip(_log_posteriors(view, part), adjusted, strict=True)
-        )
-    repeats = -(-LEAST_DRAWS // n_samples)
-    again = (one for one in of_draws for _ in range(repeats))
-    for block in batched(again, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
+    n_draws = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
+    of_draws = each_posterior(view, part, n_draws * -(-LEAST_DRAWS // n_draws), rng)
+    prevalences = cycle(_log_prevalences(view) if has_own else [None])
+    pairs = zip(of_draws, prevalences, strict=False)
+    with_own = ((logs, prevalence if is_own else None) for (logs, is_own), prevalence in pairs)
+    for block in batched(with_own, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
         logs = np.stack([one for one, _ in block])  # (sample, item, class)
         if has_own:
             means = [np.log(np.exp(one).mean(axis=0).clip(1e-300)) if own is None else own for one, own in block]
@@ -323,13 +316,9 @@ def _draw_labels(
             yield np.where(known >= 0, known, draw_codes(np.exp(logs), rng))
 
 
-def _log_posteriors(view: FitView, part: FitPart) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    """Yield the log posterior of labels (item, class) in each draw, and its log prevalence if it has one."""
-    formula = compile_formula(view.model, view.data, view.posterior, view.known)
-    back = formula.patterns.of_item
-    prevalences = iter(np.log(formula.draws.get("prevalence", np.ones(0)).clip(1e-300)))
-    for one in formula.evaluate():
-        yield log_label_posterior(part, one.log_probability[part.dimension][back]), next(prevalences, None)
+def _log_prevalences(view: FitView) -> np.ndarray:
+    """Return the log prevalence in each draw, (sample, class)."""
+    return np.log(stack_samples(view.posterior[["prevalence"]])["prevalence"].clip(1e-300))
 
 
 def _count(drawn: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:

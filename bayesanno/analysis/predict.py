@@ -14,13 +14,13 @@ import numpy as np
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.population import add_new_annotators
-from bayesanno.analysis.recalibrated import adjust_new
 from bayesanno.fits.parts import recode, split_data
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS
+from bayesanno.inference.tempering.parts import temper_parts
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
@@ -103,7 +103,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
     )
     _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
-    table = tabulate_labels(adjust_new(view, split_data(recoded, found.latents)))
+    table = tabulate_labels(temper_parts(view, split_data(recoded, found.latents), ADJUSTMENT, RECALIBRATION))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
     return table
 

@@ -9,40 +9,27 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.analysis.recalibrated import recalibrate_part, recalibrations_of, tabulate_recalibration
-from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
-from bayesanno.fits.parts import (
-    LOG_PROBABILITY,
-    FitPart,
-    concat_parts,
-    is_given,
-    label_groups,
-    log_label_posterior,
-    parts_of,
-)
+from bayesanno.fits.parts import FitPart, concat_parts, is_given, label_groups, log_label_posterior, parts_of
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
-from bayesanno.fits.view import LABELS, RECALIBRATION, FitView
+from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView, is_tempered
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import listed
-from bayesanno.inference.adjust import adjusted_parts, adjustments_of
 from bayesanno.inference.diagnosis.findings import refresh_findings
+from bayesanno.inference.tempering.parts import adjusted_parts, replace_logs, store, temperings_of
+from bayesanno.inference.tempering.rule import Tempering
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import refuse_types
-
-NOT_BY_GOLD = ": true labels cannot recalibrate it"  # of a model of item types
 
 
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
@@ -55,12 +42,12 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
 
         recalibrated p_i(k)  ~  m_k (p_i(k) / m_k)^(1 / T) exp(shift_k)
 
-    If the fit adjusted its labels for correlated errors (`bayesanno.inference.adjust`), p_i is the adjusted probability
-    and the prior of T has median 1, so that fewer true labels are needed. Without an adjustment that prior is wide.
+    p_i is the adjusted probability, as in all tables (`bayesanno.inference.tempering`). If the adjustment was more than
+    the least, the prior of T has median 1, so that fewer true labels are needed. Otherwise that prior is wide.
 
-    The temperature T and the shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which the
-    probabilities are averaged: with 20 true labels the answers are wide, but not wrong. The probabilities of items with
-    known labels are computed without their own label (PSIS leave-one-out). So `coverage_table`, `calibration_table`,
+    The temperature T and the shifts have a posterior (`bayesanno.inference.tempering.grid` has the priors), over which
+    the probabilities are averaged: with 20 true labels the answers are wide, but not wrong. The probabilities of items
+    with known labels are computed without their own label (leave-one-out). So `coverage_table`, `calibration_table`,
     `compare` and the accuracy in run.json are cross-validated where they use these labels.
 
     All results for labels are recalibrated: `label_table`, `coverage_table`, `decide_labels`, `sample_labels`,
@@ -122,24 +109,31 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     True
     """
     view = view_for_table(fit)
-    parts = {part.dimension: part for part in parts_to_recalibrate(view)}
-    known = read_gold({dimension: part.data for dimension, part in parts.items()}, gold)
-    if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit from an earlier version
-        parts = _with_logs(view, parts)
-    adjusted = adjustments_of(view)
-    after, learnt, found = {name: parts[name] for name in adjusted}, {}, {}
+    if is_on_dask(view.tree):
+        raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
+    known = check_gold(view.model, view.data, gold)
+    checked = {one["dimension"]: one for one in view.diagnostics.get("misfit", [])}
+    parts, learnt, found = adjusted_parts(view), {}, {}
     for dimension, labels in known.items():
-        part = parts[dimension]
-        after[dimension], temperature, found[dimension] = _recalibrate_one(
-            part, labels, is_adjusted=dimension in adjusted
+        part, was_tempered = parts[dimension], is_tempered(checked.get(dimension, {}))
+        before = log_label_posterior(part)
+        rows = np.flatnonzero(np.isin(part.data.items, list(labels)))
+        truth = np.array([part.states.index(label) for label in labels.values()])
+        tempering, left_out = Tempering.from_labels(
+            before[~is_given(part)], before[rows], truth, was_tempered=was_tempered
         )
-        learnt[dimension] = tabulate_recalibration(part, temperature, list(labels))
+        after = tempering.average(before)
+        after[rows] = left_out
+        parts[dimension] = replace_logs(part, after)
+        learnt[dimension] = store(part, tempering, RECALIBRATION, known_item=list(labels))
+        scored = np.maximum(before[rows, truth], tempering.least), left_out[np.arange(truth.size), truth]
+        found[dimension] = _describe_scores(part, tempering, labels, *scored)
     whole = view.tree.copy()
     whole["constant_data"] = xr.DataTree(_with_gold(view.tree["constant_data"].to_dataset(), known))
-    groups = label_groups(list(after.values())) | groups_by_dimension(RECALIBRATION, learnt)
+    changed = [parts[name] for name in temperings_of(view, ADJUSTMENT) | learnt]
     for name in (LABELS, RECALIBRATION):
         whole[name] = xr.DataTree()  # replaces the old group with all its dimensions
-    for path, group in groups.items():
+    for path, group in (label_groups(changed) | groups_by_dimension(RECALIBRATION, learnt)).items():
         whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
     refresh_findings(whole, view)
@@ -179,8 +173,9 @@ def recalibration_table(
     ['temperature', 'shift[billing]', 'shift[delivery]', 'shift[other]', 'shift[quality]']
     """
     view = view_for_table(fit, from_draws=True)
-    require_recalibrated(view)
-    learnt = recalibrations_of(view)
+    if not view.is_recalibrated:
+        raise FitError("this fit was not recalibrated: use recalibrate(fit, gold) with some known labels")
+    learnt = temperings_of(view, RECALIBRATION)
     parts = [part for part in parts_of(view) if part.dimension in learnt]
     return concat_parts(parts, lambda part: _describe(learnt[part.dimension], part.states, ci_prob, ci_kind))
 
@@ -190,85 +185,45 @@ def about_recalibration(view: FitView) -> dict[str, dict[str, Any]]:
     return json.loads(view.tree.attrs.get(RECALIBRATION, "{}"))
 
 
-def require_recalibrated(view: FitView) -> None:
-    """Raise a FitError if a fit was not recalibrated."""
-    if not view.is_recalibrated:
-        raise FitError("this fit was not recalibrated: use recalibrate(fit, gold) with some known labels")
-
-
-def parts_to_recalibrate(view: FitView) -> list[FitPart]:
-    """Return the parts of a fit before recalibration, adjusted, if they can be recalibrated.
-
-    Raises
-    ------
-    FitError
-        If the model gives item types instead of labels, or the fit holds no items.
-    """
-    if is_on_dask(view.tree):
-        raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
-    refuse_types(view.model, view.data, NOT_BY_GOLD)
-    return list(adjusted_parts(view).values())
-
-
-def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart]:
-    """Return the parts with the log probabilities that are computed from the draws."""
-    found = recover(view.model, view.data, view.posterior, view.known, with_log_likelihood=False).latents
-    logs = {dimension: {LOG_PROBABILITY: found[dimension][LOG_PROBABILITY]} for dimension in parts}
-    return {name: replace(part, latent=part.latent.assign(logs[name])) for name, part in parts.items()}
-
-
 # ---------------------------------------------------------------------------------------------- the known labels
 
 
-def read_gold(tables: Mapping[str, Any], gold: Any) -> dict[str, dict[str, str]]:
-    """Return the known labels by dimension (item -> label), without controls.
-
-    `tables` has the annotations of each dimension, or under "" those without dimensions.
+def check_gold(model: AnnotationModel, data: Any, gold: Any) -> dict[str, dict[str, str]]:
+    """Return the known labels by dimension (item -> label), in the order of the data and without controls.
 
     Raises
     ------
     DataError, DataFileError, FitError
-        As for `recalibrate`.
+        As for `recalibrate`; all its errors about the known labels are raised here.
     """
+    refuse_types(model, data, ": true labels cannot recalibrate it")
+    tables = split_dimensions(data)
     if gold is None:
-        found = {name: _read_one(data, data.gold) for name, data in tables.items() if data.gold}
-        if not found:
-            raise FitError(
-                "no true label is known: give gold, a mapping of item to label or a file with columns item and gold"
-            )
+        gold = {name: table.gold for name, table in tables.items()}
     elif "" in tables:
-        found = {"": _read_one(tables[""], gold)}
-    else:
-        if not isinstance(gold, Mapping) or not set(map(str, gold)) <= set(tables):
-            raise DataError(
-                f"this fit has dimensions {listed(list(tables))}: give gold by dimension, as in "
-                f"{{{next(iter(tables))!r}: ...}}"
-            )
-        found = {str(name): _read_one(tables[str(name)], one) for name, one in gold.items()}
-    for name, labels in found.items():
-        free = {item: label for item, label in labels.items() if item not in tables[name].controls}
-        if not free:
-            of = f" in {name}" if name else ""
-            was = ", since all that were given are controls, which the fit has used" if labels else ""
-            raise FitError(f"no true label is known{of}{was}: give labels that the fit has not used")
-        found[name] = {item: free[item] for item in tables[name].items if item in free}  # in the order of the data
+        gold = {"": gold}
+    elif not isinstance(gold, Mapping) or not set(map(str, gold)) <= set(tables):
+        names = list(tables)
+        raise DataError(f"this fit has dimensions {listed(names)}: give gold by dimension, as in {{{names[0]!r}: ...}}")
+    found: dict[str, dict[str, str]] = {}
+    for name, one in gold.items():
+        table, labels = tables[str(name)], _read_labels(tables[str(name)], one)
+        free = {item: labels[item] for item in table.items if item in labels and item not in table.controls}
+        found |= {str(name): free} if free else {}
+    if not found:
+        raise FitError(
+            "no true label is known, apart from controls, which the fit has used: give gold, a mapping of item to "
+            "label or a file with columns item and gold"
+        )
     return found
 
 
-def check_gold(model: AnnotationModel, data: Any, gold: Any) -> Any:
-    """Read the gold for `recalibrate` before the model is fitted, so that its errors are raised early."""
-    refuse_types(model, data, NOT_BY_GOLD)
-    found = read_gold(split_dimensions(data), gold)
-    return found.get("", found)
-
-
-def _read_one(data: AnnotationData, gold: Any) -> dict[str, str]:
+def _read_labels(data: AnnotationData, gold: Any) -> dict[str, str]:
     if isinstance(gold, Mapping | pd.Series):
-        pairs = gold.items() if isinstance(gold, Mapping) else gold.dropna().items()
-        rows = [(str(item), str(label)) for item, label in pairs]
-        if not rows:
+        labels = pd.Series(gold, dtype=object).dropna()
+        gold = pd.DataFrame({"item": labels.index.astype(str), "gold": labels.astype(str).to_numpy()}, dtype=object)
+        if gold.empty:
             return {}
-        gold = pd.DataFrame(rows, columns=["item", "gold"], dtype=object)
     elif not isinstance(gold, str | os.PathLike | pd.DataFrame):
         raise DataError(
             f"gold is of type {type(gold).__name__}: give a mapping of item to label, a Series, a DataFrame or a file"
@@ -288,35 +243,39 @@ def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> 
 # -------------------------------------------------------------------------------------------- what they say
 
 
-def _recalibrate_one(
-    part: FitPart, labels: Mapping[str, str], *, is_adjusted: bool
-) -> tuple[FitPart, Recalibration, dict[str, Any]]:
-    """Return a recalibrated part, the draws of temperature and shifts, and their description."""
-    logs, given = log_label_posterior(part), is_given(part)
-    place = {item: row for row, item in enumerate(part.data.items)}
-    rows = np.array([place[item] for item in labels])
-    truth = np.array([part.states.index(label) for label in labels.values()])
-    scale = find_scale(logs[~given], is_adjusted=is_adjusted)
-    posterior = weigh(scale, logs[rows], truth)
-    learnt, left_out = posterior.draw(), posterior.leave_each_out(logs[rows], truth)  # left_out: (known, label)
-    done = recalibrate_part(part, learnt, dict(zip(rows.tolist(), left_out, strict=True)))
-    before = np.maximum(logs[rows, truth], scale.least)
-    after, shares = left_out[np.arange(truth.size), truth], score_shares(truth, len(part.states))
-    temperature, *shifts = _describe(learnt, part.states).drop(columns="parameter").to_dict("records")
-    about = {
-        "n_known": int(truth.size),
+def score_shares(truth: np.ndarray, n_labels: int) -> np.ndarray:
+    """Return the log probabilities of true labels from the shares of the other labels alone, with 1 added to counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.analysis.recalibrate import score_shares
+    >>> np.exp(score_shares(np.array([0, 0, 1]), 2)).tolist()
+    [0.5, 0.5, 0.25]
+    """
+    counts = np.bincount(truth, minlength=n_labels)
+    return np.log(counts[truth] / (truth.size - 1 + n_labels))
+
+
+def _describe_scores(
+    part: FitPart, tempering: Tempering, known: Mapping[str, str], before: np.ndarray, after: np.ndarray
+) -> dict[str, Any]:
+    """Return the attribute `recalibration` of a part, from the log probabilities of true labels before and after."""
+    temperature, *shifts = _describe(tempering, part.states).drop(columns="parameter").to_dict("records")
+    shares = score_shares(np.array([part.states.index(label) for label in known.values()]), len(part.states))
+    return {
+        "n_known": len(known),
         "temperature": temperature,
         "shift": dict(zip(part.states, shifts, strict=True)),
-        "items": list(labels),
+        "items": list(known),
         "log_score_before": float(before.mean()),
         "log_score": float(after.mean()),
         "log_score_shares": float(shares.mean()),
     }
-    return done, learnt, about
 
 
 def _describe(
-    learnt: Recalibration, labels: Sequence[str], ci_prob: float | None = None, ci_kind: CiKind = None
+    learnt: Tempering, labels: Sequence[str], ci_prob: float | None = None, ci_kind: CiKind = None
 ) -> pd.DataFrame:
     """Return the table of the temperature and the shifts."""
     values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)

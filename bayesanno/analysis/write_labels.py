@@ -19,16 +19,17 @@ from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.predict import predict_labels
 from bayesanno.fits.parts import tabulate_posterior
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import ADJUSTMENT, FitView
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import is_remote
-from bayesanno.inference.adjust import Adjustment, Votes, adjustments_of
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
 from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part
+from bayesanno.inference.tempering.parts import temperings_of
+from bayesanno.inference.tempering.rule import Answers, Tempering
 from bayesanno.modeling.expectation import Logs, read_log_posterior
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
             raise FitError(f"the {what} of {data.name} must be those of this fit, in the same order: fit again")
     shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
     logs = model.log_probabilities(shares, data.on_workers.names_class)
-    adjustment = adjustments_of(FitView(fit)).get("")
+    adjustment = temperings_of(FitView(fit), ADJUSTMENT).get("")
 
     def write(folder: Path) -> WrittenLabels:
         with allow_large_tasks():
@@ -145,14 +146,14 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
 
 
 def write_part(
-    part: Part, logs: Logs, adjustment: Adjustment | None, labels: Sequence[str], folder: Path
+    part: Part, logs: Logs, adjustment: Tempering | None, labels: Sequence[str], folder: Path
 ) -> WrittenLabels:
     """Write the labels of a part, and return their counts."""
     log_p = read_log_posterior(part.items, logs)
     if adjustment is not None:
         weight = adjustment.weigh(part.by_annotator.size, part.items.names_class).reshape(-1, len(labels))
         votes = np.concatenate([block.answers @ weight for block in part.items.blocks])[part.items.pattern]
-        log_p = adjustment.average(log_p, Votes(part.n_annotations, votes))
+        log_p = adjustment.average(log_p, Answers(part.n_annotations, votes))
     probability = np.exp(log_p)
     table = tabulate_posterior(part.names, labels, probability, part.n_annotations)
     if part.gold is not None:

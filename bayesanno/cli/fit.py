@@ -101,7 +101,7 @@ def fit(
                 check_tags(chosen, answers)
             fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **sampling), None
             if known is not None:
-                fitted = ba.recalibrate(fitted, known)
+                fitted = ba.recalibrate(fitted, known.get("", known))
         view = view_of(fitted)
         run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, bio=bio, began=begin)
     finish_fit(view, run, out, report=report)

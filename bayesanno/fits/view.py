@@ -6,6 +6,7 @@ of the call; nothing is kept between calls.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -35,6 +36,20 @@ Yields = Literal["mcmc", "approximation", "point", "combination"]
 
 
 type Fit = xr.DataTree | FitView  # what functions of fits take
+NOTICEABLE = 0.05  # of the weights of an adjustment: every checked fit has a little
+
+
+def is_tempered(found: Mapping[str, Any]) -> bool:
+    """Return whether labels were noticeably adjusted, by an entry of `misfit` in the diagnostics of a fit.
+
+    Examples
+    --------
+    >>> from bayesanno.fits.view import is_tempered
+    >>> [is_tempered({"adjustment": {"weight": b, "vote_weight": 0.02}}) for b in (0.01, 0.3)]
+    [False, True]
+    """
+    done = found.get("adjustment", {"weight": 0.0, "vote_weight": 0.0})
+    return max(done["weight"], done["vote_weight"]) >= NOTICEABLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +119,13 @@ class FitView:
 
     @property
     def is_adjusted(self) -> bool:
-        """Whether the labels were adjusted for the problems found in the check of the fit, or recalibrated."""
+        """Whether the labels were adjusted, as in every checked fit with labels, or recalibrated."""
         return LABELS in self.tree.children
+
+    @property
+    def is_tempered(self) -> bool:
+        """Whether the labels were noticeably adjusted for problems found in the check, or recalibrated."""
+        return self.is_recalibrated or any(map(is_tempered, self.diagnostics.get("misfit", [])))
 
     @property
     def is_recalibrated(self) -> bool:

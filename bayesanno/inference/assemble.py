@@ -23,7 +23,6 @@ from bayesanno.fits.storage import (
 )
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.chance import find_chance
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, store_findings
 from bayesanno.inference.diagnosis.known_labels import count_all_errors
@@ -33,6 +32,7 @@ from bayesanno.inference.graph.density import add_deterministics, compute_log_pr
 from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
+from bayesanno.inference.tempering.parts import adjust_labels
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.data_kinds import Data

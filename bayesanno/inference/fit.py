@@ -101,8 +101,9 @@ def fit(
         Whether to compare the answers with those that the fit predicts, which takes about a second. The diagnostics
         have the result as `misfit`. On a cluster, only some items are compared.
     adjust : bool
-        Whether to adjust the label probabilities for the problems found in the check; see `bayesanno.inference.adjust`.
-        The group `labels` then has the adjusted probabilities, which all tables use; `latent` keeps the model's own.
+        Whether to adjust the label probabilities by what the check found: at least 2% of them are a weighted vote; see
+        `bayesanno.inference.tempering`. The group `labels` then has the adjusted probabilities, which all tables use;
+        `latent` keeps the model's own.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points from which initvals="auto" searches (20). For advi
         and fullrank_advi, `steps`, the largest number of steps (50,000). For em and vb, `restarts`, the number of

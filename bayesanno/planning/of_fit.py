@@ -13,17 +13,18 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.population import add_new_annotators
-from bayesanno.analysis.recalibrated import known_items, recalibrations_of
+from bayesanno.analysis.recalibrated import known_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.parts import PROBABILITY, find_positions
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_count
 from bayesanno.ground.wording import as_names, nearest
-from bayesanno.inference.adjust import adjustments_of
 from bayesanno.inference.diagnosis.findings import is_misfit
+from bayesanno.inference.diagnosis.measures import count_independent
+from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.modeling.states import DrawnStates, find_states
@@ -111,9 +112,11 @@ def make_askable(
 def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
     """Return states with the adjusted posterior of labels as their mean, and answers that are informative to match."""
     power = 1.0
-    for adjustment in adjustments_of(view).values():
-        power *= adjustment.worth(view.data.n_annotations / view.data.n_items + 1)
-    for recalibration in recalibrations_of(view).values():
+    n_answers = view.data.n_annotations / view.data.n_items + 1
+    for adjustment in temperings_of(view, ADJUSTMENT).values():
+        worth = count_independent(n_answers, adjustment.correlation).mean() / n_answers
+        power *= 1 - adjustment.weight * (1 - float(worth))
+    for recalibration in temperings_of(view, RECALIBRATION).values():
         power *= float((1 / recalibration.temperature).mean())
     before, after = states.probability, view.latent[PROBABILITY].values  # (item, class)
     ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
@@ -130,7 +133,7 @@ def _say_what_it_rests_on(view: FitView, who: str) -> None:
             f"this fit is one point, so {who} ignores the uncertainty about annotators: fit by nuts or vb instead",
             PredictionWarning,
         )
-    if not view.is_adjusted and is_misfit(view):
+    if not view.is_tempered and is_misfit(view):
         warn(
             f"this model does not predict the answers well, so {who} overestimates the value of more answers: "
             "recalibrate the fit with some true labels (bayesanno.recalibrate), or fit shared_errors if annotators err "

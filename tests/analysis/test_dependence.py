@@ -53,11 +53,14 @@ class TestWhatIsFound:
         fit, wrong = clique_fit
         groups = group_of(ba.data_of(fit), 4)
         within = np.corrcoef(wrong[:, :4].T)[np.triu_indices(4, 1)].mean()
-        found = {truth: ba.dependence_table(fit, groups, truth=truth, random_seed=1) for truth in ("gold", "posterior")}
+        found = {
+            truth: ba.dependence_table(fit, groups, truth=truth, ci_prob=0.95, random_seed=1)
+            for truth in ("gold", "posterior")
+        }
         assert row(found["gold"], "within", "clique")["correlation"] == pytest.approx(within, abs=0.02)
         assert 0.03 < row(found["posterior"], "within", "clique")["correlation"] < within / 2
         for table in found.values():
-            assert row(table, "within", "clique")["correlation_ci89_lb"] > 0
+            assert row(table, "within", "clique")["correlation_ci95_lb"] > 0
             for level, names in {"within": ("rest",), "between": ("clique", "rest")}.items():
                 assert abs(row(table, level, *names)["correlation"]) < 0.05
             assert set(table["truth"]) == {next(truth for truth, one in found.items() if one is table)}

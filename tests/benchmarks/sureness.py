@@ -1,172 +1,230 @@
-"""How sure labels are, and how sure they should be, on real tables with true labels.
+"""How sure labels are, and how sure they should be: rules of adjustment, compared on the same fits.
 
-    uv run python tests/benchmarks/sureness.py @crowd @rte @temporal @wsd [TABLE.csv ...]
+    uv run python tests/benchmarks/sureness.py /tmp/sureness [--methods em vb nuts] [--kinds real drawn turned]
 
-A table has the columns item, annotator, label, gold; each named one comes with the package or is fetched. The script
-fits each model by each method and compares its labels with the truth:
+Three kinds of tables with true labels are fitted:
 
-    temperature      the number that makes the true labels most probable when the log odds of the labels are divided
-                     by it; 1 where labels are as sure as they should be
-    log_score        the mean log score of the true labels; tempered is the same after that division
-    expected, made   the wrong labels that the probabilities predict, and those found; a tie is split evenly
-    sure             labels that are more probable than .99; sure_wrong is how many of them are wrong
-    r, worth         from the fit alone: how errors on an item correlate, and how many independent answers an item's
-                     answers are worth
+    real    the tables of ../shared/data; of large ones, random items with about 20,000 answers
+    drawn   tables drawn from the models themselves, each fitted by its own model
+    turned  600 items with five answers each, where annotators turn one label into another, a tenth or three tenths of
+            the time, whatever else they answer
 
-The prefix model_ marks the scores of the model's own labels, before the adjustment for correlated errors. The model
-"vote" is a smoothed vote, which adds half an answer to each label. NUTS also gives elpd by PSIS-LOO, R-hat and seconds.
-With --controls 0.1 one true label in ten is given to the model, and scores are those of the other items. By EM, MACE's
-competences climb towards 0 and 1, and so do probabilities of labels. Its temperature and log score therefore depend on
-where the climb stops (``tolerance``); compare sure and sure_wrong instead.
+Each table is fitted once by each model and method. The fits' logs and checks are kept in the folder, so that an
+interrupted run goes on, and rules can be compared again without fitting. The rules:
+
+    none      the model's own labels
+    previous  0 or 1 by significance: tempered labels and the vote, with weight expit(z^2 / 2 - 3) and 1 for votes or
+              pairs beyond chance
+    this      the rule of `bayesanno.inference.tempering`
+
+For each rule and kind of table: the mean log score of the true labels (of a label with probability 0, log 1e-16);
+errors expected over errors made, summed over tables; the share of tables where labels are worse by more than .01 than
+without adjustment. Then, of the checks of fits: the standard deviation of z, and the share that is adjusted noticeably.
 """
 
 from __future__ import annotations
 
 import argparse
+import pickle
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from arviz_stats import loo
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import expit
 
 import bayesanno as ba
+from bayesanno.fits.parts import log_label_posterior, parts_of
+from bayesanno.fits.view import NOTICEABLE, view_of
+from bayesanno.inference.diagnosis.misfit import Misfit, measure_misfit
+from bayesanno.inference.tempering.rule import Tempering, weigh_errors, weigh_votes
+from bayesanno.simulation.quantities import ModelDraws
 
-MODELS = ("vote", "model_b", "mace", "hierarchical_dawid_skene", "item_difficulty", "shared_errors")
-METHODS = {"em": {"method_options": {"objective": "map"}}, "vb": {}, "nuts": {"draws": 500, "tune": 500}}
-MOST_TEMPERATURE = 1000.0
-SURE = 0.99
-IMPOSSIBLE = np.log(1e-16)  # what EM makes of a label that a perfect annotator did not give
+DATA = Path(__file__).parents[3] / "shared" / "data"
+TABLES = ("rte", "temp", "wsd", "dices_350", "llmbar", "dog", "possent", "sp", "zencrowd", "trec", "factual")
+MODELS = ("model_b", "mace", "hierarchical_dawid_skene")
+METHODS = {"em": {"method_options": {"objective": "map"}}, "vb": {}, "nuts": {"draws": 300, "tune": 300, "chains": 2}}
+MOST_ANSWERS = 20_000
+N_DRAWN = 14  # tables drawn from each model
+TURNED = (0.1, 0.3)
+N_TURNED = 6  # tables for each share
+IMPOSSIBLE = 1e-16
+HARM = 0.01
 
 
-def read(source: str) -> ba.AnnotationData:
-    """Read a table; gold that nobody said is left out, since no label can be that."""
-    if source.startswith("@"):
-        return ba.read_annotations(source)
-    table = pd.read_csv(source, dtype=str, keep_default_na=False)
+# ------------------------------------------------------------------------------------------------------- the tables
+
+
+def list_tables(kinds: list[str]) -> Iterator[tuple[str, str, Callable[[], ba.AnnotationData], tuple[str, ...]]]:
+    """Yield kind, name and models of each table, and how it is made."""
+    for name in TABLES if "real" in kinds else ():
+        yield "real", name, partial(read_table, name), MODELS
+    for model, seed in product(MODELS, range(N_DRAWN if "drawn" in kinds else 0)):
+        yield "drawn", f"{model}-{seed}", partial(draw_table, model, seed), (model,)
+    for share, seed in product(TURNED, range(N_TURNED if "turned" in kinds else 0)):
+        yield f"turned {share}", f"turned-{share}-{seed}", partial(turn_table, share, seed), ("mace", "model_b")
+
+
+def read_table(name: str) -> ba.AnnotationData:
+    """Read a table with gold; of a large one, keep items with gold first, then others, at random."""
+    (path,) = (DATA / f"{name}.csv{end}" for end in ("", ".gz") if (DATA / f"{name}.csv{end}").is_file())
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if len(table) > MOST_ANSWERS:
+        items = table.groupby("item", sort=False).agg(gold=("gold", "first"), n=("label", "size"))
+        items = items.sample(frac=1, random_state=1)
+        items = items.iloc[(items["gold"] == "").argsort(kind="stable")]
+        table = table[table["item"].isin(items.index[items["n"].cumsum() <= MOST_ANSWERS])]
     data = ba.read_annotations(table[["item", "annotator", "label"]])
-    known = table[(table["gold"] != "") & table["gold"].isin(data.labels)].groupby("item")["gold"].first()
+    known = table[table["gold"].isin(data.labels)].groupby("item")["gold"].first()  # a label that nobody gave is none
     return replace(data, gold=known.to_dict())
 
 
-def control(data: ba.AnnotationData, share: float, seed: int) -> ba.AnnotationData:
-    """Give the true labels of a share of the items that have one."""
-    known = [item for item in data.items if item in data.gold]
-    given = np.random.default_rng(seed).choice(known, round(share * len(known)), replace=False)
-    return replace(data, controls={item: data.gold[item] for item in given.tolist()})
+def draw_table(model: str, seed: int) -> ba.AnnotationData:
+    """Draw a table from the prior of a model."""
+    rng = np.random.default_rng(seed)
+    design = ba.make_design(
+        items=int(rng.integers(80, 400)),
+        annotators=int(rng.integers(6, 25)),
+        labels=int(rng.integers(2, 6)),
+        per_item=(2, int(rng.integers(3, 7))),
+        random_seed=seed,
+    )
+    return ba.simulate(model, design, random_seed=seed)[0]
 
 
-def score_all(fit: object, data: ba.AnnotationData) -> dict[str, float]:
-    """Return the scores of the fit's labels, and of the model's own."""
-    own = fit["latent"]["log_probability"].values
-    given = fit["labels"]["log_probability"].values if "labels" in fit.children else own
-    return score(given, data) | {f"model_{name}": value for name, value in score(own, data).items()}
+def turn_table(share: float, seed: int) -> ba.AnnotationData:
+    """Draw a table in which annotators turn a share of one label into another."""
+    rng = np.random.default_rng(seed)
+    labels = ("a", "b", "c", "d")
+    design = ba.make_design(items=600, annotators=30, labels=labels, per_item=5, random_seed=seed)
+    truth = rng.integers(4, size=600)  # (item,)
+    accuracy, own = rng.uniform(0.7, 0.95, size=30), truth[design.item]
+    said = np.where(
+        rng.random(own.size) < accuracy[design.annotator], own, (own + rng.integers(1, 4, size=own.size)) % 4
+    )
+    said = np.where((said == 0) & (rng.random(own.size) < share), 1, said)
+    return replace(
+        design, label=said, gold={item: labels[code] for item, code in zip(design.items, truth, strict=True)}
+    )
 
 
-def score_vote(data: ba.AnnotationData) -> dict[str, float]:
-    """Return the scores of a smoothed vote."""
-    votes = data.votes[:, data.class_codes] + 0.5
-    return score(np.log(votes / votes.sum(axis=1, keepdims=True)), data)
+# ---------------------------------------------------------------------------------------------------------- the fits
 
 
-def score(log_p: np.ndarray, data: ba.AnnotationData) -> dict[str, float]:
-    """Compare log probabilities (item, label) with the truth, where it is known and was not given."""
-    known = (data.gold_codes >= 0) & (data.control_codes < 0)
-    log_p, truth = log_p[known], data.gold_codes[known]
-    rows = np.arange(truth.size)
-    held = np.where(np.isneginf(log_p), IMPOSSIBLE, log_p)
+def fit_table(data: ba.AnnotationData, model: str, method: str) -> dict[str, Any] | None:
+    """Return what rules need of a fit; None for a model without that method."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings = METHODS[method] | {"random_seed": 1, "progressbar": False, "check": False}
+        try:
+            fit = ba.fit(model, data, method=method, **settings)
+        except ba.FitError:
+            return None
+        view = view_of(fit)
+        (misfit,) = measure_misfit(ModelDraws(view.model, view.data, view.posterior, view.known), 1)
+    (part,) = parts_of(view)
+    found = {"logs": log_label_posterior(part), "data": data, "found": misfit.found, "errors": None}
+    if misfit.errors is not None:
+        found["errors"] = (misfit.errors.correlation, misfit.errors.informedness)
+    return found
 
-    def log_score(log_temperature: float) -> float:
-        scaled = held / np.exp(log_temperature)
-        return float(log_softmax(scaled, axis=1)[rows, truth].mean())
 
-    best = minimize_scalar(lambda t: -log_score(t), bounds=(np.log(0.1), np.log(MOST_TEMPERATURE)), method="bounded")
-    p = np.exp(log_p)
-    best_p = p.max(axis=1)
-    tied = p == best_p[:, None]  # (item, label)
-    wrong = 1 - tied[rows, truth] / tied.sum(axis=1)
+def read_fits(options: argparse.Namespace) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """Yield what each fit is of, and what rules need of it; fit what is not in the folder."""
+    options.folder.mkdir(exist_ok=True)
+    for method in options.methods:
+        for kind, name, make, models in list_tables(options.kinds):
+            for model in models:
+                path = options.folder / f"{name}.{model}.{method}.pickle"
+                if not path.exists() and not options.no_fits:
+                    path.write_bytes(pickle.dumps(fit_table(make(), model, method)))
+                found = pickle.loads(path.read_bytes()) if path.exists() else None
+                if found is not None:
+                    yield {"kind": kind, "table": name, "model": model, "method": method}, found
+
+
+# --------------------------------------------------------------------------------------------------------- the rules
+
+
+def apply_rules(found: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return the log probabilities of labels (item, label) by each rule."""
+    logs, data, errors = found["logs"], found["data"], found["errors"]
+    errors = None if errors is None else SimpleNamespace(correlation=errors[0], informedness=errors[1])
+    this = Tempering.from_check(logs, Misfit(found["found"], errors), data.n_annotators)
+    answers = this.count(data)
+    previous = replace(this, weight=weigh_by_significance(found["found"], this.correlation.mean()), vote_weight=0.0)
+    return {"none": logs, "previous": previous.average(logs, answers), "this": this.average(logs, answers)}
+
+
+def weigh_by_significance(found: dict[str, Any], correlation: float) -> float:
+    """Return the weight of a misfit by the previous rule."""
+    if "errors" not in found:
+        return 0.0
+    votes, errors = found["votes"], found["errors"]
+    votes_are_off = votes["p"] < 0.01 and abs(votes["observed"] - votes["predicted"]) >= 0.05
+    if errors["z"] > -2 and (votes_are_off or found.get("pairs", {"close": 0})["close"]):
+        return 1.0
+    effect = max(0.0, (errors["n_answers"] - 1) * correlation)
+    weight = float(expit(max(0.0, errors["z"]) ** 2 / 2 - 3) * min(1.0, effect / 0.1))
+    return weight if weight >= 0.1 else 0.0
+
+
+def score(logs: np.ndarray, data: ba.AnnotationData) -> dict[str, float]:
+    """Return the mean log score of true labels, and the errors expected and made on their items."""
+    known = data.gold_codes >= 0
+    p, truth = np.exp(logs[known]), data.gold_codes[known]
+    best = p.max(axis=1)
+    tied = p == best[:, None]  # (item, label)
+    wrong = 1 - tied[np.arange(truth.size), truth] / tied.sum(axis=1)
     return {
-        "temperature": float(np.exp(best.x)),
-        "log_score": log_score(0.0),
-        "tempered": -float(best.fun),
-        "expected": float((1 - best_p).sum()),
-        "made": float(wrong.sum()),
-        "accuracy": float(1 - wrong.mean()),
-        "sure": int((best_p > SURE).sum()),
-        "sure_wrong": float(wrong[best_p > SURE].sum()),
+        "log_score": np.log(p[np.arange(truth.size), truth].clip(IMPOSSIBLE)).mean(),
+        "expected": (1 - best).sum(),
+        "made": wrong.sum(),
     }
 
 
-def sampled(fit: object) -> dict[str, float]:
-    """Return how well a fit by NUTS predicts answers and was sampled."""
-    if fit.attrs["yields"] != "mcmc":
-        return {}
-    return {
-        "elpd": float(loo(fit).elpd),
-        "rhat": ba.diagnostics_of(fit)["max_rhat"],
-        "ess": ba.diagnostics_of(fit)["min_ess_bulk"],
-        "seconds": fit.attrs["seconds_sample"],
-    }
+def compare(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the scores of each rule for each fit, and what the check of each fit found."""
+    scores, checks = [], []
+    for of, found in read_fits(options):
+        scores += [of | {"rule": rule} | score(logs, found["data"]) for rule, logs in apply_rules(found).items()]
+        check, errors = found["found"], found["errors"]
+        r, n_labels = 0.0 if errors is None else errors[0].clip(0, 1).mean(), found["logs"].shape[1]
+        seen = {"z": check.get("errors", {}).get("z", np.nan), "spread": check["votes"]["spread"]}
+        checks.append(of | seen | {"b": weigh_errors(check, r), "a": weigh_votes(check, n_labels)})
+        print(pd.DataFrame(scores[-3:]).round(3).to_string(index=False, header=len(checks) == 1), flush=True)
+    return pd.DataFrame(scores), pd.DataFrame(checks)
 
 
-def look(fit: object) -> dict[str, object]:
-    """Return what the fit saw of itself, without true labels."""
-    found = ba.diagnostics_of(fit).get("misfit")
-    if not found:
-        return {}
-    errors, votes, pairs = found[0].get("errors", {}), found[0]["votes"], found[0].get("pairs", {})
-    return {
-        "r": errors.get("correlation", np.nan) - errors.get("expected", np.nan),
-        "z": errors.get("z", np.nan),
-        "answers": errors.get("n_answers", np.nan),
-        "worth": errors.get("worth", np.nan),
-        "votes_p": votes["p"],
-        "pairs": pairs.get("close", 0),
-    }
-
-
-def run(options: argparse.Namespace) -> pd.DataFrame:
-    """Fit every model to every table by every method; one row each."""
-    rows = []
-    for source in options.tables:
-        data = control(read(source), options.controls, options.seed)
-        name = source.split("/")[-1].split(".")[0]
-        for model in options.models:
-            if model == "vote":
-                rows.append({"table": name, "model": model} | score_vote(data))
-                continue
-            for method in options.methods:
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always")
-                    try:
-                        settings = METHODS[method] | {"random_seed": options.seed, "progressbar": False}
-                        fit = ba.fit(model, data, method=method, **settings)
-                    except ba.BayesannoError:  # a model without updates
-                        continue
-                warned = any(one.category is ba.MisfitWarning for one in caught)
-                rows.append(
-                    {"table": name, "model": model, "method": method}
-                    | score_all(fit, data)
-                    | sampled(fit)
-                    | look(fit)
-                    | {"warned": warned}
-                )
-                print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
-    return pd.DataFrame(rows)
+def summarise(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of rules, a row for each rule, kind of table and method."""
+    own = scores[scores["rule"] == "none"].set_index(["kind", "table", "model", "method"])["log_score"]
+    before = own.reindex(pd.MultiIndex.from_frame(scores[["kind", "table", "model", "method"]])).to_numpy()
+    scores = scores.assign(harmed=scores["log_score"] < before - HARM)
+    found = scores.groupby(["kind", "method", "rule"], sort=False).agg(
+        fits=("harmed", "size"),
+        log_score=("log_score", "mean"),
+        worst=("log_score", "min"),
+        expected=("expected", "sum"),
+        made=("made", "sum"),
+        harmed=("harmed", "mean"),
+    )
+    return found.assign(ratio=found["expected"] / found["made"]).reset_index()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="+")
-    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--controls", type=float, default=0.0, help="the share of true labels that is given")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", help="a CSV file")
-    options = parser.parse_args()
-    found = run(options)
-    print(found.round(3).to_string(index=False))
-    if options.out:
-        found.to_csv(options.out, index=False)
+    parser.add_argument("--kinds", nargs="+", default=["real", "drawn", "turned"])
+    parser.add_argument("--no-fits", action="store_true", help="compare the fits that are there")
+    scores, checks = compare(parser.parse_args())
+    print(summarise(scores).round(3).to_string(index=False))
+    by = checks.assign(noticed=checks[["a", "b"]].max(axis=1) >= NOTICEABLE).groupby(["kind", "method"], sort=False)
+    print(by.agg(z_sd=("z", "std"), most_spread=("spread", "max"), noticed=("noticed", "mean")).round(2).to_string())

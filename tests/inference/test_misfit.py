@@ -13,6 +13,7 @@ from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
 from bayesanno.simulation.quantities import ModelDraws
+from tests.samples import simulate_clique
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
 
@@ -174,6 +175,27 @@ def vars_of(data):
     return {
         name: getattr(data, name) for name in ("item", "annotator", "label", "items", "annotators", "labels", "gold")
     }
+
+
+def test_where_possibly_nobody_is_right_annotators_have_one_accuracy():
+    """The joint probabilities of model A for one answer: right, of any class, or wrong, and then nobody is right."""
+    accuracy, use = np.array([0.8, 0.6]), np.array([0.5, 0.3, 0.2])
+    data = table(np.zeros((4, 2), dtype=int), np.zeros(4, dtype=int), 3)
+    joint = np.concatenate([accuracy[:, None, None] * np.diag(use), np.outer(1 - accuracy, use)[:, :, None]], axis=2)
+    of_class, answer = condition_on_class(data, joint)
+    np.testing.assert_allclose(of_class, use)
+    np.testing.assert_allclose(answer.sum(axis=1), 1)
+    np.testing.assert_allclose(find_chances(data, answer), np.repeat(1 - accuracy[:, None], 3, axis=1))
+    np.testing.assert_allclose(answer[:, 1, 0] / answer[:, 2, 0], use[1] / use[2])
+
+
+def test_errors_are_seen_where_possibly_nobody_is_right(rng):
+    clique, _ = simulate_clique(rng, annotators=7, items=200, clique=4, copies=0.8)
+    design = ba.make_design(items=150, annotators=6, labels=["a", "b", "c"], per_item=5, random_seed=1)
+    own, _ = ba.simulate("model_a", design, random_seed=1)
+    z = [misfit_of(_quiet_fit("model_a", data, draws=100, tune=150))[0]["errors"]["z"] for data in (clique, own)]
+    assert z[0] > 3
+    assert abs(z[1]) < 2
 
 
 @pytest.mark.parametrize("answers", ["one answer", "one label", "rare", "nobody"])

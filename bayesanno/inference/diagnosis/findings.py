@@ -276,11 +276,6 @@ def _name_votes(at_most: str) -> str:
     return f"no {what}" if number == "0" else f"at most {number} {what}"
 
 
-def agreement_is_off(found: Mapping[str, Any]) -> bool:
-    """Whether a fit fails to predict the agreement of pairs, or the votes, of one table."""
-    return any(one.code in ("votes-off", "copies") for one in _find_in_answers(found))
-
-
 def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield how labels are wrong beyond chance, or worse than the vote, by enough known labels."""
     errors, where = Errors(*(found[name] for name in Errors._fields)), _in(dimension)
@@ -304,13 +299,6 @@ def _find_in_items(view: FitView) -> Iterator[Finding]:
     """Yield what the labels of the items show beside the votes, and what was left out for its size."""
     for part in split_data(view.data, view.latents):
         yield from find_against_votes(part.data, part.latent)
-    told = any("expected_errors" in one.get("adjustment", {}) for one in view.diagnostics.get("misfit", []))
-    if view.is_adjusted and not view.is_recalibrated and not told:
-        for dimension, own in view.labels.items():
-            parts = view.latents[dimension], own
-            before, after = (float((1 - one[PROBABILITY].values.max(axis=1)).sum()) for one in parts)
-            where = _in(dimension)
-            yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
     if "log_likelihood" not in view.tree.children:
         sizes, n_items = view.posterior.sizes, next(iter(view.latents.values())).sizes["item"]
         n_draws = sizes["chain"] * sizes["draw"]

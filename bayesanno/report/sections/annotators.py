@@ -125,7 +125,7 @@ def _show_pairs(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[
     ]
     if whole["correlation_ci95_lb"] > (0 if by == "gold" else LITTLE):
         adjusted = "were adjusted for what the fit saw of that"
-        sentences.append(f"The labels {adjusted if view.is_adjusted else 'are therefore overconfident'}.")
+        sentences.append(f"The labels {adjusted if view.is_tempered else 'are therefore overconfident'}.")
     if by == "posterior":
         sentences.append("The fit treats widely shared errors as the truth, so dependence is understated.")
     if pairs.empty:

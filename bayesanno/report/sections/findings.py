@@ -76,7 +76,7 @@ class Findings:
         """
         if self.has(*WRONG) or self.view.is_recalibrated:
             return self.has(*WRONG)
-        return self.has(*SHARED, *LIKE_COPIES) or (self.is_misfit and not self.view.is_adjusted)
+        return self.has(*SHARED, *LIKE_COPIES) or (self.is_misfit and not self.view.is_tempered)
 
     @property
     def copies(self) -> list[tuple[str, ...]]:

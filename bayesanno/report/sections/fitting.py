@@ -35,11 +35,11 @@ LOG_ODDS = "; on real tables, the log odds of its labels are 1.1 to 3.6 times th
 def _judge(view: FitView, problems: bool) -> str:
     found = view.diagnostics
     if view.yields == "point":
-        sure = "" if view.is_adjusted else LOG_ODDS
+        sure = "" if view.is_tempered else LOG_ODDS
         what = f"A point estimate by EM, without intervals{sure}."
         return f"{what} {ABOVE if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
-        sure = "" if view.is_adjusted else " and labels slightly more confident than with NUTS"
+        sure = "" if view.is_tempered else " and labels slightly more confident than with NUTS"
         what = f"Draws from an approximation: means are often good, but intervals are too narrow{sure}."
         return f"{what} {ABOVE if problems else ''}".strip()
     if problems:

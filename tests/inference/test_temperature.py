@@ -5,14 +5,9 @@ import pytest
 from scipy.special import expit, log_softmax, logsumexp
 from scipy.stats import chi2, norm
 
-from bayesanno.analysis.temperature import (
-    SHIFT_SD,
-    SIZE_PRIOR,
-    find_scale,
-    log_probabilities,
-    score_shares,
-    weigh,
-)
+from bayesanno.analysis.recalibrate import score_shares
+from bayesanno.inference.tempering.grid import SHIFT_SD, log_probabilities
+from bayesanno.inference.tempering.rule import SIZE_PRIOR, Tempering, measure_logs
 
 N_BINS = 10
 IMPOSSIBLE = 1e-4  # a p-value below it is no chance
@@ -27,37 +22,49 @@ def draw_labels(rng, logs):
     return (rng.uniform(size=(len(logs), 1)) >= np.exp(logs).cumsum(axis=1)[:, :-1]).sum(axis=1)
 
 
+def learn(logs, known, truth, **how):
+    return Tempering.from_labels(logs, known, truth, was_tempered=False, **how)
+
+
+def on_a_grid(logs, known, truth, n=(300, 200)):
+    """Quadrature for two labels: log T and the difference of shifts, with twice the variance of one, and weights."""
+    log_share, _, size = measure_logs(logs)
+    at = np.linspace(-6, 7, n[0]), np.linspace(-5, 5, n[1])
+    scaled, apart = (values.ravel() for values in np.meshgrid(*at))
+
+    def logit(some):
+        odds = (some - log_share) @ [1, -1] / size
+        return np.exp(scaled)[:, None] * odds + (log_share @ [1, -1] + apart)[:, None]  # (point, item)
+
+    log_p = -np.logaddexp(0, np.where(truth == 0, -logit(known), logit(known)))  # (point, known)
+    log_prior = norm.logpdf(scaled, -SIZE_PRIOR[0], SIZE_PRIOR[1]) + norm.logpdf(apart, 0, SHIFT_SD * np.sqrt(2))
+    return np.log(size) - scaled, apart, log_prior, log_p, logit
+
+
 @pytest.mark.parametrize(("n_known", "temperature"), [(5, 1.0), (30, 4.0), (100, 50.0)])
 def test_the_posterior_is_that_of_quadrature(rng, n_known, temperature):
     logs = make_logs(rng)
-    scale = find_scale(logs)
     truth = draw_labels(rng, log_softmax(logs[:n_known] / temperature, axis=1))
-    found = weigh(scale, logs[:n_known], truth).draw()
-
-    # two labels: the difference of the shifts is one number, with twice the variance of one
-    at_size, at_shift = np.linspace(-6, 7, 400), np.linspace(-4, 4, 200)
-    size, apart = (values.ravel() for values in np.meshgrid(at_size, at_shift))
-    log_odds = (logs - scale.centre)[:n_known] @ [1, -1] / scale.size  # (known,)
-    logit = np.exp(size)[:, None] * log_odds + (scale.centre @ [1, -1] + apart)[:, None]  # (point, known)
-    log_weight = -np.logaddexp(0, np.where(truth == 0, -logit, logit)).sum(axis=1)
-    log_weight += norm.logpdf(size, *SIZE_PRIOR) + norm.logpdf(apart, 0, SHIFT_SD * np.sqrt(2))
-    weight = np.exp(log_weight - logsumexp(log_weight))
-    for drawn, points in ((found.log_size, size), (found.shift @ [1, -1], apart)):
+    found, left_out = learn(logs, logs[:n_known], truth)
+    log_temperature, apart, log_prior, log_p, logit = on_a_grid(logs, logs[:n_known], truth)
+    weight = np.exp(log_prior + log_p.sum(axis=1) - logsumexp(log_prior + log_p.sum(axis=1)))
+    for drawn, points in ((np.log(found.temperature), log_temperature), (found.shift @ [1, -1], apart)):
         mean = weight @ points
         sd = np.sqrt(weight @ (points - mean) ** 2)
-        assert drawn.mean() == pytest.approx(mean, abs=0.05 * sd)  # a thousand draws
-        assert drawn.std() == pytest.approx(sd, rel=0.05)
+        assert drawn.mean() == pytest.approx(mean, abs=0.02 * sd)
+        assert drawn.std() == pytest.approx(sd, rel=0.03)
     new = make_logs(rng, 20)
-    logit = (
-        np.exp(size)[:, None] * ((new - scale.centre) @ [1, -1] / scale.size)
-        + (scale.centre @ [1, -1] + apart)[:, None]
-    )
-    np.testing.assert_allclose(np.exp(found.average(new))[:, 0], weight @ expit(logit), atol=0.01)
+    np.testing.assert_allclose(np.exp(found.average(new))[:, 0], weight @ expit(logit(new)), atol=0.002)
+    without = log_prior[:, None] + log_p.sum(axis=1, keepdims=True) - log_p  # (point, known)
+    weights = np.exp(without - logsumexp(without, axis=0))
+    expected = (weights * expit(logit(logs[:n_known]))).sum(axis=0)
+    np.testing.assert_allclose(np.exp(left_out)[:, 0], expected, atol=0.003)
 
 
 def test_some_of_the_draws_are_like_all(rng):
     logs = make_logs(rng)
-    drawn = weigh(find_scale(logs), logs[:20], draw_labels(rng, logs[:20])).draw().log_size
+    found, _ = learn(logs, logs[:20], draw_labels(rng, logs[:20]))
+    drawn = np.log(found.temperature)
     assert np.unique(drawn).size > 500
     for some in (drawn[:100], drawn[-100:], drawn[::10]):
         assert some.mean() == pytest.approx(drawn.mean(), abs=0.15 * drawn.std())
@@ -66,8 +73,8 @@ def test_some_of_the_draws_are_like_all(rng):
 
 def test_temperature_1_and_no_shift_change_nothing(rng):
     logs = make_logs(rng, n_labels=3)
-    scale = find_scale(logs)
-    same = log_probabilities(np.array([np.log(scale.size)]), np.zeros((1, 3)), scale.centre, scale.measure(logs))
+    log_share, *_ = measure_logs(logs)
+    same = log_probabilities(np.ones((1, 1)), np.zeros((1, 3)), log_share, logs - log_share)
     np.testing.assert_allclose(same[0], logs, rtol=1e-12, atol=1e-12)
 
 
@@ -76,24 +83,24 @@ def test_what_is_impossible_by_the_fit_may_be_true(rng):
     logs[:10] = [0, -np.inf]
     truth = np.where(logs[:, 0] > logs[:, 1], 0, 1)
     truth[:5] = 1
-    found = weigh(find_scale(logs), logs, truth).draw()
-    again = found.average(logs)
+    again = learn(logs, logs, truth)[0].average(logs)
     assert np.isfinite(again).all()
     np.testing.assert_allclose(np.exp(again).sum(axis=1), 1)
 
 
+@pytest.mark.parametrize(("n_labels", "near"), [(3, 0.006), (13, 0.02)])  # of so many points in 3, or 13, directions
 @pytest.mark.parametrize("n_known", [6, 40])
-def test_leaving_out_by_weights_is_leaving_out(rng, n_known):
-    logs = make_logs(rng, n_labels=3)
+def test_leaving_out_by_weights_is_leaving_out(rng, n_known, n_labels, near):
+    logs = make_logs(rng, n_labels=n_labels)
     truth = draw_labels(rng, log_softmax(logs / 5, axis=1)[:n_known])
     truth[0] = logs[0].argmin()  # a surprise: its weights are the worst
-    scale, known = find_scale(logs), logs[:n_known]
-    found = weigh(scale, known, truth).leave_each_out(known, truth)
+    known = logs[:n_known]
+    with_own, found = learn(logs, known, truth)
     for row in range(min(n_known, 8)):
         others = np.arange(n_known) != row
-        exact = weigh(scale, known[others], truth[others]).draw().average(known[[row]])[0]
-        np.testing.assert_allclose(np.exp(found[row]), np.exp(exact), atol=0.01)
-    with_own = weigh(scale, known, truth).draw().average(known)
+        exact = learn(logs, known[others], truth[others])[0].average(known[[row]])[0]
+        np.testing.assert_allclose(np.exp(found[row]), np.exp(exact), atol=near)
+    with_own = with_own.average(known)
     assert (found[np.arange(n_known), truth] < with_own[np.arange(n_known), truth]).mean() > 0.9
 
 
@@ -109,14 +116,14 @@ def test_shares_of_labels_leave_each_item_out():
 
 def rank(rng, logs, n_known, *, more=0.0):
     """Where parameters drawn from the prior are among the draws of their posterior: (parameter,), in [0, 1)."""
-    n_labels = logs.shape[1]
-    scale = find_scale(logs)
-    log_size, shift = rng.normal(*SIZE_PRIOR), rng.normal(0, SHIFT_SD, n_labels)
+    n_labels, (log_share, _, size) = logs.shape[1], measure_logs(logs)
+    log_temperature, shift = np.log(size) + rng.normal(*SIZE_PRIOR), rng.normal(0, SHIFT_SD, n_labels)
     rows = rng.choice(len(logs), n_known, replace=False)
-    made = log_probabilities(np.array([log_size + more]), shift[None], scale.centre, scale.measure(logs[rows]))[0]
-    found = weigh(scale, logs[rows], draw_labels(rng, made)).draw()
+    effect = np.exp(np.full((1, 1), log_temperature - more))
+    made = log_probabilities(effect, shift[None], log_share, logs[rows] - log_share)[0]
+    found, _ = learn(logs, logs[rows], draw_labels(rng, made))
     of_shift = found.shift[:, 0] - found.shift[:, 1]
-    return (found.log_size < log_size).mean(), (of_shift < shift[0] - shift[1]).mean()
+    return (np.log(found.temperature) < log_temperature).mean(), (of_shift < shift[0] - shift[1]).mean()
 
 
 def uniformity(ranks):
