@@ -212,6 +212,7 @@ class TestKnownLabels:
         errors = {"correlation": 0.21, "expected": 0, "z": 98.7, "p": 0.0099, "n_answers": 121.0, "worth": 4.6}
         off = fit.copy()
         off.attrs["diagnostics"] = json.dumps({"misfit": [{"dimension": "", "errors": errors}]})
+        del off.attrs["findings"]  # so that they are found again
         with pytest.warns(PredictionWarning, match="annotators err together, so intervals of shares may be too narrow"):
             ba.group_table(off, groups, use_gold=False, random_seed=1)
         ba.group_table(off, groups, random_seed=1)  # warnings are errors

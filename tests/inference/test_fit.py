@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import threading
 import warnings
@@ -239,10 +238,11 @@ def test_interrupted_sampling_gives_no_fit(tiny_fit):
 # ------------------------------------------------------------------------------------------------ the design's fault
 
 UNIDENTIFIED = {
-    "one answer per item": ([("1", "a", "x"), ("2", "b", "y"), ("3", "c", "y")], ["only one annotator", "3 groups"]),
-    "two annotators": ([("1", "a", "x"), ("1", "b", "y"), ("2", "a", "y")], ["only 2 annotators"]),
+    "one answer per item": ([("1", "a", "x"), ("2", "b", "y"), ("3", "c", "y")],
+                            ["design-one-answer", "design-groups-apart"]),
+    "two annotators": ([("1", "a", "x"), ("1", "b", "y"), ("2", "a", "y")], ["design-few-annotators"]),
     "two pieces": ([(i, who, "xy"[k % 2]) for i, team in (("1", "abc"), ("2", "def")) for k, who in enumerate(team)],
-                   ["fall into 2 groups with nothing in common .the smallest is around annotator 'a'"]),
+                   ["design-groups-apart"]),
 }  # fmt: skip
 
 
@@ -255,9 +255,7 @@ def test_a_design_that_does_not_show_who_is_right_is_warned_of_at_once(design):
         with pytest.raises(FitError, match="initvals"):
             ba.fit("model_b", data, initvals={"stop here": 0})
     said = [str(warning.message) for warning in seen if warning.category is IdentifiabilityWarning]
-    assert len(said) == len(expected)
-    for message, match in zip(said, expected, strict=True):
-        assert re.search(match, message)
+    assert [message.partition(":")[0] for message in said] == expected
 
 
 # ------------------------------------------------------------------------------------------------- what a fit says
