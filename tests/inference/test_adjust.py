@@ -11,7 +11,6 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.fits.parts import log_label_posterior, parts_of, split_data
 from bayesanno.fits.view import ADJUSTMENT, is_tempered, view_of
-from bayesanno.ground.errors import MisfitWarning
 from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.inference.tempering.parts import adjust_labels, count_answers, temperings_of

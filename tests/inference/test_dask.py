@@ -337,7 +337,7 @@ class TestRefused:
             ([("s1", None, "no")], {}, "label 'no' of item 's1' has no annotator: fill in the column 'annotator'"),
             ([], {"labels": ["no", "maybe"]}, "label 'yes' is not among the declared labels, 'no', 'maybe'"),
             ([], {"item": "task"}, "has no column 'task' to use as item"),
-            ([], {"labels": "no"}, '"label 'yes' is not among the declared labels, 'no'"),
+            ([], {"labels": "no"}, "label 'yes' is not among the declared labels"),
         ],
     )
     def test_rows_and_options(self, rows, options, what, client, refuses):
