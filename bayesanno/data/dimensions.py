@@ -163,6 +163,11 @@ class MultiAnnotationData(Described):
         with true labels gold_<dimension>. The n-th answer of an annotator to an item in one dimension is in the row of
         the n-th answer in the others.
 
+        Raises
+        ------
+        DataError
+            If a dimension has the name of another column.
+
         Examples
         --------
         >>> from bayesanno import AnnotationData, MultiAnnotationData
@@ -171,6 +176,9 @@ class MultiAnnotationData(Described):
         >>> MultiAnnotationData(by_dimension={"focus": focus, "tone": tone}).to_frame().to_csv(index=False).split()
         ['item,annotator,focus,tone', 's1,ada,method,+', 's1,bo,result,-']
         """
+        for name in self.dimensions:
+            if name.casefold() in ("item", "annotator") or name in {f"gold_{other}" for other in self.dimensions}:
+                raise DataError(f"dimension {name!r} has the name of a column with another meaning: rename it")
         key = ["item", "annotator", "again"]
         parts = []
         for name, part in self.by_dimension.items():
