@@ -41,7 +41,10 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
     """
     model_part, kept = replace(part, latent=view.latents[part.dimension]), is_given(part)
     before, tempering = model_part, temperings_of(view, ADJUSTMENT).get(part.dimension)
-    each: Iterable[np.ndarray] = islice((logs for _ in count() for logs in _draw_own(view, model_part)), n)
+    if view.yields == "point":  # evaluated once for all
+        each: Iterable[np.ndarray] = repeat(next(_draw_own(view, model_part)), n)
+    else:
+        each = islice((logs for _ in count() for logs in _draw_own(view, model_part)), n)
     if recalibration := temperings_of(view, RECALIBRATION).get(part.dimension):
         kept |= np.isin(part.data.items, known_items(view, part.dimension))
         before, tempering = adjusted_parts(view)[part.dimension], recalibration
