@@ -95,7 +95,7 @@ WRONG = {
     "no file": (f"nowhere.csv {TWO}", r"there is no file 'nowhere\.csv'"),
     "other data": ("three.csv --model mace --model diligent_lazy_annotators --positive yes",
                    "--positive is for models of counts or of two labels"),
-    "counts": ("counts.csv --model binomial_mixture --model mace", "--model mace takes other data than --model bin"),
+    "counts": ("counts.csv --model binomial_mixture --model mace", "the names .* do not say which columns are annotators"),
     "both": ("answers.csv --model mace --model binomial_mixture", "--model binomial_mixture takes other data than"),
     "data that a model does not take": ("counts.csv --model binomial_mixture,types=2 --model binomial_mixture,types=9",
                                         "types"),
