@@ -1,6 +1,6 @@
 """How sure labels are, and how sure they should be: rules of adjustment, compared on the same fits.
 
-    uv run python tests/benchmarks/sureness.py /tmp/sureness [--methods em vb nuts] [--kinds real drawn turned]
+    uv run python tests/benchmarks/sureness.py FOLDER [--methods em vb nuts] [--kinds real drawn turned]
 
 Three kinds of tables with true labels are fitted:
 
