@@ -220,6 +220,7 @@ def test_groups(fitted):
         "latent",
         "observed_data",
         "constant_data",
+        *(("labels", "adjustment") if "true_class" in fitted.schema.latent.get("probability", ()) else ()),
     }
 
 
@@ -290,6 +291,7 @@ def test_attributes_are_text_and_numbers(fitted):
         "versions": str,
         "data_hash": str,
         "diagnostics": str,
+        "findings": str,
     }
     assert (attrs["method"], attrs["yields"], attrs["nuts_sampler"], attrs["random_seed"]) == (
         "nuts",
