@@ -322,6 +322,7 @@ def test_attributes_are_text_and_numbers(fitted):
         "min_bfmi",
         "misfit",
         "gold",
+        "chance",
         "relabelled_fraction",
     }
 
