@@ -17,8 +17,8 @@ import numpy as np
 
 from bayesanno.data.described import freeze
 from bayesanno.data.item_columns import hash_columns, read_columns
-from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells
-from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
+from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells, share_votes
+from bayesanno.data.names import check_names, check_unsure, find_codes, name_unsure, order_responses
 from bayesanno.data.scales import order_by_scale
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
@@ -164,9 +164,9 @@ class AnnotationData(Labelled):
         annotator_names = tuple(dict.fromkeys(by_annotator))
         label_names = order_responses(given, name_unsure(unsure), labels)
         return cls(
-            item=_encode("item", of_item, item_names),
-            annotator=_encode("annotator", by_annotator, annotator_names),
-            label=_encode("label", given, label_names),
+            item=find_codes("item", of_item, item_names),
+            annotator=find_codes("annotator", by_annotator, annotator_names),
+            label=find_codes("label", given, label_names),
             items=item_names,
             annotators=annotator_names,
             labels=label_names,
@@ -234,7 +234,7 @@ class AnnotationData(Labelled):
 
         "Unsure" annotations are not votes.
         """
-        return _share(self.votes[:, self.class_codes])
+        return share_votes(self.votes[:, self.class_codes])
 
     @cached_property
     def unsure_by_annotator(self) -> Codes:
@@ -289,20 +289,14 @@ class AnnotationData(Labelled):
         """
         if self.labels_are_ordered:
             return self
-        order = order_by_scale(self.classes)
-        if order is None:
-            raise DataError(
-                f"the labels {listed(self.classes)} have no order that is known: declare them from the lowest to the "
-                "highest with labels=..."
-            )
-        labels = (*order, *(label for label in self.labels if label in self.unsure))
+        labels = (*order_by_scale(self.classes), *(label for label in self.labels if label in self.unsure))
         code = np.array([labels.index(label) for label in self.labels])
         return replace(self, label=code[self.label], labels=labels, order_declared=True)
 
     @cached_property
     def vote_shares(self) -> np.ndarray:
         """The share of each label among an item's annotations, (item, label); uniform without annotations."""
-        return _share(self.votes)
+        return share_votes(self.votes)
 
     def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
         """Return the named coordinates for a model of these annotations, and `more`."""
@@ -404,18 +398,3 @@ def take_columns(data: AnnotationData, items: np.ndarray) -> dict[str, Any]:
 def take_rows[Table: AnnotationData](data: Table, rows: np.ndarray) -> Table:
     """Return some of the annotations, by mask or position; items, annotators and labels do not change."""
     return replace(data, item=data.item[rows], annotator=data.annotator[rows], label=data.label[rows])
-
-
-def _share(votes: np.ndarray) -> np.ndarray:
-    """Return the share of each label among an item's votes, uniform without votes; both (item, label)."""
-    total = votes.sum(axis=1, keepdims=True)  # (item, 1)
-    return freeze(np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1]))
-
-
-def _encode(what: str, values: Sequence[str], names: Sequence[str]) -> Codes:
-    index = {str(name): code for code, name in enumerate(names)}
-    try:
-        return np.array([index[value] for value in values], dtype=np.int64)
-    except KeyError as error:
-        value = error.args[0]
-        raise DataError(f"{what} {value!r} is not among the declared {what}s: {listed(names)}") from None

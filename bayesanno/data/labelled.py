@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.data.described import Described
+from bayesanno.data.described import Described, freeze
 from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, enumerated, listed
@@ -31,6 +31,12 @@ def count_cells(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -
     [[0, 2], [1, 0]]
     """
     return np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def share_votes(votes: np.ndarray) -> np.ndarray:
+    """Return the share of each label among an item's votes, uniform without votes; both (item, label)."""
+    total = votes.sum(axis=1, keepdims=True)  # (item, 1)
+    return freeze(np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1]))
 
 
 class Labelled(Described):

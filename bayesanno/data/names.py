@@ -103,3 +103,13 @@ def check_names(what: str, given: Iterable[object]) -> tuple[str, ...]:
         twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"{what}: {twice!r} appears twice: names must be unique")
     return names
+
+
+def find_codes(what: str, values: Sequence[str], names: Sequence[str]) -> np.ndarray:
+    """Return the position of each value among the names, (value,); `what` they name is said where one is not there."""
+    index = {str(name): code for code, name in enumerate(names)}
+    try:
+        return np.array([index[value] for value in values], dtype=np.int64)
+    except KeyError as error:
+        value = error.args[0]
+        raise DataError(f"{what} {value!r} is not among the declared {what}s: {listed(names)}") from None

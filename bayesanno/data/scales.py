@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
+
 SCALES = (
     ("none", "absent", "minimal", "very mild", "mild", "moderate", "severe", "very severe", "extreme"),
     ("strongly disagree", "disagree", "somewhat disagree", "slightly disagree", "neutral", "slightly agree",
@@ -29,17 +32,27 @@ SCALES = (
 )  # fmt: skip
 
 
-def order_by_scale(labels: Sequence[str]) -> tuple[str, ...] | None:
-    """Return labels in the order of a known scale that has all of them, or None.
+def order_by_scale(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels in the order of a known scale that has all of them.
 
     Capitals do not matter, nor whether words are joined by blanks, hyphens or underscores.
+
+    Raises
+    ------
+    DataError
+        If no scale has all of them.
 
     Examples
     --------
     >>> from bayesanno.data.scales import order_by_scale
-    >>> order_by_scale(["mild", "none", "severe"]), order_by_scale(["Strongly_agree", "agree"]), order_by_scale(["a"])
-    (('none', 'mild', 'severe'), ('agree', 'Strongly_agree'), None)
+    >>> order_by_scale(["mild", "none", "severe"]), order_by_scale(["Strongly_agree", "agree"])
+    (('none', 'mild', 'severe'), ('agree', 'Strongly_agree'))
     """
     name_of = {re.sub(r"[\s_-]+", " ", label.casefold()): label for label in labels}
     scale = next((scale for scale in SCALES if {*name_of} <= {*scale}), ())
-    return tuple(name_of[word] for word in scale if word in name_of) if scale and len(name_of) == len(labels) else None
+    if not scale or len(name_of) < len(labels):
+        raise DataError(
+            f"the labels {listed(labels)} have no order that is known: declare them from the lowest to the highest "
+            "with labels=..."
+        )
+    return tuple(name_of[word] for word in scale if word in name_of)
