@@ -228,6 +228,7 @@ def test_a_resample_counts_every_item_as_often_as_it_was_drawn(crowd):
         items=tuple(f"s{n}" for n in range(data.n_items)),
         annotators=data.annotators,
         labels=data.labels,
+        order_declared=True,
     )
     numbers, _ = find_label_scale(data, True)
     drawn = measure_all(count_sums(data), find_pairs(data), numbers, weights)
@@ -288,7 +289,10 @@ def test_words_have_no_interval_alpha_and_an_order_only_if_declared():
         assert np.isnan(without.loc[name, "value"])
         assert "ordered=True" in without.loc[name, "reason"]
     assert "not all numbers" in without.loc["krippendorff_alpha_interval", "reason"]
-    ordered = ba.agreement_table(data, ordered=True, **ONCE).set_index("coefficient")
+    with pytest.raises(DataError, match="'low', 'middle', 'high' have no order that is known: declare them"):
+        ba.agreement_table(data, ordered=True, **ONCE)
+    declared = replace(data, order_declared=True)
+    ordered = ba.agreement_table(declared, ordered=True, **ONCE).set_index("coefficient")
     numbers = ba.agreement_table(from_matrix(answers_of(50)), **ONCE).set_index("coefficient")
     for name in ("krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"):
         assert ordered.loc[name, "value"] == numbers.loc[name, "value"]
