@@ -178,7 +178,7 @@ def group_table(
         sides = dict(zip(("first", "second") if differences else ("group",), np.array(names)[rows].T, strict=True))
         for source, draws in found.items():
             column = sides | {"source": source, "quantity": "share" if name else "grade", "label": name}
-            values = np.round(draws[:, rows.T, quantity], DIGITS)  # (sample, side, row)
+            values = draws[:, rows.T, quantity]  # (sample, side, row)
             table = pd.DataFrame(column, dtype="str").assign(**_describe_rows(values, ci_prob))
             tables.append(table.assign(**dict(zip(("n_items", "n_known"), sizes[rows].sum(axis=1).T, strict=True))))
     return pd.concat(tables, ignore_index=True)
@@ -190,7 +190,7 @@ def _describe_rows(values: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
     found = describe_draws(xr.DataArray(draws[None], dims=("chain", "draw", "row")), ci_prob, "eti")
     found["sd"] = (draws - draws[0]).std(axis=0, ddof=1)  # 0 where all draws are equal
     if values.shape[1] == 1:
-        return found | describe_ranks(draws, ci_prob)
+        return found | describe_ranks(np.round(draws, DIGITS), ci_prob)  # so that equal shares tie
     return found | {"p_above": ((draws > ROUNDED) + 0.5 * (np.abs(draws) <= ROUNDED)).mean(axis=0)}
 
 
