@@ -6,8 +6,7 @@ highest.  For the grades themselves use `mace`: in the one available table of re
 distant labels are confused as often as neighbours: fit `model_b`, and let `bayesanno.compare` decide.
 
 Annotators who share errors, such as copies of one base model, can get a small sd together, and their answers become
-the true grades: with three copies among twelve annotators .60 of the grades were right, with one of the three .91.
-No prior of sd prevents this.  The fit names annotators whom the labels follow and who agree too closely.
+the true grades: with three copies among twelve annotators .60 of the grades were right, with one .91.  A fit warns.
 
 Generative process.  The grades are 1 ... K, or the labels' own numbers if these increase by 1.  Annotators perceive an
 item's grade too high or too low, and report the grade of the interval, between common thresholds, that it falls into.
@@ -34,14 +33,12 @@ Symbols, and priors.
     sd_spread        ()             ~ Gamma(2, 2 / sd_spread_prior), with mean 0.4: 89% of sds are from .17 to 1.5
     shared_spread    ()             ~ HalfNormal(0.3), with shared=True
     accuracy         (annotator)    deterministic: P(V_ij = C_i), over items of all grades
-Under the prior, an annotator is right in .78 of the cases on average with two labels, and in .63 with five (94% of
-annotators: .54 to .99, and .28 to .95).  Both spreads have density 0 at 0, where all annotators are equal.
+Under the prior, annotators are right in .78 of the cases on average with two labels, and in .63 with five.
 
 Identifiability.  The positions of the grades give the unit.  Lower severities with higher thresholds give the same
 answers; only the mean severity of 0 and the fixed total width prevent this.  Grades cannot be permuted.  With
 shared=True, at least three answers per item are needed to distinguish noise from a common error.  With few annotators
-there can be two modes with different thresholds and sds; a chain that starts near the vote can stay in a much lower
-one, which the search for modes avoids.
+there can be two modes with different thresholds and sds, which the search for modes finds.
 
 References.
     S. Rogers, M. Girolami and T. Polajnar (2010), Semi-parametric analysis of multi-rater data, Statistics and

@@ -103,7 +103,7 @@ def fit(
                 check_tags(chosen, answers)
             fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **sampling), None
             if known is not None:
-                fitted = ba.recalibrate(fitted, known.get("", known))
+                fitted = ba.recalibrate(fitted, known)
         view = view_of(fitted)
         run = write_fit(
             view,
@@ -120,9 +120,10 @@ def fit(
 
 def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: ReadOptions) -> Any:
     """Read the true labels for a recalibration as the data were read, before anything takes long."""
-    if isinstance(data, ba.AnnotationData):
-        return check_gold(model, data, read_known(path, ("gold", "label"), data.items, data.classes, options))
-    return check_gold(model, data, path)
+    one_table = isinstance(data, ba.AnnotationData)
+    gold = read_known(path, ("gold", "label"), data.items, data.classes, options) if one_table else path
+    known = check_gold(model, data, gold)
+    return known.get("", known)
 
 
 def recalibrate(

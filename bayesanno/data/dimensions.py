@@ -184,9 +184,10 @@ class MultiAnnotationData(Described):
         for name, part in self.by_dimension.items():
             table = part.to_frame()[["item", "annotator", "label"]].rename(columns={"label": name})
             parts.append(table.assign(again=table.groupby(["item", "annotator"]).cumcount()).set_index(key))
-        order = {item: row for row, item in enumerate(self.items)}
+        order = {"item": self.items, "annotator": self.annotators}
         found = pd.concat(parts, axis="columns").reset_index().drop(columns="again")
-        found = found.sort_values("item", key=lambda items: items.map(order), kind="stable", ignore_index=True)
+        place = [found[name].map({one: at for at, one in enumerate(names)}) for name, names in order.items()]
+        found = found.iloc[np.lexsort(place[::-1])].reset_index(drop=True)
         gold = {name: part.gold for name, part in self.by_dimension.items() if part.gold}
         return found.fillna("").assign(
             **{f"gold_{name}": found["item"].map(of).fillna("") for name, of in gold.items()}

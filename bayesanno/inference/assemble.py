@@ -24,7 +24,7 @@ from bayesanno.fits.storage import (
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.chance import find_chance
-from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, store_findings
+from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, read_stored, store_findings
 from bayesanno.inference.diagnosis.known_labels import count_all_errors
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
@@ -149,11 +149,13 @@ def finish(
     if not is_on_dask(tree):
         found["gold"] = count_all_errors(view)
     tree.attrs["diagnostics"] = json.dumps(found)
+    source = read_stored(tree) or []  # of the fit that the draws come from
     before = find_before(model, data) if before is None else before
     all_found = find_in_fit(view, before)
     store_findings(tree, all_found)
-    unchecked = () if check else (*MISFIT, *WRONG)  # which were said of the same draws, or were not asked for
-    warn_of(one for one in all_found if one not in before and one.code not in unchecked)
+    of_answers = {*MISFIT, *WRONG}  # what a fit of the same answers has already warned of, or was not asked for
+    silent = of_answers & {one.code for one in source} if check else of_answers
+    warn_of(one for one in all_found if one not in before and one.code not in silent)
     free_old_fits(tree)
     return tree
 

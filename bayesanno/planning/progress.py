@@ -186,7 +186,7 @@ def find_needed(
     >>> import pandas as pd
     >>> from bayesanno.planning.progress import find_needed
     >>> find_needed(pd.DataFrame({"answers": [0, 100, 200], "p_reached": [0.0, 0.5, 1.0]}))
-    (100.0, 6.0, 194.0)
+    (100.0, 11.0, 189.0)
     """
     ci_prob = choose_prob(ci_prob)
     levels = np.array([0.5, (1 - ci_prob) / 2, (1 + ci_prob) / 2])

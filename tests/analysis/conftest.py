@@ -9,10 +9,10 @@ from bayesanno.ground.errors import ConvergenceWarning
 from tests.samples import DIMENSIONS, SHORT
 
 
-def fit_shortly(model, data):
+def fit_shortly(model, data, **more):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws
-        return ba.fit(model, data, **SHORT)
+        return ba.fit(model, data, **SHORT, **more)
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +32,7 @@ def regild(data, gold):
 
 @pytest.fixture(scope="session")
 def multi_fit(several):
-    return fit_shortly("model_a_multi", several)
+    return fit_shortly("model_a_multi", several, adjust=False)
 
 
 @pytest.fixture(scope="session")

@@ -88,7 +88,7 @@ REFUSED = {
     "dask": ("fit model_b x.csv --method em --class-prior length --dask local --out run",
              "--class-prior is for data in memory: with --dask leave it out"),
     "dask pairs": ("fit model_b x.csv --method em --pairs a,b --dask local --out run", "--pairs is for data in memory"),
-    "no items": ("fit model_b x.csv --class-prior length --out run",
+    "no items": ("fit model_b x.csv --label winner --class-prior length --out run",
                  "Columns needs the column 'length' of the items, and they have no columns: give it with --items"),
     "no formula": ("fit model_b x.csv --items items.csv --class-prior length+( --out run",
                    "Columns: 'length+(' is no formula ("),

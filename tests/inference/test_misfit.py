@@ -218,7 +218,7 @@ def test_no_item_with_two_answers_has_no_errors_to_compare(rng):
     said = np.full((40, 2), -1)
     said[:20, 0], said[20:, 1] = truth[:20], truth[20:]
     (found,) = misfit_of(_quiet_fit("one_coin", table(said, truth, 2), method="vb"))
-    assert set(found) == {"dimension", "votes"}
+    assert set(found) == {"dimension", "votes", "adjustment"}
 
 
 def test_counts_and_dimensions_are_looked_at():

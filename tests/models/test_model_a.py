@@ -21,7 +21,7 @@ from tests.models import oracles_model_a as oracle
 from tests.models.contract import Graph
 from tests.models.references_model_a import model_a_states
 
-SETTINGS = {"draws": 500, "tune": 300, "chains": 4, "random_seed": 1, "progressbar": False}
+SETTINGS = {"draws": 500, "tune": 300, "chains": 4, "random_seed": 1, "progressbar": False, "adjust": False}
 MODE = np.array(oracle.TABLE10_MODES[0][0])
 LOW_MODE = np.array(oracle.TABLE10_MODES[-1][0])
 DIGITS = 1e-6  # Table 8 is recomputed to six decimals

@@ -82,8 +82,14 @@ def findings(fit: Fit) -> pd.DataFrame:
 
 def read_findings(view: FitView) -> list[Finding]:
     """Return the findings that are stored in a fit; those of a fit of an earlier version are found again."""
-    stored = view.tree.attrs.get(FINDINGS)
-    return find_in_fit(view) if stored is None else [Finding.from_record(record) for record in json.loads(stored)]
+    stored = read_stored(view.tree)
+    return find_in_fit(view) if stored is None else stored
+
+
+def read_stored(tree: xr.DataTree) -> list[Finding] | None:
+    """Return the findings that are stored in a fit, or None."""
+    stored = tree.attrs.get(FINDINGS)
+    return None if stored is None else [Finding.from_record(record) for record in json.loads(stored)]
 
 
 def is_misfit(view: FitView) -> bool:

@@ -177,7 +177,7 @@ def weigh_errors(found: Mapping[str, Any], correlation: float) -> float:
     --------
     >>> from bayesanno.inference.tempering.rule import weigh_errors
     >>> [round(weigh_errors({"errors": {"z": z, "n_answers": 10.0}}, 0.05), 2) for z in (0, 2, 4)]
-    [0.0, 0.02, 0.98]
+    [0.01, 0.05, 0.95]
     """
     from scipy.special import expit
 

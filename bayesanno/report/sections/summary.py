@@ -95,13 +95,17 @@ def _describe_annotators(found: Findings) -> Iterator[tuple[str, str]]:
     if view.model.competence is None:
         return
     table, by = annotator_table(view).set_index("annotator"), f"by {view.model.name}"
-    ends = {"severity_mean": ("severity", "+.2f"), "sd_mean": ("spread", ".2f")} if view.model.has_severity else {}
-    ends = ends or {"competence_mean": ("annotators", ".2f")}  # exact matches are no measure of a grader
+    ends = {"competence_mean": ("annotators", ".2f", "")}
+    if view.model.has_severity:  # exact matches are no measure of a grader
+        ends = {
+            "severity_mean": ("severity", "+.2f", " (grades too low; below 0 too high)"),
+            "sd_mean": ("spread", ".2f", " (standard deviation, in grades)"),
+        }
     for part in parts_of(view, need_items=False):
         own = table[table["dimension"] == part.dimension] if part.dimension else table
         of = f"{part.dimension}: " if part.dimension else ""
-        for column, (what, digits) in ends.items():
-            yield f"{of}{what} {by}", _name_ends(own[column], digits)
+        for column, (what, digits, unit) in ends.items():
+            yield f"{of}{what} {by}", f"{_name_ends(own[column], digits)}{unit}"
         if "gold_agreement" in own:
             yield f"{of}annotators by known labels", _name_ends(own["gold_agreement"], ".0%")
 
