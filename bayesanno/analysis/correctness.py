@@ -22,7 +22,7 @@ def correctness_table(
     Given the annotations, either everyone who gave a certain label is right and the others are wrong, or nobody is
     right. All other patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2008),
     doi:10.1371/journal.pcbi.1000391, is this table for three annotators. The first row of each item is its most
-    probable pattern (eq. 6).
+    probable pattern (eq. 6). The probabilities are the model's own, neither adjusted nor recalibrated.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def correctness_table(
     """
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
-    data, probability = part.data, part.latent[PROBABILITY]
+    data, probability = part.data, view.latents[part.dimension][PROBABILITY]
     states = [str(name) for name in probability[probability.dims[1]].values]
     if states[-1] != NONE_OF_THESE:
         raise FitError(f"{view.model.name} has no correctness patterns: fit model_a")

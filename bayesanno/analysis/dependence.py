@@ -5,12 +5,11 @@ item by different annotators. A row of the table is a set of pairs of annotators
 shared, because items differ in more than their class, the expected products are subtracted. The denominator of a
 correlation is at least the sum of the absolute products, so that few items give a correlation within -1 and 1.
 
-The invariant: every correlation is a ratio of sums over items, and for a resample of the items the same sums have other
-weights.
+The invariant: every correlation is a ratio of sums over items, and has the standard error of such a ratio.
 
 References
 ----------
-L. Kish (1965), Survey Sampling, Wiley, section 5.4: the design effect.
+L. Kish (1965), Survey Sampling, Wiley, section 5.4, the design effect, and section 6.3, the variance of a ratio.
 """
 
 from __future__ import annotations
@@ -21,14 +20,13 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.groups import read_groups
 from bayesanno.data.patterns import match_answers
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
-from bayesanno.ground.intervals import name_bounds
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_at_least
 from bayesanno.inference.diagnosis.measures import count_independent
@@ -42,7 +40,6 @@ type Groups = Mapping[str, Any] | pd.Series | pd.DataFrame
 
 MOST_PAIRS = 10_000  # of annotators, or of groups, that have rows of their own
 MOST_DRAWS = 100  # posterior draws over which the chances of errors are averaged
-DENSE = 0.05  # with a larger share of nonzero cells a sparse product is slower than a dense one
 
 
 class Matches(NamedTuple):
@@ -88,8 +85,6 @@ def dependence_table(
     dimension: str | None = None,
     least_items: int = 20,
     ci_prob: float | None = None,
-    resamples: int = 1000,
-    random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return how far annotators' errors correlate beyond the model, and how many independent answers they are worth.
 
@@ -113,11 +108,8 @@ def dependence_table(
     least_items : int, default 20
         The number of shared items from which a pair of annotators has a row of its own.
     ci_prob : float, optional
-        The confidence level of the bootstrap intervals; by default as in `summary`.
-    resamples : int, default 1000
-        Bootstrap samples of the items for the intervals, with fixed chances of errors; 0 for none. An interval that
-        excludes 0 is also beyond what independent errors give at that confidence.
-    random_seed : int, optional
+        The confidence level of the intervals; by default as in `summary`. They treat the items as a sample, and the
+        chances of errors as known. An interval that excludes 0 is also beyond what independent errors give.
 
     Returns
     -------
@@ -152,11 +144,11 @@ def dependence_table(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
-    >>> table = ba.dependence_table(fit, random_seed=1)
+    >>> table = ba.dependence_table(fit)
     >>> table.loc[0, ["correlation", "n_answers", "worth"]].astype(float).round(2).tolist()  # independent by design
     [-0.0, 5.13, 5.13]
     """
-    ci_prob = check_resampling(ci_prob, resamples, random_seed)
+    ci_prob = choose_prob(ci_prob)
     check_at_least("least_items", least_items, 1, DataError)
     view = view_for_table(fit)
     part = part_of(view, dimension)
@@ -170,11 +162,11 @@ def dependence_table(
             )
         raise DataError("no item was answered by two annotators, so errors cannot be compared")
     rows = _list_rows(matches, part, codes, names if groups is not None else [], least_items)
-    *first, pairs = (_tabulate(matches, each, ci_prob, resamples, random_seed) for each in rows)
+    *first, pairs = (_tabulate(matches, each, ci_prob) for each in rows)
     if len(pairs) == MOST_PAIRS and not isinstance(fit, FitView):
         warn(f"only the {MOST_PAIRS:,} pairs of annotators that share most items have rows", SizeWarning)
     low, high = name_bounds("ci", ci_prob, "correlation")
-    pairs = pairs.sort_values(low if resamples else "correlation", ascending=False, kind="stable")
+    pairs = pairs.sort_values(low, ascending=False, kind="stable")
     table = pd.concat([*first, pairs], ignore_index=True)
     for worth, of in zip(("worth", *name_bounds("ci", ci_prob, "worth")), ("correlation", high, low), strict=True):
         table[worth] = count_independent(table["n_answers"].to_numpy(), table[of].to_numpy())
@@ -301,48 +293,31 @@ def _add_up(values: np.ndarray, row: np.ndarray, item: np.ndarray, shape: tuple[
     return csr_array((values, (row, item)), shape=shape)
 
 
-def _tabulate(matches: Matches, rows: Rows, ci_prob: float, resamples: int, random_seed: int | None) -> pd.DataFrame:
+def _tabulate(matches: Matches, rows: Rows, ci_prob: float) -> pd.DataFrame:
     """Return some rows of the table, without what they are worth."""
     n, row = len(rows.first), rows.of_pair[matches.pair]
     kept = np.flatnonzero(row >= 0)
-    shape = n, matches.n_items
-    sums = [_add_up(each[kept], row[kept], matches.item[kept], shape) for each in matches.products]  # (row, item) each
-    found = [
-        _bound([each[chunk] for each in sums], ci_prob, resample_items(matches.n_items, resamples, random_seed))
-        for chunk in split_rows(n, matches.n_items)
-    ]
-    columns = ("correlation", *name_bounds("ci", ci_prob, "correlation"))
+    sums = [_add_up(each[kept], row[kept], matches.item[kept], (n, matches.n_items)) for each in matches.products]
     table = pd.DataFrame({"level": rows.level, "first": rows.first, "second": rows.second}, dtype="str")
     table["n_items"] = np.diff(sums[0].indptr)
     table["n_pairs"] = np.bincount(rows.of_pair[rows.of_pair >= 0], minlength=n)
-    table[[*columns]] = np.concatenate([np.zeros((3, 0)), *found], axis=1).T
+    table[["correlation", *name_bounds("ci", ci_prob, "correlation")]] = _correlate(sums, ci_prob)
     return table.assign(n_answers=rows.n_answers).astype({"n_items": int, "n_answers": float})
 
 
-def _bound(sums: list[Any], ci_prob: float, resampled: Iterator[np.ndarray]) -> np.ndarray:
-    """Return correlations and the ends of their intervals, (3, row); without resamples, the ends are nan.
+def _correlate(sums: list[Any], ci_prob: float) -> np.ndarray:
+    """Return correlations and the ends of their intervals, (row, 3), from the products of `Matches` by row and item.
 
-    Where a correlation is within the known standard deviation of independent errors, the interval is at least that
-    wide: if two annotators never err on the same item because both rarely err, no resample shows a shared error.
+    The standard error is that of a ratio of sums over items, and at least that of independent errors: if two annotators
+    both rarely err, no item shows a shared error.
     """
-    from scipy.special import ndtri
+    from scipy.special import stdtrit
 
     together, scale, size, variance = (each.sum(axis=1) for each in sums)
-    found = divide(together, np.maximum(scale, size))
-    drawn = []
-    for weights in resampled:  # (item, resample)
-        together, expected, least = (_multiply(each, weights) for each in sums[:3])
-        drawn.append(divide(together, np.maximum(expected, least)))
-    if not drawn:
-        return np.stack([found, *np.full((2, found.size), np.nan)])
-    low, high = bound(found, np.concatenate(drawn, axis=1), ci_prob)
-    away = divide(np.sqrt(variance), np.maximum(scale, size)) * ndtri((1 + ci_prob) / 2)
-    none = np.abs(found) < away
-    low = np.where(none, np.maximum(np.minimum(low, found - away), -1), low)
-    return np.stack([found, low, np.where(none, np.minimum(np.maximum(high, found + away), 1), high)])
-
-
-def _multiply(matrix: Any, weights: np.ndarray) -> np.ndarray:
-    """Return the product of a sparse and a dense array, computed in the faster way."""
-    dense = matrix.nnz > DENSE * np.prod(matrix.shape)
-    return (matrix.toarray() if dense else matrix) @ weights
+    total, n = np.maximum(scale, size), np.diff(sums[0].indptr)  # n: items of each row
+    found, row = divide(together, total), np.repeat(np.arange(n.size), n)  # row: of each sum
+    expected = np.where((scale >= size)[row], sums[1].data, sums[2].data)
+    squares = np.bincount(row, (sums[0].data - found[row] * expected) ** 2, minlength=n.size)
+    error = divide(np.sqrt(np.maximum(squares * n / np.maximum(n - 1, 1), variance)), total)
+    away = stdtrit(np.maximum(n - 1, 1), (1 + ci_prob) / 2) * error
+    return np.stack([found, (found - away).clip(-1), (found + away).clip(max=1)], axis=1)

@@ -345,9 +345,9 @@ def test_noise_is_asked_of_annotations_whose_hard_items_are_known(refuses, multi
 def test_dependence_is_of_one_dimension(refuses, multi_fit, several):
     for name, answers in several.by_dimension.items():
         shared, known = answers.votes.sum(axis=1) >= 2, answers.gold_codes >= 0
-        table = ba.dependence_table(multi_fit, dimension=name, resamples=0)
+        table = ba.dependence_table(multi_fit, dimension=name)
         assert table.loc[0, ["n_items", "truth"]].tolist() == [(shared & known).sum(), "gold"]
-        own = ba.dependence_table(hidden(multi_fit, name), dimension=name, resamples=0)
+        own = ba.dependence_table(hidden(multi_fit, name), dimension=name)
         assert own.loc[0, ["n_items", "truth"]].tolist() == [shared.sum(), "posterior"]
         assert np.isfinite(own.loc[0, "correlation"])
     assert name in ba.plot_dependence(multi_fit, dimension=name, least_items=5).axes[0].get_title(loc="left")

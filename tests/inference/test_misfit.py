@@ -165,7 +165,7 @@ def test_with_known_classes_it_is_the_dependence_table_s_correlation(copies):
     known = ba.AnnotationData(**{**vars_of(copies), "controls": copies.gold})
     fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)
     chance, _ = error_chances(view_of(fit), part_of(view_of(fit), None))
-    (found,) = ba.dependence_table(fit, resamples=0).query("level == 'all'")["correlation"]
+    (found,) = ba.dependence_table(fit).query("level == 'all'")["correlation"]
     assert found > 0.1
     design, weight = ErrorDesign(known), np.eye(3)[known.gold_codes]
     assert design.correlate(design.find_residuals(known.label, weight, chance)) == pytest.approx(found, rel=1e-10)

@@ -211,6 +211,8 @@ def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
 
 
 def test_groups(fitted):
+    has_labels = "true_class" in fitted.schema.latent.get("probability", ())
+    is_checked = fitted.tree.attrs["model"] in SAMPLED  # other fits are put together from draws
     assert set(fitted.tree.children) == {
         "posterior",
         "sample_stats",
@@ -220,7 +222,7 @@ def test_groups(fitted):
         "latent",
         "observed_data",
         "constant_data",
-        *(("labels", "adjustment") if "true_class" in fitted.schema.latent.get("probability", ()) else ()),
+        *(("labels", "adjustment") if has_labels and is_checked else ()),
     }
 
 

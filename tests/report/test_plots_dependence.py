@@ -40,9 +40,9 @@ def shown(figure):
 
 
 def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit, tmp_path):
-    figure = ba.plot_dependence(clique_fit, random_seed=1)
+    figure = ba.plot_dependence(clique_fit)
     names, matrix = shown(figure)
-    table = ba.dependence_table(clique_fit, resamples=0)
+    table = ba.dependence_table(clique_fit)
     for pair in table[table["level"] == "pair"].itertuples():
         one, other = names.index(pair.first), names.index(pair.second)
         assert matrix[one, other] == matrix[other, one] == pytest.approx(pair.correlation)
@@ -58,7 +58,7 @@ def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit, tmp_path):
 
 def test_groups_are_apart(clique_fit):
     groups = {name: "odd" if int(name[1:]) % 2 else "even" for name in ba.data_of(clique_fit).annotators}
-    figure = ba.plot_dependence(clique_fit, groups, random_seed=1)
+    figure = ba.plot_dependence(clique_fit, groups)
     names, _ = shown(figure)
     assert [groups[name] for name in names] in (["odd"] * 5 + ["even"] * 5, ["even"] * 5 + ["odd"] * 5)
     assert [line.get_ydata()[0] for line in figure.axes[0].lines[:1]] == [4.5]
@@ -66,19 +66,19 @@ def test_groups_are_apart(clique_fit):
 
 def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkeypatch):
     monkeypatch.setattr(agreement, "MOST_DRAWN", 3)
-    figure = ba.plot_dependence(clique_fit, random_seed=1)
+    figure = ba.plot_dependence(clique_fit)
     assert sorted(shown(figure)[0]) == ["a0", "a1", "a2"]
     assert "the 3 of 10 that most surely do" in figure.axes[0].get_title(loc="left")
     clique = {name: "clique" if name in ("a0", "a1", "a2") else "rest" for name in ba.data_of(clique_fit).annotators}
-    names, matrix = shown(ba.plot_dependence(clique_fit, clique, random_seed=1))
-    table = ba.dependence_table(clique_fit, clique, resamples=0)
+    names, matrix = shown(ba.plot_dependence(clique_fit, clique))
+    table = ba.dependence_table(clique_fit, clique)
     own = table[(table["level"] == "within") & (table["first"] != "")].set_index("first")["correlation"]
     np.testing.assert_allclose(np.diag(matrix), own[names])
 
 
 def test_a_figure_of_thirty_fits_on_a_page():
     data, _ = simulate_clique(np.random.default_rng(3), annotators=35, items=40)
-    figure = ba.plot_dependence(ba.fit("one_coin", data, **QUICK), random_seed=1)
+    figure = ba.plot_dependence(ba.fit("one_coin", data, **QUICK))
     assert len(shown(figure)[0]) == 30
     assert max(figure.get_size_inches()) <= MOST_HEIGHT
 

@@ -52,7 +52,7 @@ def test_a_fit_whose_annotators_err_together_is_doubted_first(clique_fit):
     assert {"errors-correlate", "errors-like-copies", "labels-contradict-gold", "labels-adjusted"} <= shown
     assert ("a0", "a1", "a2", "a3") in find(clique_fit).copies
     assert "only one of a0, a1, a2, a3" in steps
-    assert "Recalibrate by the known labels" in steps
+    assert "Recalibrate by known labels" in steps
 
 
 def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():

@@ -32,7 +32,6 @@ MEASURES = {
 MOST_DRAWN = 30  # annotators, or groups, with a row each
 MOST_PRINTED = 12  # rows up to which the numbers are printed into the cells
 MISSING = "#e6e6e6"  # a pair of too few items
-RESAMPLES = 200  # of the items: enough to see which pairs are surely dependent
 
 
 def plot_usage(data: AnnotationData, **options: Unpack[style.OneAxes]) -> Figure:
@@ -247,7 +246,6 @@ def plot_dependence(
     dimension: str | None = None,
     least_items: int = 20,
     ci_prob: float | None = None,
-    random_seed: int | None = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the correlation of annotators' errors beyond what the model predicts, groups that err together side by side.
@@ -255,7 +253,7 @@ def plot_dependence(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    groups, truth, dimension, least_items, ci_prob, random_seed
+    groups, truth, dimension, least_items, ci_prob
         As `bayesanno.dependence_table` takes them.
     figsize, title, ax
         As in `plot_labels`.
@@ -281,16 +279,7 @@ def plot_dependence(
     'annotator'
     """
     view = view_for_table(fit)
-    table = dependence_table(
-        view,
-        groups,
-        truth=truth,
-        dimension=dimension,
-        least_items=least_items,
-        ci_prob=ci_prob,
-        resamples=RESAMPLES,
-        random_seed=random_seed,
-    )
+    table = dependence_table(view, groups, truth=truth, dimension=dimension, least_items=least_items, ci_prob=ci_prob)
     part = part_of(view, dimension)
     codes, names = code_groups(groups, part)
     group_of = dict(zip(part.data.annotators, (names[code] for code in codes), strict=True))

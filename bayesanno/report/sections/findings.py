@@ -22,7 +22,6 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, join_pairs, read_findings
 from bayesanno.modeling.findings import Finding, check, find, sort_findings, threshold_of
-from bayesanno.report.plots.agreement import RESAMPLES
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
 LIKE_COPIES = ("errors-like-copies", "most-err-together")
@@ -107,19 +106,16 @@ def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
     limit = threshold_of("statistic-off") / max(1, len(p))
     off = [find("statistic-off", [name], p[name], threshold=limit, statistic=name) for name in p if p[name] < limit]
     parts = [] if isinstance(view.named_data, AnnotationTotals) else parts_of(view)
-    tables = {part.dimension: _tabulate_dependence(view, part.dimension, random_seed) for part in parts}
+    tables = {part.dimension: _tabulate_dependence(view, part.dimension) for part in parts}
     dependence = {dimension: table for dimension, table in tables.items() if table is not None}
     copies = [] if view.is_recalibrated else [one for table in dependence.values() for one in _find_copies(view, table)]
     return Findings(view, sort_findings([*read_findings(view), *off, *copies]), check, dependence)
 
 
-def _tabulate_dependence(view: FitView, dimension: str, random_seed: int) -> pd.DataFrame | None:
+def _tabulate_dependence(view: FitView, dimension: str) -> pd.DataFrame | None:
     """Return the dependence table of a part that has one, if enough items are in it."""
-    name = dimension or None
     try:
-        table = dependence_table(
-            view, dimension=name, least_items=LEAST_ITEMS, ci_prob=0.95, resamples=RESAMPLES, random_seed=random_seed
-        )
+        table = dependence_table(view, dimension=dimension or None, least_items=LEAST_ITEMS, ci_prob=0.95)
     except (DataError, FitError):  # its states are no labels, or no two annotators share an item
         return None
     whole = table.iloc[0]
