@@ -23,6 +23,7 @@ from bayesanno.io.formats.wide import read_votes, read_wide
 from bayesanno.io.item_table import add_item_columns
 from bayesanno.io.layout import is_long
 from bayesanno.io.names import (
+    find_alike,
     warn_names,
     warn_of_alike,
     warn_of_missing_codes,
@@ -281,7 +282,7 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         warn_of_odd_number(table.name, answers.label, options.unsure)
         warn_of_rare(table.name, answers.label)
     of_labels = () if declared else (*labels, *gold.values())
-    if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators):
+    if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators, items=_find_doubtful(answers)):
         warn_of_strange_gold(table.name, gold, labels)
     _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
@@ -297,6 +298,22 @@ def _read_table(table: TextTable, options: ReadOptions) -> NamedAnswers:
     if options.format == "long" or (not of_wide and is_long(table, options)):
         return read_long(table, options)
     return read_wide(table, options)
+
+
+def _find_doubtful(answers: NamedAnswers) -> list[str]:
+    """Return the items whose names differ in spelling alone, and which no annotator has answered both."""
+    alike = find_alike(answers.items)
+    named = {name for group in alike for name in group}
+    people = {name: set[int]() for name in named}
+    asked = np.isin(answers.item, [code for code, name in enumerate(answers.items) if name in named])
+    for item, annotator in zip(answers.item[asked].tolist(), answers.annotator[asked].tolist(), strict=True):
+        people[answers.items[item]].add(annotator)
+    doubtful: list[str] = []
+    for group in alike:
+        own = [people[name] for name in group]
+        if all(own) and sum(map(len, own)) == len(set[int]().union(*own)):
+            doubtful += group
+    return doubtful
 
 
 def _warn_of_doubles(answers: NamedAnswers) -> None:

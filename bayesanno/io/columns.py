@@ -71,7 +71,7 @@ def whole_numbers(table: TextTable, column: int, blank: np.ndarray) -> Codes:
     DataError
         If a cell is not a whole number, 0 or more.
     """
-    cells = table.columns[column]
+    cells = [cell.removesuffix(".0") for cell in table.columns[column]]  # as pandas writes whole numbers
     for row, cell in enumerate(cells):
         if not blank[row] and not (cell.isascii() and cell.isdecimal() and len(cell) <= 15):
             raise DataError(

@@ -74,8 +74,8 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
         As for `read_counts`.
     """
     columns = {role: table.need(role, getattr(options, role)) for role in ("successes", "trials")}
-    item_column = table.find("item", options.item)
-    count_column = next((at for at, name in enumerate(table.header) if name.casefold() == "count"), None)
+    count_column = next((at for at in table.matching("count") if at not in columns.values()), None)
+    item_column = table.find_item(options.item)
     check_distinct(table, {**columns, "item": item_column, "count": count_column})
     if item_column is not None and count_column is not None:
         raise DataError(

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.read_options import OF_SPANS, ReadOptions
@@ -47,18 +49,18 @@ def is_long(table: TextTable, options: ReadOptions) -> bool:
     if there["annotator"] and there["label"]:
         return True
     lacking = [role for role in ROLES if not there[role] and (role != "item" or not table.matching_loosely())]
-    if there["annotator"]:
-        people = table.find("annotator", options.annotator)
-        others = name_columns(table, [people, *others_than_annotators(table, options)])
-        raise DataError(
-            f"{_explain_lack(table, lacking)}; if a row is an annotator, use transpose=True and "
-            f"{name_columns(table, [people])}; if columns hold 1 where an answer has a label, use multi_label=True and "
-            f"{others}; if a column is an annotator, use {others}"
-        )
-    if there["label"]:
-        columns = name_columns(table, others_than_annotators(table, options))
-        raise DataError(f"{_explain_lack(table, lacking)}; if a column is an annotator, use {columns}")
-    return False
+    if not (there["annotator"] or there["label"]):
+        return False
+    people = table.find("annotator", options.annotator)
+    left = {people, *others_than_annotators(table, options)}
+    n_others = sum(at not in left and name != "" for at, name in enumerate(table.header))
+    ways, others = [_explain_lack(table, lacking)], name_columns(table, left)
+    if people is not None and n_others:
+        ways.append(f"if a row is an annotator, use transpose=True and {name_columns(table, [people])}")
+        ways.append(f"if columns hold 1 where an answer has a label, use multi_label=True and {others}")
+    if n_others > 1:
+        ways.append(f"if a column is an annotator, use {others}")
+    raise DataError("; ".join(ways))
 
 
 def _explain_lack(table: TextTable, lacking: Sequence[str]) -> str:
@@ -71,19 +73,21 @@ def _explain_lack(table: TextTable, lacking: Sequence[str]) -> str:
 
 
 def name_columns(table: TextTable, others: Iterable[int | None]) -> str:
-    """Return the option that names all columns except some."""
-    left_out = set(others)
-    return f"columns={','.join(name for at, name in enumerate(table.header) if at not in left_out and name)!r}"
+    """Return the option that names all columns except some, by their places if a name has a comma."""
+    named = {at: name for at, name in enumerate(table.header) if name and at not in set(others)}
+    by_place = any("," in name or name != name.strip() for name in named.values())
+    return f"columns={','.join(f'{at + 1}:{at + 1}' if by_place else name for at, name in named.items())!r}"
 
 
 def others_than_annotators(table: TextTable, options: ReadOptions) -> list[int | None]:
     """Return the columns that are no annotator's, by their names."""
     of_items = [*table.matching("item"), *table.matching_loosely()]
     named = [table.header.index(name) for name in (options.item, options.gold) if name in table.header]
-    return [*named, *of_items, *table.matching("gold"), *_beside(table)]
+    of_answers = [*table.matching("label"), *table.matching("count")]
+    return [*named, *of_items, *of_answers, *table.matching("gold"), *find_beside(table)]
 
 
-def _beside(table: TextTable) -> list[int]:
+def find_beside(table: TextTable) -> list[int]:
     """Return the columns whose names say that they are about the items, or labels that were agreed upon."""
     names = [name.casefold() for name in table.header]
     known = (_AGREED, _OF_PROPERTIES)
@@ -133,7 +137,7 @@ def _ask(table: TextTable, options: ReadOptions, columns: Sequence[int], item: i
     annotators = name_columns(table, set(range(len(header))).difference(meant))
     long = " and ".join(f"{role}=..." for role in ROLES if role != "item" or item is None)
     of_item = "" if item is not None else ", and item=... if one names the items"
-    no_header = "" if options.no_header else "; if the first line is data, use no_header=True as well"
+    no_header = "" if options.no_header else "; if the first line is data, use no_header=True: columns are 1, 2, ..."
     return DataError(
         f"{table.name}: the names {listed(header)} do not say which columns are annotators: if each column is one, use "
         f"{annotators}{of_item}; if each row is an answer, use {long}; if columns are labels with their numbers of "
@@ -193,15 +197,14 @@ def refuse_sides(table: TextTable, options: ReadOptions, label: int) -> None:
             )
 
 
-def refuse_totals(table: TextTable, columns: Sequence[int]) -> None:
-    """Raise a DataError if a column of votes is the number of all of them, by its name or as their sum."""
-    for at in columns:
+def refuse_totals(table: TextTable, columns: Sequence[int], votes: np.ndarray) -> None:
+    """Raise a DataError if a column of votes (row, column) is the number of all, by its name or as their sum."""
+    for place, at in enumerate(columns):
         rest = [other for other in columns if other != at]
         named = table.header[at].casefold() in _TOTALS
-        sums = zip(*(map(int, table.columns[other]) for other in rest), strict=True)
-        if len(rest) > 1 and (named or list(map(sum, sums)) == list(map(int, table.columns[at]))):
+        if rest and (named or (len(rest) > 1 and (2 * votes[:, place] == votes.sum(axis=1)).all())):
             why = "is named like" if named else "is"
             raise DataError(
                 f"{table.name}: column {table.header[at]!r} {why} the sum of the others, and so no label: name the "
-                f"labels with columns={','.join(table.header[other] for other in rest)!r}"
+                f"labels with {name_columns(table, set(range(len(table.header))).difference(rest))}"
             )

@@ -5,15 +5,16 @@ They are kept, with a warning, unless an option joins them or leaves them out.
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bayesanno.data.names import is_number, read_numbers
 from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import counted, listed, nearest
-from bayesanno.io.spelling import MISSING_CODES, squeeze
+from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, squeeze
 
+_DECIMAL = re.compile(r"-?\d+,\d")  # with a comma; "1,000" is a thousand
 _MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
 _LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
 _RARE, _FEW = 0.005, 2  # the share of answers under which a label is rare, and the answers that may be slips
@@ -43,8 +44,9 @@ def fold(name: str) -> str | float:
     >>> fold("Yes "), fold("1.0"), fold("01")
     ('yes', 1.0, 1.0)
     """
-    text = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    return float(text) if is_number(text) else text
+    text = name.lower() if name.isascii() and name.isalnum() else squeeze(name).casefold()
+    number = text.replace(",", ".") if _DECIMAL.fullmatch(text) else text
+    return float(number) if is_number(number) else text
 
 
 def warn_names(message: str) -> None:
@@ -61,13 +63,17 @@ def warn_of_alike(table: str, **names: Iterable[str]) -> bool:
 
 
 def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[str]) -> None:
-    """Warn if no true label is among the labels, since another column may be meant."""
-    if gold and not set(gold.values()) & set(labels):
-        strange = listed(sorted(set(gold.values())))
+    """Warn if no true label is among the labels, since another column may be meant, or if one may be misspelt."""
+    strange = sorted(set(gold.values()) - {*labels, *MISSING_CODES})
+    if strange and not set(gold.values()) & set(labels):
         warn_names(
-            f"{table}: none of the true labels {strange} is among the labels {listed(labels)}, so all count as errors: "
-            "name the column of labels with label=..., or the column of true labels with gold=..."
+            f"{table}: none of the true labels {listed(strange)} is among the labels {listed(labels)}, so all count as "
+            "errors: name the column of labels with label=..., or the column of true labels with gold=..."
         )
+        return
+    near = next((label for label in strange if nearest(label, labels)), None)
+    if near is not None:
+        warn_names(f"{table}: true label {near!r} is not among the labels, and an error to all{nearest(near, labels)}")
 
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:
@@ -114,14 +120,16 @@ def _find_options(alike: Iterable[Sequence[str]]) -> str:
 
 
 def warn_of_odd_number(table: str, answers: Iterable[str], unsure: Collection[str] = ()) -> None:
-    """Warn if one label is no number, and all others are."""
+    """Warn of a label that is no number, or of a few, if all others are."""
     count = Counter(answers)
     judged = [name for name in count if name not in MISSING_CODES and name not in unsure]
-    words = [name for name in judged if not is_number(name)]
-    if len(words) == 1 and len(judged) > 2:
+    odd = find_odd_numbers(judged)
+    if odd and len(judged) > 2 and are_numbers(judged):
+        n = counted(sum(count[name] for name in odd), "answer")
+        what = f"{odd[0]!r} is the only label that is no number" if len(odd) == 1 else f"{listed(odd)} are no numbers"
         warn_names(
-            f"{table}: {words[0]!r} is the only label that is no number ({counted(count[words[0]], 'answer')}): if it "
-            f"is no label, use missing={words[0]!r}; if it is one, declare all with labels=..."
+            f"{table}: {what} ({n}): if it is no label, use missing={','.join(odd)!r}; if it is one, declare all with "
+            "labels=..."
         )
 
 
@@ -172,8 +180,8 @@ def find_missing_codes(labels: Collection[str]) -> list[str]:
     """
     found = [code for code in MISSING_CODES if code in labels]
     others = read_numbers([label for label in labels if label not in found])
-    if "-1" in found and others is not None and (others.size == 0 or others.min() < 0 or others.tolist() == [1]):
-        found.remove("-1")
+    if others is not None and (others.size == 0 or others.min() < 0 or others.tolist() == [1]):
+        found = [code for code in found if not is_number(code)]
     return found
 
 

@@ -69,7 +69,9 @@ class Words:
         if label in self.ties if self.ties else label.casefold().startswith(TIE) and not is_system:
             return TIE
         first, second = (f"{system!r} ({side})" for system, side in zip(pair, self.sides, strict=True))
-        advice = "correct it" if is_system else "for a tie use tie=..., for a missing answer missing=..."
+        advice = "correct it"
+        if not is_system:
+            advice = f"for a side use same={{{label!r}: ...}}, for a tie tie=..., for a missing answer missing=..."
         close = nearest(label, (*self.sides, *pair, *self.ties))
         raise DataError(f"{where}: label {label!r} is neither {first} nor {second}, nor a tie: {advice}{close}")
 
@@ -134,7 +136,7 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
         If a column is missing or plays two roles; if a row lacks a system, or compares one with itself; if a label is
         neither a side nor a tie; or if a pair of systems is an item, and somebody compares it twice.
     """
-    item = table.find("item", options.item)
+    item = table.find_item(options.item)
     annotator, label = (table.need(role, options.roles[role]) for role in ("annotator", "label"))
     gold = None if options.gold_file is not None else table.find("gold", options.gold)
     systems = [table.need("system", name) for name in options.pairs]

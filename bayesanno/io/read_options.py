@@ -126,7 +126,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
-        labels = None if self.labels is None else label_names("labels", self.labels)
+        labels = self.labels.split(",") if isinstance(self.labels, str) else self.labels
+        labels = None if labels is None else label_names("labels", labels)
         label = as_names(self.label or ())
         same = {str(name).strip(): str(label).strip() for name, label in self.same.items()}
         given = {"labels": labels, "label": label, "unsure": name_unsure(self.unsure), "same": same}

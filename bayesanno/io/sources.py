@@ -21,6 +21,7 @@ from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain
 from bayesanno.io.exports.paths import FIELD, Rows
+from bayesanno.io.exports.records import needs_paths
 from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import OF_EXPORTS, ReadOptions
@@ -56,8 +57,9 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document, export, options)
-    assert document.table is not None  # choose_export refuses other documents
-    return _fill_in_items(document.table(), options.item), options
+    table = document.flat[0]
+    assert table is not None  # choose_export refuses other documents
+    return _fill_in(table, options), options
 
 
 def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
@@ -74,8 +76,8 @@ def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
     table = source if isinstance(source, TextTable) else open_table(source, options.encoding, options.separator)
     fields = [name.strip() for name in FIELD.findall(options.item or "")]
     if all(name in table.header for name in fields):
-        table = _fill_in_items(table, options.item)
-    return table, table.need("item", options.item if options.item in table.header else None)
+        table = _fill_in(table, options)
+    return table, table.need("item", options.item if options.item in table.header else None, may_be_named=False)
 
 
 def _open_items(options: ReadOptions) -> TextTable | None:
@@ -90,8 +92,10 @@ def _open_items(options: ReadOptions) -> TextTable | None:
 
 def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     """Return a table of comparisons: as it is, or with a column for each named or known field of records."""
-    if document.table is not None and not FIELD.search(options.annotator or ""):
-        return _fill_in_items(document.table(), options.item)
+    if not needs_paths(document, options, options.pairs):
+        table = document.flat[0]
+        assert table is not None  # otherwise paths are needed
+        return _fill_in(table, options)
     header = header_only(document.name, document.first)
     known = [header.header[column] for role in options.roles for column in header.matching(role)]
     named = [name for name in (*options.roles.values(), *options.pairs) if name is not None]
@@ -105,15 +109,15 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     return TextTable(name=document.name, header=tuple(rows.templates), columns=columns, lines=places, unit="row")
 
 
-def _fill_in_items(table: TextTable, template: str | None) -> TextTable:
-    """Return a table with an item column that fills in a template over columns, if the item is one."""
-    if template is None or template in table.header or not FIELD.search(template):
-        return table
-    rows = Rows({"item": template}, dict.fromkeys(table.header), inner="")
-    items = [
-        row.values["item"].as_text() for record in Document.from_table(table).records() for row in rows.read(record)
-    ]
-    return replace(table, header=(*table.header, template), columns=(*table.columns, items))
+def _fill_in(table: TextTable, options: ReadOptions) -> TextTable:
+    """Return a table with a column for each template over columns that the options name."""
+    for role, template in (("item", options.item), ("annotator", options.annotator)):
+        if template is not None and template not in table.header and FIELD.search(template):
+            rows = Rows({role: template}, dict.fromkeys(table.header), inner="")
+            records = Document.from_table(table).records()
+            cells = [row.values[role].as_text() for record in records for row in rows.read(record)]
+            table = replace(table, header=(*table.header, template), columns=(*table.columns, cells))
+    return table
 
 
 def open_table(source: Source, encoding: str | None = None, separator: str | None = None) -> TextTable:
@@ -129,13 +133,14 @@ def open_table(source: Source, encoding: str | None = None, separator: str | Non
     if isinstance(source, list | Mapping):
         as_frame(source)  # which refuses it
     document = open_document(source, ReadOptions(encoding=encoding, separator=separator))
-    if document.table is None:
-        what = "a zip" if document.kind == "zip" else "JSON"
+    table, nested = document.flat
+    if table is None or nested:
+        what = "a zip" if document.kind == "zip" else "JSON with nested fields"
         raise DataError(
-            f"{document.name} is {what}, but must be a table in CSV, TSV or Parquet: only annotations are read from "
-            "exports of tools"
+            f"{document.name} is {what}, but must be a table, as CSV, TSV, Parquet or flat JSON: only annotations are "
+            "read from exports of tools"
         )
-    return document.table()
+    return table
 
 
 def open_document(source: Source, options: ReadOptions | None = None) -> Document:
@@ -290,7 +295,7 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
             f"{document.name} does not have the form that format={chosen.name!r} reads, {chosen.form}: "
             f"{_instead(found)}"
         )
-    if chosen is None and document.table is None:
+    if chosen is None and document.flat[0] is None:
         named = options.format != "auto"
         no_table = f", and format={options.format!r} reads tables (CSV, TSV, Parquet)" if named else ""
         raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(found)}")
@@ -310,7 +315,7 @@ def _instead(found: Export | None) -> str:
     """Return the remedy for a document that does not have the expected form."""
     if found is not None:
         return f"it looks like {found.name}, {found.form}; leave out format=..."
-    return f"known exports are {', '.join(f'{each.name} ({each.form})' for each in load_all(EXPORTS).values())}"
+    return f"known exports are {listed(list(load_all(EXPORTS)), most=20)}"
 
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:

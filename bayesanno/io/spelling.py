@@ -5,15 +5,18 @@ The invariant: without such an option no label changes, except for numbers and c
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from bayesanno.data.names import is_number
 from bayesanno.io.read_options import ReadOptions
 
-MISSING_CODES = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", "-1")
+MISSING_CODES = (
+    "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", ".", "-1", "-9", "-99", "-999"
+)  # fmt: skip
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # zero-width spaces
 
 
@@ -50,12 +53,12 @@ def join_names(columns: Sequence[Sequence[str]], options: ReadOptions, first: It
     if not options.gives("missing", "strip", "ignore_case", "same"):
         return {name: name for name in set[str]().union(*map(set, columns))}
     names = [name for name, _ in Counter(name for column in columns for name in column).most_common()]
-    same = {_key(name, options): label for name, label in options.same.items()}
-    missing, kept = {_key(name, options) for name in options.missing}, dict[str, str]()
+    same = {_value(name, options): label for name, label in options.same.items()}
+    missing, kept = {_value(name, options) for name in options.missing}, dict[str, str]()
     for name in (*first, *same.values(), *names):
         kept.setdefault(_key(name, options), squeeze(name) if options.strip else name)
-    label_of = {name: same.get(_key(name, options), name) for name in names}
-    gone = {name for name, label in label_of.items() if missing & {_key(name, options), _key(label, options)}}
+    label_of = {name: same.get(_value(name, options), name) for name in names}
+    gone = {name for name, label in label_of.items() if missing & {_value(name, options), _value(label, options)}}
     return {name: "" if name in gone else kept[_key(label, options)] for name, label in label_of.items()}
 
 
@@ -64,8 +67,13 @@ def _key(name: str, options: ReadOptions) -> str:
     return name.casefold() if options.ignore_case else name
 
 
+def _value(name: str, options: ReadOptions) -> str | Decimal:
+    """Return what an option that names a label means: a number however it is written, or a text."""
+    return Decimal(name) if is_number(name) else _key(name, options)
+
+
 def join_numbers(names: Iterable[str], options: ReadOptions, first: Sequence[str] = ()) -> Mapping[str, str]:
-    """Return how the labels that are numbers are written, if all are numbers, or all but one.
+    """Return how the labels that are numbers are written, if `are_numbers`.
 
     Numbers in `first` keep their spelling; if two of these are equal, no number is changed.
 
@@ -80,14 +88,31 @@ def join_numbers(names: Iterable[str], options: ReadOptions, first: Sequence[str
     """
     judged = [name for name in names if name and name not in options.unsure]
     numbers = [name for name in judged if is_number(name)]
-    others = [name for name in judged if not is_number(name) and name not in MISSING_CODES]
     known = {Decimal(name): name for name in first if is_number(name)}
-    if len(others) > 1 or len(known) < sum(map(is_number, first)):
+    if not are_numbers(judged) or len(known) < sum(map(is_number, first)):
         return {}
     shortest = dict(known)
     for name in sorted(map(_without_zeros, numbers), key=lambda name: (len(name), name)):
         shortest.setdefault(Decimal(name), name)
     return {name: shortest[Decimal(name)] for name in numbers}
+
+
+def are_numbers(names: Collection[str]) -> bool:
+    """Return whether labels are numbers, apart from missing codes and one other, or a minority with digits as "3-4".
+
+    Examples
+    --------
+    >>> from bayesanno.io.spelling import are_numbers
+    >>> are_numbers(["1", "2", "none"]), are_numbers(["1", "2", "3", "4", "1-2"]), are_numbers(["1", "low", "high"])
+    (True, True, False)
+    """
+    odd = find_odd_numbers(names)
+    return len(odd) <= 1 or (2 * len(odd) < len(names) and all(re.search(r"\d", name) for name in odd))
+
+
+def find_odd_numbers(names: Iterable[str]) -> list[str]:
+    """Return the names that are neither numbers nor codes for missing answers."""
+    return [name for name in names if not is_number(name) and name not in MISSING_CODES]
 
 
 def _without_zeros(number: str) -> str:

@@ -52,7 +52,7 @@ ALIASES = {
     "gold": ("gold", "true_label", "truth", "human_label", "human"),
     "successes": ("successes", "positive", "positives", "x"),
     "trials": ("trials", "n", "total"),
-    "count": ("count", "n", "freq", "frequency", "weight"),
+    "count": ("count", "counts", "n", "num", "freq", "frequency", "weight"),
 }
 LAST_ALIASES = {"annotator": ("model",), "label": ("score",)}  # if no column has an alias above
 _NAMED_BY_ID = {"item": (*ALIASES["item"], *CONTENTS), "annotator": ALIASES["annotator"]}  # as task_id or WorkerId
@@ -185,7 +185,7 @@ class TextTable:
         if column is None:
             raise DataError(
                 f"{self.name} has no column for the {role}: looked for {listed(ALIASES[role])} among "
-                f"{listed(self.header)}" + (f"; name it with {role}=..." if may_be_named else "")
+                f"{listed(self.header)}; {f'name it with {role}=...' if may_be_named else f'rename it to {role!r}'}"
             )
         return column
 

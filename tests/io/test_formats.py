@@ -120,10 +120,10 @@ def test_grouped_expands_each_row_to_its_count(tmp_path):
 
 
 def test_only_the_empty_cell_is_missing(tmp_path):
-    text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n7,None,null\n"
+    text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n"
     with pytest.warns(NamesWarning, match="'NA', 'nan', 'null' may stand for missing answers, but count as labels"):
         data = read_text(text, tmp_path)
-    assert triples(data) == [("007", "NULL", "NA"), ("7", "None", "null"), ("NA", "None", "nan")]
+    assert triples(data) == [("007", "NULL", "NA"), ("8", "None", "null"), ("NA", "None", "nan")]
 
 
 def test_a_row_without_an_answer_keeps_its_item_and_annotator(tmp_path):

@@ -54,7 +54,7 @@ REFUSED = {
     "two rows": ("task,length\ns1,1\ns2,2\ns1,3\n", {},
                  "items.csv, line 4: item 's1' has two values of 'length', '1' and '3': keep one"),
     "no item": ("task,length\ns1,1\n,2\n", {}, "items.csv, line 3: this row has no item"),
-    "no column": ("what,length\ns1,1\n", {}, r"items.csv has no column for the item: .* name it with item=\.\.\."),
+    "no column": ("what,length\ns1,1\n", {}, "items.csv has no column for the item: .*; rename it to 'item'"),
     "nothing": ("task\ns1\n", {}, "items.csv has no column beside 'task': add one"),
     "others": ("task,length\nt1,1\nt2,2\n", {}, "items.csv: no task, such as 't1', is an item of the data"),
     "a code": ("task,length\ns1,1\ns2,NA\n", {}, "items.csv, line 3: length is 'NA' in a column of numbers"),

@@ -90,7 +90,7 @@ VETOED = {
     ),
     "texts": (
         "question,worker,answer\n" + "".join(f"q{n // 2},w{n % 2},words {n}\n" for n in range(30)),
-        "most answers in the column 'answer' occur once",
+        "'answer' may not hold labels, since most answers in it occur once",
     ),
     "two annotators called model and score": (
         "essay_id,model,score\n1,neg,pos\n1,pos,pos\n2,neg,pos\n2,pos,neg\n",
@@ -114,13 +114,13 @@ REFUSED = {
     "people": ("item,ada,bo\n1,x,y\n2,x,x\n", r"'item', 'ada', 'bo' do not say .*columns='ada,bo'; if each row is an "
                                               r"answer, use annotator=\.\.\. and label=\.\.\.; .*format='votes'"),
     "people without an item": ("ada,bo\nx,y\nx,x\n", "columns='ada,bo', and item=.* if one names"),
-    "no header": (NO_HEADER, "use no_header=True as well"),
+    "no header": (NO_HEADER, "use no_header=True"),
     "votes": (VOTES, "columns='1,2,3'.* use format='votes' and columns='1,2,3'"),
     "one-hot": ("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n", "no column for the label .*; if a row .* use "
                                                                "multi_label=True and columns='joy,anger'"),
     "transposed": (TRANSPOSED, "no column for the item and the label .* use transpose=True and columns='Q1,Q2,Q3'"),
     "questions": ("id,Q1,Q2\n1,a,b\n2,a,a\n", "columns='Q1,Q2'"),
-    "a label alone": ("item,label,ada\n1,x,y\n", r"no column for the annotator .* columns='label,ada'"),
+    "a label alone": ("item,label,ada\n1,x,y\n", r"no column for the annotator .* name it with annotator=\.\.\."),
     "two words with numbers": ("id,ann1,ann2,sure1,sure2\n1,a,b,2,2\n", "columns='ann1,ann2'"),
     "raters and another": ("id,rater_1,rater_2,age\n1,x,y,7\n", "columns='rater_1,rater_2'"),
     "a topic beside people": ("id,topic,ada,bo\n1,tech,x,y\n", "columns='ada,bo'"),

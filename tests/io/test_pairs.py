@@ -123,7 +123,7 @@ REFUSED = {
                   r"line 4: 'model_a' is missing: fill in the system"),
     "no side": (ARENA.replace("Tie", "both"), OF_ARENA,
                 r"line 5: label 'both' is neither 'opt' \(model_a\) nor 'bloom' \(model_b\), nor a tie: "
-                r"for a tie use tie=\.\.\., for a missing answer missing=\.\.\."),
+                r"for a side use same={'both': \.\.\.}, for a tie tie=\.\.\., for a missing answer missing=\.\.\."),
     "either side": (CROWD.replace("w1,a,b,a", "w1,a,left,left"), OF_CROWD,
                     "line 2: label 'left' names both a column and the system in the other column"),
     "twice": (CROWD + "w1,a,b,b\n", OF_CROWD, r"line 6: 'w1' compares 'a' with 'b' again, .* items with item=\.\.\."),

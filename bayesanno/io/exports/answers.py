@@ -219,7 +219,7 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
         `multi_label`, or an answer lacks its item or annotator.
     """
     name, given = document.name, [_separate(each, options) for each in export.read(document, options)]
-    if options.multi_label and options.gives("missing", "strip", "ignore_case"):
+    if options.multi_label and options.gives("missing", "strip", "ignore_case", "same"):
         said = [each.labels or () for each in given]
         joined = join_spellings(said, options, options.labels or ())
         pairs = zip(given, joined, strict=True)

@@ -36,7 +36,8 @@ def read_members(document: Document, _: ReadOptions) -> Iterator[Value]:
         what = "this is one file of doccano" if not members else "it holds one file with all labels"
         raise DataError(
             f"{document.name}: {what}, without the annotators: export the whole zip as JSONL from a project that does "
-            "not share annotations across all users (a setting of the project)"
+            "not share annotations across all users (a setting of the project); if each label is by another annotator, "
+            "use annotator='label[]#' and label='label[]'"
         )
     for name, file in document.files.items():
         for record in file.records():

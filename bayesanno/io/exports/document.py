@@ -17,11 +17,12 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
+from bayesanno.io.cells import unpack
 from bayesanno.io.exports.paths import Rows
 from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import MOST_BYTES, explain_size
 from bayesanno.io.text_rows import decode
-from bayesanno.io.text_table import TextTable, table_from_frame
+from bayesanno.io.text_table import TextTable, header_only, table_from_frame
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -40,7 +41,7 @@ class Document:
     records : callable
         () -> the records: the values of JSONL, of a list or of an object, or the rows of a table as objects.
     table : callable, optional
-        () -> the table, if it is one.
+        () -> the table, if it is one. Records whose fields are flat are one too; see `flat`.
     files : mapping of str to Document
         The files of a zip, by name.
     whole : Value, optional
@@ -61,6 +62,25 @@ class Document:
             return next((each.first for each in self.files.values() if each.first), {})
         value = next((each.given for each in self.records()), None)
         return value if isinstance(value, Mapping) else {}
+
+    @cached_property
+    def flat(self) -> tuple[TextTable | None, frozenset[str]]:
+        """The table: a row for each record, a column for each field; and the fields that are nested, so left out."""
+        if self.table is not None:
+            return self.table(), frozenset()
+        records = list(self.records())
+        if not all(isinstance(record.given, Mapping) for record in records):
+            return None, frozenset()
+        cells = {
+            (name, isinstance(unpack(part), list | Mapping)) for one in records for name, part in one.given.items()
+        }
+        nested = frozenset(name for name, is_nested in cells if is_nested)
+        header = [name for name in dict.fromkeys(name for one in records for name in one.given) if name not in nested]
+        if not header:
+            return None, nested
+        columns = tuple([record.get(name).as_text() for record in records] for name in header)
+        places = [record.place for record in records]
+        return TextTable(name=self.name, header=tuple(header), columns=columns, lines=places, unit="row"), nested
 
     @classmethod
     def from_json(cls, text: str, name: str) -> Self:
@@ -229,8 +249,15 @@ def _read_values(text: str, start: int, name: str) -> Iterator[Value]:
 
 
 def _read_whole(whole: Value, name: str) -> Iterator[Value]:
-    """Yield the records in one object: its only list, rows of lists side by side, records by id, or the object."""
+    """Yield the records in one object: its only list, rows of columns, records by id, or the object.
+
+    Columns are lists side by side, or objects by row, as pandas writes them.
+    """
     parts = whole.given if isinstance(whole.given, Mapping) else {}
+    if all(isinstance(part, Mapping) for part in parts.values()):
+        names, rows = header_only(name, parts), [list(part) for part in parts.values()]
+        if names.matching("annotator") and names.matching("label") and all(each == rows[0] for each in rows):
+            parts = {field: list(part.values()) for field, part in parts.items()}
     lists = [part for part in parts.values() if isinstance(part, list)]
     of_objects = bool(lists) and all(part and isinstance(part[0], Mapping) for part in lists)
     if of_objects and len(parts) == 1:

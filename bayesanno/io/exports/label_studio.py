@@ -29,8 +29,9 @@ _MINIMAL = ("annotator", "annotation_id", "lead_time")
 def looks_like_label_studio(document: Document, _: ReadOptions) -> bool:
     """Return whether the first record is a task with annotations, or a row of JSON_MIN or CSV."""
     first = document.first
-    annotated = any(isinstance(first.get(name), list) for name in ("annotations", "completions", "predictions"))
-    of_tasks = annotated and isinstance(first.get("data"), Mapping)
+    lists = [first[name] for name in ("annotations", "completions", "predictions") if isinstance(first.get(name), list)]
+    are_own = all(not isinstance(each, Mapping) or "result" in each for several in lists for each in several)
+    of_tasks = bool(lists) and are_own and isinstance(first.get("data"), Mapping)
     return document.kind != "zip" and (_is_minimal(first) or of_tasks)
 
 

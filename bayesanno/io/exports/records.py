@@ -7,9 +7,12 @@ hold lists. Its `columns` are then those of annotators, or, in a table of annota
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from bayesanno.data.names import is_number
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.cells import split_cell, unpack
@@ -17,28 +20,53 @@ from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import FIELD, LANGUAGE, Row, Rows, show_paths
 from bayesanno.io.exports.value import Value
-from bayesanno.io.layout import choose_columns
+from bayesanno.io.layout import ROLES, choose_columns
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import header_only
 
+log = logging.getLogger(__name__)  # reports the fields that were read
+
 type Fields = Mapping[str, str | None]  # the field of each role
 
+OF_ANNOTATORS = "annotations"  # an object of this name has a label for each annotator
 _ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labels", "annotations"), "gold": ()}
 _CHOSEN = {"1": True, "0": False, "1.0": True, "0.0": False, "true": True, "false": False, "": False}
 
 
 def looks_like_records(document: Document, options: ReadOptions) -> bool:
     """Return whether it is JSON of objects, or a table that is to be read so."""
-    if document.kind != "table" or not document.first:
-        return bool(document.first) and document.kind != "zip"
+    if document.kind == "zip" or not document.first:
+        return False
     if options.multi_label or options.split is not None or options.format == "records":
         return True
-    named = [each for each in (options.item, options.annotator, *options.label) if each is not None]
-    if any(each not in document.first and (FIELD.search(each) or set(each) & set("[]{}.")) for each in named):
-        return not options.columns
+    if needs_paths(document, options):
+        return document.kind != "table" or not options.columns
+    if document.kind != "table":
+        return False
     found = _find_fields(document, options)
     who, said = (unpack(document.first.get(found[role] or "")) for role in ("annotator", "label"))
     return (isinstance(said, list) and isinstance(who, list)) or (isinstance(said, Mapping) and _may_be_keys(found))
+
+
+def needs_paths(document: Document, options: ReadOptions, more: Sequence[str] = ()) -> bool:
+    """Return whether the options name a path, or a field that has a role by its name is nested.
+
+    A template over fields that are flat is no path. The options name `more` fields.
+    """
+    table, nested = document.flat
+    if table is None:
+        return True
+    given = (options.item, options.annotator, options.gold, *options.label, *more)
+    others = [each for each in given if each is not None and each not in table.header]
+    named = [path.strip() for each in others for path in FIELD.findall(each) or [each]]
+    if any(each not in table.header and (each in nested or set(each) & set("[]{}.")) for each in named):
+        return True
+    if not nested or more:
+        return False
+    roles = {role: options.roles[role] is not None or bool(table.matching(role)) for role in ROLES}
+    roles["item"] |= bool(table.matching_loosely())
+    of_nested = header_only(document.name, nested)
+    return not all(roles.values()) or any(of_nested.matching(role) for role in ROLES if options.roles[role] is None)
 
 
 def _find_fields(document: Document, options: ReadOptions) -> Fields:
@@ -52,6 +80,9 @@ def _find_fields(document: Document, options: ReadOptions) -> Fields:
         found[role] = header.header[column] if column is not None else next(iter(also), None)
     if document.kind != "table" and found["item"] is None and len(header.matching_loosely()) == 1:
         found["item"] = header.header[header.matching_loosely()[0]]
+    people = document.first.get(found["annotator"] or "")
+    if options.annotator is None and isinstance(people, list) and any(isinstance(each, Mapping) for each in people):
+        found["annotator"] = None
     if options.gold is None and found["gold"] in options.label:
         found["gold"] = None
     return found
@@ -82,6 +113,9 @@ class Records(Export):
                     yield from _answers_in(row, question, options, is_template=is_template)
         for rows in each_rows:
             rows.check(records, ("item", "annotator", "label", *(() if options.gold is None else ("gold",))))
+        said = {"items": found["item"], "annotators": found["annotator"], "labels": " and ".join(questions)}
+        named = (f"{what} in {name!r}" for what, name in (said | {"true labels": found["gold"]}).items() if name)
+        log.info("%s: %s", document.name, "; ".join(named))
 
 
 def _rows_of(question: str, document: Document, found: Fields, options: ReadOptions) -> Rows:
@@ -92,17 +126,28 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
     paths = {**found, "label": question}
     if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
         by_key = {"annotator": question + "{}#", "label": question + "{}"}
-        if all(isinstance(number, int | float) and not isinstance(number, bool) for number in given.values()):
+        objects = (given, *(each for each in labels if isinstance(each, Mapping)))
+        values = (value for each in objects for value in each.values())
+        if question != OF_ANNOTATORS and all(map(_may_be_number, values)):
             named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
             raise DataError(
-                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if annotators, "
-                f"use {named}; if they are labels with numbers of answers, write a table with a column for each label, "
-                "and use format='votes'"
+                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if annotators, use "
+                f"{named}; if they are labels with numbers of answers, write a table with a column for each label, and "
+                "use format='votes'"
             )
         paths |= by_key
     if paths["annotator"] is None:
-        raise _ask_for(document, paths, options, question if isinstance(given, list) else "")
+        of_list, several, _ = question.rpartition("[]")
+        if several:  # the annotator is beside the label
+            of_record = next(Rows({"label": of_list}, first).read(next(document.records())))
+            given = of_record.label.opened().given
+        raise _ask_for(document, paths, options, of_list or question, given if isinstance(given, list) else [])
     return Rows({role: path for role, path in paths.items() if path is not None}, first)
+
+
+def _may_be_number(value: Any) -> bool:
+    """Return whether a value may be a number of answers, or say whether there are any."""
+    return value is None or isinstance(value, int | float) or (isinstance(value, str) and is_number(value))
 
 
 def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: bool) -> Iterator[Answer]:
@@ -168,16 +213,21 @@ def _gather_columns(document: Document, found: Fields, options: ReadOptions) -> 
     return document.changed(gather), {**found, "label": "label"}
 
 
-def _ask_for(document: Document, found: Fields, options: ReadOptions, of_lists: str = "") -> DataError:
-    """Return the error that no field has a role, with the fields there are; `of_lists` has lists of labels."""
+def _ask_for(
+    document: Document, found: Fields, options: ReadOptions, question: str = "", given: Sequence[Any] = ()
+) -> DataError:
+    """Return the error that no field has a role, with the fields there are; `given` is a list of labels."""
     lacking = [role for role in ("item", "annotator", "label") if found[role] is None]
     how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(f'{role}=...' for role in lacking)}"
     if document.kind == "table" and found["label"] is None:
         columns, what = _suggest_columns(document, found, options)
         how += f", or the columns of {what} with columns={','.join(columns)!r}" if columns else ""
-    if of_lists:
-        each = f"annotator={of_lists + '[]#'!r} and label={of_lists + '[]'!r}"
-        how += f"; if each element of {of_lists!r} is by another annotator, use {each}"
+    if given:
+        inner = header_only(question, given[0] if isinstance(given[0], Mapping) else ())
+        who, said = ([f".{inner.header[at]}" for at in inner.matching(role)] for role in ("annotator", "label"))
+        paths = f"{question}[]{who[0] if who else '#'}", f"{question}[]{said[0] if said else ''}"
+        how += f"; if each element of {question!r} is by another annotator, use annotator={paths[0]!r} and "
+        how += f"label={paths[1] if question in (*options.label, found['label']) else found['label']!r}"
     nested = any(isinstance(unpack(each), list | dict) for each in document.first.values())
     shown = f"{show_paths(document.first) or 'nothing but empty fields'}{f' ({LANGUAGE})' if nested else ''}"
     odd = next((PARTS[name] for name in ("bbox", "segmentation", "spans") if name in str(document.first)), None)

@@ -14,10 +14,11 @@ from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, colle
 from bayesanno.io.layout import ROLES, refuse_sides
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_spellings
-from bayesanno.io.text_table import LAST_ALIASES, TextTable
+from bayesanno.io.text_table import LAST_ALIASES, TextTable, strip_id
 
 _AS_THEY_ARE = ReadOptions()
 _WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
+_TEXTS = ("response", "answer")  # which a label may be about
 _ENOUGH = 20  # answers needed to judge whether labels are repeated
 
 
@@ -56,11 +57,11 @@ def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
 
 
 def _describe(answers: NamedAnswers, names: Mapping[str, str]) -> str:
-    """Return in words the role of each column; nothing if the columns have the names of their roles."""
-    if all(name == role for role, name in names.items()):
-        return ""
-    words = [f"{_WORDS[role]} in {name!r}" for role, name in names.items()]
-    words[2] += f": {enumerated(sort_labels(answers.label))}"
+    """Return in words the role of each column, unless all have their roles' names, and the columns left out."""
+    words = []
+    if any(name != role for role, name in names.items()):
+        words = [f"{_WORDS[role]} in {name!r}" for role, name in names.items()]
+        words[2] += f": {enumerated(sort_labels(answers.label))}"
     rest = [name for name in answers.table.header if name and name not in names.values()]
     return "; ".join([*words, *([f"left out {listed(rest)}"] if rest else [])])
 
@@ -75,10 +76,16 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
     is_loose = options.item is None and not table.matching("item")
     pairs = np.unique(answers.item * len(answers.annotators) + answers.annotator).size
     if options.item is None and names["item"].casefold() not in ("item", "item_id"):
-        again = pairs < n if is_loose else 2 * pairs < n
-        once = is_loose and n > 1 and np.unique(answers.item).size == n and len(answers.annotators) > 1
-        if again or once:
-            why = "annotators answer some of its names again" if again else "no name in it has two answers"
+        n_items, n_people = np.unique(answers.item).size, len(answers.annotators)
+        others = {*table.matching_loosely()} - {*columns.values()}
+        why = ""
+        if pairs < n if others or is_loose else 2 * pairs < n:
+            why = "annotators answer some of its names again"
+        elif is_loose and n_items == n > 1 and n_people > 1:
+            why = "no name in it has two answers"
+        elif others and n_items == 1 < n and strip_id(names["item"]) == names["item"].casefold():
+            why = "it has one name alone"
+        if why:
             raise DataError(
                 f"{table.name}: the column {names['item']!r} may not name the items, since {why}: name the column of "
                 f"items with item=..., or use item={names['item']!r}"
@@ -96,10 +103,18 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
             f"answer an item again: name the column of annotators with annotator=..., or use "
             f"annotator={names['annotator']!r}"
         )
-    if not options.label and n >= (3 if "label" in weak else _ENOUGH) and len(set(answers.label)) > n / 2:
+    n_labels, score = len(set(answers.label)), [name for name in table.header if name in LAST_ALIASES["label"]]
+    why = ""
+    if n >= (3 if "label" in weak else _ENOUGH) and n_labels > n / 2:
+        why = "most answers in it occur once"
+    elif names["label"].casefold() in _TEXTS and score and "label" not in weak:
+        why = f"there is a column {score[0]!r}"
+    elif names["label"].casefold() in _TEXTS and pairs > n_labels >= max(3, np.unique(answers.item).size):
+        why = "each item has one of its own"
+    if why and not options.label:
         raise DataError(
-            f"{table.name}: most answers in the column {names['label']!r} occur once, so they may not be labels: name "
-            f"the column of labels with label=..., or use label={names['label']!r}"
+            f"{table.name}: the column {names['label']!r} may not hold labels, since {why}: name the column of labels "
+            f"with label=..., or use label={names['label']!r}"
         )
 
 

@@ -21,6 +21,7 @@ from bayesanno.io.layout import (
     ROLES,
     choose_columns,
     find_annotators,
+    find_beside,
     name_columns,
     others_than_annotators,
     refuse_totals,
@@ -182,12 +183,11 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
         If a number of answers is no whole number of 0 or more, or as for `read_wide`.
     """
     item_column, gold_column = _find_item(table, options), table.find("gold", options.gold)
-    others = (item_column, gold_column, table.index)
+    others = (item_column, gold_column, table.index, *find_beside(table))
     labels = choose_columns(table, options.columns or ("1:",), others)
-    blank = np.zeros(table.n_rows, dtype=bool)
-    votes = np.stack([whole_numbers(table, column, blank) for column in labels], axis=1)  # (row, label)
+    votes = np.stack([whole_numbers(table, at, ~filled(table.columns[at])) for at in labels], axis=1)  # (row, label)
     if not options.columns:
-        refuse_totals(table, labels)
+        refuse_totals(table, labels, votes)
     if votes.sum() > MOST_ROWS:
         raise DataError(f"{table.name}: the counts add up to {votes.sum():,} answers, and the limit is {MOST_ROWS:,}")
     votes = np.column_stack([votes, ~votes.any(axis=1)])  # an item without answers is kept
@@ -199,5 +199,7 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
         for _ in range(votes[row, at])
     ]
     answers = _read_cells(table, item_column, cells, _read_gold(table, gold_column, options), options)
+    rest = [name for at, name in enumerate(table.header) if at not in (*labels, item_column, gold_column) and name]
     read_as = f"items {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
+    read_as += f"; left out {listed(rest)}" if rest else ""
     return replace(answers, read_as=read_as, categories=tuple(names))

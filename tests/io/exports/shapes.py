@@ -42,13 +42,14 @@ SHAPES = {
     ),
     "promptfoo, results of an evaluation": (
         {"evalId": "e", "results": {"version": 3, "results": [
-            {"testIdx": 0, "gradingResult": {"pass": True, "componentResults": [
+            {"testIdx": 0, "promptIdx": 0, "gradingResult": {"pass": True, "componentResults": [
                 {"pass": True, "assertion": {"type": "rubric"}}, {"pass": False, "assertion": {"type": "factual"}}]}},
-            {"testIdx": 1, "gradingResult": {"pass": True, "componentResults": [
+            {"testIdx": 0, "promptIdx": 1, "gradingResult": {"pass": True, "componentResults": [
                 {"pass": True, "assertion": {"type": "rubric"}}]}}]}, "config": {}},
-        {"item": "results.results[].testIdx", "label": "results.results[].gradingResult.componentResults[].pass",
+        {"item": "{results.results[].testIdx}/{results.results[].promptIdx}",
+         "label": "results.results[].gradingResult.componentResults[].pass",
          "annotator": "results.results[].gradingResult.componentResults[].assertion.type"},
-        [("0", "rubric", "true"), ("0", "factual", "false"), ("1", "rubric", "true")],
+        [("0/0", "rubric", "true"), ("0/0", "factual", "false"), ("0/1", "rubric", "true")],
     ),
     "lm-eval, samples with filters": (
         [{"doc_id": n, "doc": {"q": "2 + 2?"}, "filter": name, "exact_match": hit, "filtered_resps": ["4"]}

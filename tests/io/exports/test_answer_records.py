@@ -47,11 +47,9 @@ def test_fields_are_known_by_the_names_of_columns(said):
     lines = [
         {"id": n, "judge": "x", "score": s, "gold": g} for n, s, g in ((1, 0.5, 1.0), (2, 1.0, None), (3, True, 0.5))
     ]
-    data, answers = said(lines)
+    data, answers = said(lines, label="score")
     assert answers == [("1", "x", "0.5"), ("2", "x", "1"), ("3", "x", "true")]
     assert data.gold == {"1": "1", "3": "0.5"}
-    data, _ = said(lines, item="judge", annotator="id", label="gold")
-    assert (data.items, data.annotators, data.labels) == (("x",), ("1", "3"), ("0.5", "1"))
 
 
 def test_several_labels_and_several_dimensions(said):
@@ -69,12 +67,12 @@ NOBODY = [{"llm" if key == "model" else key: value for key, value in JUDGES[0].i
 WRONG = {
     "nobody": (NOBODY, {}, r"no field names the annotator: name it with annotator=\.\.\.; the record has item = 'q1', "
                r"llm = 'gpt', prompt = 'v1', order = 'AB', label = 'A', usage\.tokens = 3 \(a\[\] is each"),
-    "no field": (JUDGES, {"annotator": "modle"}, r"line 1: there is no field 'modle' among .*; did you mean 'model'"),
+    "no field": (JUDGES, {"annotator": "modle"}, "has no column 'modle' .* did you mean 'model'"),
     "no field of a template": (JUDGES, {"annotator": "{model}/{promt}"}, "line 1: there is no field 'promt' among"),
     "empty field": ([judged("q", "m", "A"), judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"},
                     r"line 2: field 'prompt' of the annotator '\{model\}/\{prompt\}' is missing"),
     "no item": ([judged("q", "m", "A"), judged(None, "m", "A")], {"annotator": "model"}, "label 'A' has no item"),
-    "no annotator": ([judged("q", None, "A")], {"annotator": "model"}, "label 'A' has no annotator"),
+    "no annotator": ([judged("q", None, "A")], {"annotator": "model"}, "'A' of item 'q' has no annotator"),
     "object": ([judged("q", "m", {"x": 1})], {"annotator": "model"}, "line 1, label: the label is an object, but"),
     "list": ([judged("q", "m", ["A", "B"])], {"annotator": "model"}, "an answer to item 'q' has 2 labels, 'A', 'B'"),
     "item is a list": ([judged(["q"], "m", "A")], {"annotator": "model"}, "line 1: item is a list, but must be a text"),
@@ -93,13 +91,13 @@ def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
 @pytest.mark.parametrize(
     ("number", "match"),
     [
-        ("NaN", "line 1, label: the label is nan: leave the field out if it is missing, or write null"),
-        ("-Infinity", "line 1, label: the label is -inf"),
-        ("1e999", "line 1, label: the label is inf"),
-        ("9" * 400, "line 1, label: the label is a number with hundreds of digits"),
+        ("NaN", "line 1: label is nan: leave the field out if it is missing, or write null"),
+        ("-Infinity", "line 1: label is -inf"),
+        ("1e999", "line 1: label is inf"),
+        ("9" * 400, "line 1: label is a number with hundreds of digits"),
         ("9" * 5000, "line 1: a number here or below has thousands of digits: write it as text"),
-        (r'"\ud800"', r"line 1, label: the label '\\ud800' is not valid Unicode"),
-        (r'"a\u0000"', r"line 1, label: the label 'a\\x00' has a zero byte"),
+        (r'"\ud800"', r"line 1: label '\\ud800' is not valid Unicode"),
+        (r'"a\u0000"', r"line 1: label 'a\\x00' has a zero byte"),
     ],
 )
 def test_labels_that_are_none(keep, refuses, number, match):

@@ -83,7 +83,7 @@ WRONG = {
     "label is an object": (packed(ada__jsonl=[example(1), {**example(2), "label": {}}]), "line 2: label is an object"),
     "Latin-1": (packed(ada__jsonl=b'{"id": 1, "text": "\xe9"}'), "ada.jsonl, line 1: byte 0xe9 is not UTF-8"),
     "twice": (packed(ada__jsonl=ADA + ADA[:1]), "ada.jsonl, line 4: item '1' already occurs at .*line 1"),
-    "not doccano": (packed(ada__jsonl=[{"x": 1}]), "is a zip of JSON: known exports are label-studio .*, doccano "),
+    "not doccano": (packed(ada__jsonl=[{"x": 1}]), "is a zip of JSON: known exports are 'label-studio', .*'doccano'"),
     "deep": (packed(ada__jsonl="[" * 100_000), "ada.jsonl, line 1: this JSON is nested too deeply"),
 }  # fmt: skip
 

@@ -17,14 +17,14 @@ LINES = [{"item": "a", "judge": "x", "label": "p"}, {"item": "b", "judge": "y", 
 FRAME = pd.DataFrame(LINES)
 
 NO_EXPORT = {
-    "a list that is empty": ("[]", "is JSON without records: known exports are lab"),
-    "of numbers": ("[1, 2, 3]", "is JSON without objects: known exports are lab"),
+    "a list that is empty": ("[]", "is JSON without records: known exports are 'lab"),
+    "of numbers": ("[1, 2, 3]", "is JSON without objects: known exports are 'lab"),
     "of lists": ("[[1], [2]]", "is JSON without objects"),
     "an object that is empty": ("{}", "is JSON without objects"),
     "another object": ('{"images": [], "annotations": [], "categories": []}',
                        "no field names the item, the annotator: name them .*; the record has nothing but empty"),
     "other objects": ('[{"x": 1}]',
-                      r"\[0\]: no field names the item, the annotator, the label: name them .*; the record has x = 1$"),
+                      "has one column, 'x': a table needs several"),
     "cut off at once": ("[", r"line 1: this is not JSON: expecting value.*\(the file ends here"),
     "cut off between": ('[{"item": 1, "judge": 1, "label": 2},', r"line 1: this is not JSON: .* \(the file ends here"),
     "cut off after one": ('[{"item": 1, "judge": 1, "label": 2}\n', r"a comma or .* missing after \[0\]"),
@@ -33,10 +33,10 @@ NO_EXPORT = {
     "single quotes": ("[{'item': 1}]", "line 1: this is not JSON: expecting property name .*double quotes, column 3"),
     "deep": ("[" * 200_000 + "]" * 200_000, "line 1: this JSON is nested too deeply"),
     "deep, later": (json.dumps(LINES[0]) + "\n" + '{"a":' * 100_000, "line 2: this JSON is nested too deep"),
-    "of UTF-16": (json.dumps([{"x": 1}]).encode("utf-16"), "the record has x = 1$"),
+    "of UTF-16": (json.dumps([{"x": 1}]).encode("utf-16"), "has one column, 'x': a table needs several"),
     "lists that differ": ('{"item": [1, 2], "judge": [1, 2], "label": [1]}', "'label' is shorter than other lists"),
     "objects by numbers": ('{"1": {"x": 1}, "2": {"x": 2}}',
-                           "no field names the annotator, the label: .* the record has id = '1', x = 1$"),
+                           "the names 'id', 'x' do not say which columns are annotators"),
     "objects and more": ('{"1": {"item": 1, "judge": 1, "label": 2}, "n": 3}',
                          r"the record has n = 3, 1\.item = 1, 1\.judge = 1"),
     "Latin-1": ('[\n{"item": "é"}]'.encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
@@ -71,12 +71,14 @@ def test_a_format_that_does_not_fit_is_refused(keep, refuses):
     path = keep(LINES)
     with refuses(
         DataError,
-        "does not have the form that format='prodigy' reads, JSONL .*: it looks like records, .*; leave out format",
+        "does not have the form that format='prodigy' reads, JSONL .*: known exports are 'label-studio', ",
     ):
         read_annotations(path, format="prodigy")
-    with refuses(DataError, r"is JSON of 'item', .*, and format='long' reads tables \(CSV, .*it looks like records"):
-        read_annotations(path, format="long")
-    with refuses(DataError, "does not have the form that format='toloka' reads, .*: known exports are .* toloka"):
+    nested = keep([{"item": "a", "said": [{"judge": "x", "label": "p"}]}], "nested.json")
+    with refuses(DataError, "does not have the form that format='argilla' reads, .*: it looks like records, .*; leave"):
+        read_annotations(nested, format="argilla")
+    assert read_annotations(path, format="long").hash == read_annotations(path).hash  # flat records are a table
+    with refuses(DataError, "does not have the form that format='toloka' reads, .*: known exports are .* 'toloka'"):
         read_annotations(keep("item,judge,label\na,x,p\n", "x.csv"), format="toloka")
     with refuses(
         DataError, "there is no format 'label_studio': choose one of 'auto', .*'records'; did you mean 'label-studio'"
@@ -117,10 +119,13 @@ def test_a_file_that_is_not_there(refuses):
 
 
 def test_where_a_table_is_needed_an_export_is_refused(keep, refuses):
-    path = keep(LINES)
+    path = keep([{"item": "a", "said": [{"judge": "x", "label": "p"}]}])
     for read in (lambda: add_annotations(tiny_data(), path), lambda: read_annotations(FRAME, controls=path),
                  lambda: read_annotations(FRAME, gold_file=path)):  # fmt: skip
-        with refuses(DataError, r"export\.json is JSON, but must be a table in CSV, TSV or Parquet"):
+        with refuses(
+            DataError,
+            r"export\.json is JSON with nested fields, but must be a table, as CSV, TSV, Parquet or flat JSON",
+        ):
             read()
 
 

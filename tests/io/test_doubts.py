@@ -1,0 +1,136 @@
+"""Files whose owners would be misunderstood: what is asked, what is read, and what is warned of."""
+
+import json
+
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError, NamesWarning
+
+
+def lines(records):
+    return "\n".join(map(json.dumps, records))
+
+
+def rows(header, several):
+    return "\n".join([header, *(",".join(map(str, one)) for one in several)])
+
+
+@pytest.fixture
+def at(tmp_path):
+    """Write a file, and return its path."""
+
+    def write(text, name="answers.csv"):
+        path = tmp_path / (name if not text.startswith(("{", "[")) else "answers.jsonl")
+        path.write_text(text)
+        return path
+
+    return write
+
+
+ROW_IDS = [{"id": n, "task": "hate", "worker": f"w{n % 3}", "label": "ab"[n % 2]} for n in range(24)]
+MODELS = [{"id": n // 4, "model": f"m{n % 2}", "judge": f"j{n // 2 % 2}", "score": n % 3} for n in range(24)]
+ARENA = [{"prompt": f"p{n}", "model_a": "x", "model_b": "y", "judge": "j", "winner": "model_a"} for n in range(6)]
+SAID = [{"id": 1, "annotations": [{"annotator": "a", "label": "x"}, {"annotator": "b", "label": "y"}]}]
+BESIDE = {"p1": {"annotators": [{"annotator_id": 1, "label": "x"}]}, "p2": {"annotators": []}}
+TEXTS = [(n, f"text {n}", f"j{j}", (n + j) % 3) for n in range(5) for j in range(2)]
+TURNS = [(f"q{n}", f"r{n}{k}", f"j{j}", (n + j + k) % 3) for n in range(3) for k in range(2) for j in range(2)]
+ONE = [(n, "hate?", f"w{n}", "yn"[n % 2]) for n in range(18)]
+ASKED = {
+    "rows of JSON": (lines(ROW_IDS), {}, "'task' may not name the items, since annotators answer .* again"),
+    "models of JSON": (lines(MODELS), {}, "'id' may not name the items, since annotators answer some of its names"),
+    "sides of JSON": (lines(ARENA), {}, "'model_a' and 'model_b' may be two systems"),
+    "an object of counts": (json.dumps([{"id": 1, "label": {"pos": None, "neg": 3}}]), {}, "has a number for each of"),
+    "an object of flags": (json.dumps([{"id": 1, "labels": {"pos": True, "neg": False}}]), {}, "if annotators, use"),
+    "judgements in a list": (lines(SAID), {}, r"annotator='annotations\[\]\.annotator' and label='annotations\[\]\.l"),
+    "annotators in a list": (json.dumps(BESIDE), {"label": "annotators[].label"},
+                             r"use annotator='annotators\[\]\.annotator_id' and label='annotators\[\]\.label'"),
+    "not Label Studio": (json.dumps([{"data": {}} | SAID[0]]), {}, r"use annotator='annotations\[\]\.annotator'"),
+    "texts beside a score": (rows("id,response,judge,score", TEXTS), {}, "'response' may not hold labels, since there"),
+    "texts": (rows("question,answer,rater,right", TEXTS), {}, "'answer' may not hold labels, since each item has one"),
+    "two ids": (rows("question_id,response_id,rater,score", TURNS), {}, "'question_id' may not name the items"),
+    "one question": (rows("id,question,worker,answer", ONE), {}, "'question' may not name the items, since it has one"),
+    "a template of annotators": (rows("question_id,response_id,rater,score", TURNS), {"annotator": "{rater}/{rater}"},
+                                 "'question_id' may not name the items"),
+    "pairs of two ids": ("id,prompt,model_a,model_b,judge,winner\n1,p,x,y,j,x\n", {"pairs": "model_a,model_b"},
+                         "the columns 'id' and 'prompt' could each be the item"),
+    "a total alone": ("item,yes,total\n1,2,3\n", {"format": "votes"}, "'total' is named like the sum of the others"),
+    "no columns to suggest": ("item_id,annotator_id,label_id\n1,a,x\n", {}, r"name it with label=\.\.\.$"),
+    "names with commas": ('id,"bad, really?",good?\n1,x,y\n', {}, "use columns='2:2,3:3'"),
+    "doccano in one file": (json.dumps([{"id": 1, "text": "t", "label": ["y", "n"]}]), {}, r"annotator='label\[\]#'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "message"), ASKED.values(), ids=ASKED)
+def test_names_that_do_not_decide_are_asked_about(at, refuses, text, options, message):
+    with refuses(DataError, message):
+        ba.read_annotations(at(text), **options)
+
+
+def test_fields_that_only_later_records_have_are_read(at):
+    some = [{"id": 1, "rater_1": "a", "rater_2": "b"}, {"id": 2, "rater_1": "a", "rater_3": "b"}]
+    data = ba.read_annotations(at(lines(some)))
+    assert (data.annotators, data.n_annotations) == (("rater_1", "rater_2", "rater_3"), 4)
+    known = [{"item": 1, "worker": "a", "label": "x"}, {"item": 2, "worker": "a", "label": "y", "gold": "y"}]
+    assert ba.read_annotations(at(lines(known))).gold == {"2": "y"}
+
+
+def test_json_by_column_is_what_pandas_writes(at):
+    columns = {"item": [1, 1, 2], "annotator": ["a", "b", "a"], "label": ["x", "y", "x"]}
+    by_row = {name: dict(enumerate(cells)) for name, cells in columns.items()}
+    data = ba.read_annotations(at(json.dumps(by_row)))
+    assert data.to_frame().to_dict("list") == {
+        "item": ["1", "1", "2"],
+        **{name: columns[name] for name in columns if name != "item"},
+    }
+
+
+def test_a_field_for_each_judge_is_a_column(at):
+    data = ba.read_annotations(at(lines([{"id": 1, "gpt": "y", "llama": "n"}])), columns="gpt,llama")
+    assert (data.items, data.annotators) == (("1",), ("gpt", "llama"))
+
+
+def test_options_mean_numbers_however_they_are_written(at):
+    text = "item,rater_1,rater_2,rater_3\n1,1.0,-1.0,1.0\n2,0.0,0.0,-1.0\n3,1.0,1,0\n4,0,0,-1\n"
+    assert ba.read_annotations(at(text), missing="-1").labels == ("0", "1")
+    assert ba.read_annotations(at(text), missing="-1", same={"0": "2"}).labels == ("1", "2")
+
+
+def test_votes_leave_out_what_is_known_to_be_none(at):
+    text = "item,yes,no,majority,difficulty,year\n1,2.0,,1,3,2003\n2,,3.0,0,1,2001\n"
+    data = ba.read_annotations(at(text), format="votes")
+    assert (data.labels, data.n_annotations) == (("yes", "no"), 5)
+
+
+def test_counts_have_the_names_of_their_items_and_their_numbers(at):
+    assert ba.read_counts(at("id,successes,trials\nx,1,3\ny,1,3\n")).items == ("x", "y")
+    assert ba.read_counts(at("successes,trials,freq\n1,3,10\n2,3,4\n")).n_items == 14
+
+
+WARNED = {
+    "decimal commas": ("id;rater_1;rater_2\n1;1,0;1\n2;2,0;2\n3;3,0;1\n", "'1' and '1,0' are different labels"),
+    "items of one annotator": (rows("item,annotator,label", [(1, "a", "x"), ("1.0", "b", "y"), (2, "a", "y")]),
+                               "'1' and '1.0' are different items"),
+    "two ranges among grades": (rows("item,rater_1,rater_2", [(1, 1, 1), (2, "3-4", 2), (3, 3, 4), (4, 5, "2-3")]),
+                                "'3-4', '2-3' are no numbers .*missing='3-4,2-3'"),
+    "a misspelt true label": (rows("item,annotator,label,gold", [(1, "a", "yes", "yess"), (2, "a", "no", "no")]),
+                              "true label 'yess' is not among the labels"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), WARNED.values(), ids=WARNED)
+def test_what_may_be_a_mistake_is_warned_of(at, text, message):
+    with pytest.warns(NamesWarning, match=message):
+        ba.read_annotations(at(text))
+
+
+def test_items_that_differ_for_one_annotator_are_meant(at, recwarn):
+    ba.read_annotations(at(rows("item,annotator,label", [("56.1", "a", "x"), ("56.10", "a", "y"), ("56.1", "b", "x")])))
+    assert not recwarn.list
+
+
+def test_labels_are_joined_in_answers_of_several(at):
+    data = ba.read_annotations(
+        at("item,annotator,label\n1,a,joy|angr\n1,b,anger\n"), multi_label=True, split="|", same={"angr": "anger"}
+    )
+    assert data.items == ("1 / anger", "1 / joy")
