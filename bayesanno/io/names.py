@@ -44,7 +44,7 @@ def fold(name: str) -> str | float:
     >>> fold("Yes "), fold("1.0"), fold("01")
     ('yes', 1.0, 1.0)
     """
-    text = name.lower() if name.isascii() and name.isalnum() else squeeze(name).casefold()
+    text = name.lower() if name.isascii() and " " not in name else squeeze(name).casefold()
     number = text.replace(",", ".") if _DECIMAL.fullmatch(text) else text
     return float(number) if is_number(number) else text
 
