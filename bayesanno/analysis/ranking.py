@@ -1,7 +1,15 @@
-"""Rankings of systems from a fit of comparisons: strengths, ranks, and pairwise wins."""
+"""Rankings of systems from a fit of comparisons: strengths, ranks, and pairwise wins.
+
+Two numbers say how often a system wins. Its win rate is that of a judge without errors. Its share won is that of judges
+like those of the data: with p(k | a, b) the probability of the outcome k, and T(v | k) the mean answer of the judges,
+each counted by their answers,
+
+    share won by a against b  =  mean over both orders of  sum_k p(k | a, b) (T(a | k) + T(tie | k) / 2).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -14,24 +22,24 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.intervals import CiKind, choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice
+from bayesanno.inference.diagnosis.residuals import condition_on_class
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.pairs import STRENGTH, SYSTEM, TIE, Pairs
+from bayesanno.modeling.posterior import take_draws
+from bayesanno.simulation.quantities import ModelDraws, ask
 
-ELO = 400 / np.log(10)  # Elo points per unit of log odds
+ELO, MEAN_ELO = 400 / np.log(10), 1000  # Elo points per unit of log odds
+MOST_DRAWS = 1000  # in which the answers of judges are computed
 Ties = Literal["half", "out"]
 
 
-def ranking_table(
-    fit: xr.DataTree | FitView, *, elo: bool = False, ci_prob: float | None = None, ci_kind: CiKind = None
-) -> pd.DataFrame:
+def ranking_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None, ci_kind: CiKind = None) -> pd.DataFrame:
     """Return the ranking of the compared systems, with its uncertainty.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         A fit of a model whose class prior has `Pairs`.
-    elo : bool, default False
-        Whether to add strengths in Elo points: 400 / ln 10 per unit of log odds, with mean 0.
     ci_prob, ci_kind
         As in `summary`; those of ranks always have equal tails.
 
@@ -44,9 +52,10 @@ def ranking_table(
         * `strength_` with `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
           0 over systems;
         * `rank_` with `mean` and the equal-tailed interval `eti89_lb` and `eti89_ub`: 1 is the strongest;
-        * `win_rate_` with `mean`, `sd` and interval: how often it truly wins against a random other system, with ties
-          as half a win;
-        * with `elo`, also `elo_` with `mean`, `sd` and interval.
+        * `elo_` with `mean`, `sd` and interval: the strength in points of Elo, 400 / ln 10 per unit, with mean 1,000;
+        * `share_won_` with `mean`, `sd` and interval: how often judges like these say that it wins against a random
+          other system, with ties as half a win. Counted wins and Bradley-Terry models without judges estimate this;
+        * `win_rate_` with `mean`, `sd` and interval: the same if judges made no errors.
 
     Raises
     ------
@@ -62,9 +71,13 @@ def ranking_table(
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
     strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
-    rows = {"strength": strength, "win_rate": _win_rates(strength, view.posterior.get(TIE))}
-    if elo:
-        rows["elo"] = ELO * strength
+    few = take_draws(view.posterior, MOST_DRAWS)
+    rows = {
+        "strength": strength,
+        "elo": MEAN_ELO + ELO * strength,
+        "share_won": _average_over_others(few[STRENGTH], few.get(TIE), _describe_judges(view, pairs, few)),
+        "win_rate": _average_over_others(strength, view.posterior.get(TIE), None),
+    }
     table = pd.DataFrame({"system": pd.Series(strength[SYSTEM].values, dtype="str")})
     table["n_answers"] = _answers_to_pairs(view, pairs).sum(axis=1)
     for called, draws in rows.items():
@@ -73,7 +86,7 @@ def ranking_table(
     of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, STRENGTH).values, strict=True))
     table = table.assign(**{f"strength_{what}": values for what, values in of_chains.items()})
     table = table.assign(**describe_ranks(strength.values.reshape(-1, len(table)), choose_prob(ci_prob)))
-    kinds = ("system", "n_answers", "strength", "rank", "p_best", "win_rate", "elo")
+    kinds = ("system", "n_answers", "strength", "elo", "rank", "p_best", "share_won", "win_rate")
     ordered = [name for kind in kinds for name in map(str, table) if name == kind or name.startswith(f"{kind}_")]
     return table[ordered].sort_values("strength_mean", ascending=False, kind="stable").reset_index(drop=True)
 
@@ -96,7 +109,8 @@ def win_table(
     -------
     pandas.DataFrame
         One row per pair, in the order of the ranking: `first` (the stronger system), `second`; `n_answers`, the number
-        of answers to their comparisons; `mean`, `sd`, `eti89_lb` and `eti89_ub` of the probability that first wins; and
+        of answers to their comparisons; `mean`, `sd`, `eti89_lb` and `eti89_ub` of the probability that first truly
+        wins; `share_won_mean`, `share_won_sd` and interval, the share that judges like these would say first wins; and
         `p_stronger`, the probability that first is the stronger one.
 
     Raises
@@ -116,12 +130,16 @@ def win_table(
     strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
     order = np.argsort(-strength.mean(("chain", "draw")).values, kind="stable")
     ends = np.array(list(combinations(order, 2)))  # (pair, 2)
-    a, b = (strength.isel({SYSTEM: xr.DataArray(ends[:, side], dims="pair")}).drop_vars(SYSTEM) for side in (0, 1))
+    few = take_draws(view.posterior, MOST_DRAWS)
+    (a, b), two = (_take_pairs(one, ends) for one in (strength, few[STRENGTH]))
+    share_won = _share_won(_outcomes(two[0], two[1], few.get(TIE)), _describe_judges(view, pairs, few))
     names = strength[SYSTEM].values.astype(object)[ends]
     columns = {"first": names[:, 0], "second": names[:, 1]}
+    outcomes = _outcomes(a, b, view.posterior.get(TIE) if ties == "half" else None)
     return pd.DataFrame(columns, dtype="str").assign(
         n_answers=_answers_to_pairs(view, pairs)[ends[:, 0], ends[:, 1]],
-        **describe_draws(_win(a, b, view.posterior.get(TIE) if ties == "half" else None), ci_prob, ci_kind),
+        **describe_draws(_share_won(outcomes, None), ci_prob, ci_kind),
+        **{f"share_won_{what}": of for what, of in describe_draws(share_won, ci_prob, ci_kind).items()},
         p_stronger=((a > b) + 0.5 * (a == b)).mean(("chain", "draw")).values,
     )
 
@@ -166,19 +184,59 @@ def require_pairs(view: FitView) -> Pairs:
     return pairs
 
 
-def _win(a: xr.DataArray, b: xr.DataArray, tie: xr.DataArray | None) -> xr.DataArray:
-    """Return how often a wins against b, with ties as half a win (Davidson; Bradley and Terry without ties)."""
+def _take_pairs(strength: xr.DataArray, ends: np.ndarray) -> list[xr.DataArray]:
+    """Return the strengths of the first and the second system of pairs (pair, 2): (chain, draw, pair) each."""
+    strength = strength.transpose("chain", "draw", SYSTEM)
+    sides = (xr.DataArray(ends[:, side], dims="pair") for side in (0, 1))
+    return [strength.isel({SYSTEM: side}).drop_vars(SYSTEM) for side in sides]
+
+
+def _outcomes(a: xr.DataArray, b: xr.DataArray, tie: xr.DataArray | None) -> list[xr.DataArray]:
+    """Return how often a wins, b wins, and neither (Davidson; Bradley and Terry without ties)."""
     even = 0.0 if tie is None else xr.ufuncs.exp(tie - (a - b) / 2)
-    return ((1 + even / 2) / (1 + xr.ufuncs.exp(b - a) + even)).transpose("chain", "draw", ...)
+    weights = (1.0 + 0 * a, xr.ufuncs.exp(b - a), even + 0 * a)  # over that of a
+    return [(one / sum(weights)).transpose("chain", "draw", ...) for one in weights]
 
 
-def _win_rates(strength: xr.DataArray, tie: xr.DataArray | None) -> xr.DataArray:
+def _share_won(outcomes: Sequence[xr.DataArray], judges: Sequence[xr.DataArray] | None) -> xr.DataArray:
+    """Return how often a is said to win, with ties as half a win, by judges of `_describe_judges` or without errors."""
+    a_wins, b_wins, neither = outcomes
+    if judges is None:
+        return a_wins + neither / 2
+    if_first, if_second, if_tie = judges
+    a_is_first = a_wins * if_first + b_wins * if_second + neither * if_tie
+    b_is_first = b_wins * if_first + a_wins * if_second + neither * if_tie
+    return (a_is_first + 1 - b_is_first) / 2
+
+
+def _describe_judges(view: FitView, pairs: Pairs, draws: xr.Dataset) -> list[xr.DataArray]:
+    """Return how often judges say that the first wins, by the true outcome: first, second, or a tie; (chain, draw).
+
+    A tie counts half. Judges are weighted by their numbers of answers; unsure answers are left out.
+    """
+    data, sure = view.data, view.data.without_unsure()
+    who, names = np.arange(data.n_annotators)[:, None], list(sure.labels)
+    points = np.array([{pairs.first: 1.0, pairs.second: 0.0}.get(name, 0.5) for name in names])
+    joints = ask(ModelDraws(view.model, data, draws, view.known), who)
+    answers = (condition_on_class(sure, joint[:, data.class_codes])[1] for joint in joints)
+    said = np.array([np.average(points @ answer, axis=0, weights=sure.by_annotator) for answer in answers])
+    by_class = {
+        name: xr.DataArray(of.reshape(1, -1), dims=("chain", "draw")) for name, of in zip(names, said.T, strict=True)
+    }
+    none = by_class[pairs.first] * 0 + 0.5  # for a tie that is no class
+    tie = next((of for name, of in by_class.items() if name not in (pairs.first, pairs.second)), none)
+    return [by_class[pairs.first], by_class[pairs.second], tie]
+
+
+def _average_over_others(
+    strength: xr.DataArray, tie: xr.DataArray | None, judges: Sequence[xr.DataArray] | None
+) -> xr.DataArray:
     """Return how often each system wins against the others on average, (chain, draw, system)."""
-    rates = []
-    for system in strength[SYSTEM].values:
-        own, others = strength.sel({SYSTEM: system}, drop=True), strength.drop_sel({SYSTEM: system})
-        rates.append(_win(own, others, tie).mean(SYSTEM))
-    return xr.concat(rates, strength[SYSTEM]).transpose("chain", "draw", SYSTEM)
+    n, shares = strength.sizes[SYSTEM], []
+    for system in range(n):
+        own, others = _take_pairs(strength, np.array([(system, other) for other in range(n) if other != system]))
+        shares.append(_share_won(_outcomes(own, others, tie), judges).mean("pair"))
+    return xr.concat(shares, strength[SYSTEM]).transpose("chain", "draw", SYSTEM)
 
 
 def _answers_to_pairs(view: FitView, pairs: Pairs) -> np.ndarray:

@@ -73,7 +73,7 @@ def win(a, b, tie):
 
 
 def test_a_ranking_is_a_table_of_the_draws(fit, data, draws):
-    table, (strength, tie) = ba.ranking_table(fit, elo=True).set_index("system"), draws
+    table, (strength, tie) = ba.ranking_table(fit).set_index("system"), draws
     assert table.index.tolist() == [SYSTEMS[code] for code in np.argsort(-strength.mean(axis=0))]
     ranks = (-strength).argsort(axis=1).argsort(axis=1) + 1
     for code, system in enumerate(SYSTEMS):
@@ -81,7 +81,7 @@ def test_a_ranking_is_a_table_of_the_draws(fit, data, draws):
         assert row["strength_mean"] == pytest.approx(strength[:, code].mean())
         assert row["strength_sd"] == pytest.approx(strength[:, code].std(ddof=1))
         assert row["strength_eti89_lb"] < row["strength_mean"] < row["strength_eti89_ub"]
-        assert row["elo_mean"] == pytest.approx(400 / np.log(10) * strength[:, code].mean())
+        assert row["elo_mean"] == pytest.approx(1000 + 400 / np.log(10) * strength[:, code].mean())
         assert row["rank_mean"] == pytest.approx(ranks[:, code].mean())
         assert row["p_best"] == (ranks[:, code] == 1).mean()
         low, high = row["rank_eti89_lb"], row["rank_eti89_ub"]
@@ -108,6 +108,31 @@ def test_wins_are_of_every_pair_with_ties_taken_out_or_half(fit, draws):
             assert row["mean"] == pytest.approx(expected.mean())
             assert row["p_stronger"] == (a > b).mean()
     assert ba.win_table(fit)["n_answers"].sum() == 900
+
+
+def test_the_share_won_is_what_judges_like_these_say(fit, data, draws):
+    """Against the sum over outcomes and answers in every draw, and against the answers that were counted."""
+    posterior = fit["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    confusion = posterior["confusion"].mean("annotator").transpose("sample", "true_class", "response").values
+    points = confusion @ np.array([1, 0, 0.5])  # (sample, outcome): all judges gave as many answers
+    (strength, tie), expected = draws, {}
+    for a, b in combinations(range(5), 2):
+        weights = np.exp([strength[:, a], strength[:, b], tie + (strength[:, a] + strength[:, b]) / 2])
+        first, second, even = weights / weights.sum(axis=0)
+        in_order = first * points[:, 0] + second * points[:, 1] + even * points[:, 2]
+        turned = second * points[:, 0] + first * points[:, 1] + even * points[:, 2]
+        expected[a, b] = ((in_order + 1 - turned) / 2).mean()
+    for row in ba.win_table(fit).to_dict("records"):
+        a, b = (SYSTEMS.index(row[side]) for side in ("first", "second"))
+        share = expected[a, b] if a < b else 1 - expected[b, a]
+        assert row["share_won_mean"] == pytest.approx(share, abs=1e-9)
+        assert abs(row["share_won_mean"] - 0.5) < abs(row["mean"] - 0.5)
+    table = ba.ranking_table(fit).set_index("system")
+    said = np.array([1, 0, 0.5])[data.label]
+    for system in SYSTEMS:
+        is_first, is_second = (np.array(data.item_columns[side].names)[data.item] == system for side in LABELS[:2])
+        counted = np.concatenate([said[is_first], 1 - said[is_second]]).mean()
+        assert abs(table.loc[system, "share_won_mean"] - counted) < 0.04
 
 
 def test_strengths_are_recovered_whoever_judges(fit):
