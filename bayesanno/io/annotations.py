@@ -170,7 +170,8 @@ def read_annotations(
     pairs : str or sequence of two str, optional
         For comparisons: the two columns, or fields of records, that name the systems compared, as "model_a,model_b".
         They become `item_columns`, and the labels are their names and "tie". In the table a label, or a true label, is
-        the name of a column, the name of a system, or a tie. Items are named by the item column, with the pair if an
+        the name of a column, the name of a system, a side (A, 1, left or first, and B, 2, right or second), or a tie;
+        `same` names other codes of sides. Items are named by the item column, with the pair if an
         item has several (`"q1: llama | opt"`); without an item column each pair is an item.
     tie : str or sequence of str, optional
         The labels that are ties; by default those that begin with "tie" in upper or lower case. A text is split at

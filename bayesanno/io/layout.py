@@ -185,16 +185,18 @@ def refuse_sides(table: TextTable, options: ReadOptions, label: int) -> None:
     """Raise a DataError if a long table compares two systems, and no option says that its labels are no sides."""
     if options.label or options.pairs:
         return
-    names = {name.casefold(): name for name in table.header}
+    names, said = {name.casefold(): name for name in table.header}, {*table.columns[label]}
+    sides = [name for name in table.header if name in said]  # labels that are the names of columns
     for name in names:
         side = _SIDES.fullmatch(name)
         other = (side[1] or "") + _OTHER_SIDE.get(side[2], "") if side else ""
         if other in names and side is not None and side[2] in _OTHER_SIDE:
-            raise DataError(
-                f"{table.name}: the columns {names[name]!r} and {names[other]!r} may be two systems, of which the "
-                f"label is the better: if so, use pairs='{names[name]},{names[other]}'; if not, use "
-                f"label={table.header[label]!r}"
-            )
+            sides = [names[name], names[other]]
+    if len(sides) == 2:
+        raise DataError(
+            f"{table.name}: the columns {sides[0]!r} and {sides[1]!r} may be two systems, of which the label is the "
+            f"better: if so, use pairs='{sides[0]},{sides[1]}'; if not, use label={table.header[label]!r}"
+        )
 
 
 def refuse_totals(table: TextTable, columns: Sequence[int], votes: np.ndarray) -> None:

@@ -3,8 +3,8 @@
 Such tables come from arenas of language models (model_a, model_b, winner) and from crowds (left, right, label). The
 labels of the data are the names of the two columns and, if there are ties, "tie".
 
-The invariant: a label is a side only where it has the name of its column or of its system in that row, and an item has
-one ordered pair of systems.
+The invariant: a label is a side only where it has the name of its column, of its system in that row, or of a side, as A
+and B; and an item has one ordered pair of systems.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from bayesanno.io.spelling import join_names
 from bayesanno.io.text_table import TextTable
 
 TIE = "tie"
+_CODES = {code: side for side, codes in enumerate((("a", "1", "left", "first"), ("b", "2", "right", "second")))
+          for code in codes}  # fmt: skip
 
 type Pair = tuple[str, str]  # two systems, or the two columns that name them
 
@@ -66,6 +68,8 @@ class Words:
         if label in self.unsure and label != TIE:
             return label
         is_system = label in self.systems
+        if label.casefold() in _CODES and not is_system and label not in self.ties:
+            return self.sides[_CODES[label.casefold()]]
         if label in self.ties if self.ties else label.casefold().startswith(TIE) and not is_system:
             return TIE
         first, second = (f"{system!r} ({side})" for system, side in zip(pair, self.sides, strict=True))

@@ -40,6 +40,8 @@ ASKED = {
     "rows of JSON": (lines(ROW_IDS), {}, "'task' may not name the items, since annotators answer .* again"),
     "models of JSON": (lines(MODELS), {}, "'id' may not name the items, since annotators answer some of its names"),
     "sides of JSON": (lines(ARENA), {}, "'model_a' and 'model_b' may be two systems"),
+    "labels that are columns": ("item,ours,theirs,judge,label\n1,x,y,j,ours\n2,x,y,j,theirs\n", {},
+                                "'ours' and 'theirs' may be two systems"),
     "an object of counts": (json.dumps([{"id": 1, "label": {"pos": None, "neg": 3}}]), {}, "has a number for each of"),
     "an object of flags": (json.dumps([{"id": 1, "labels": {"pos": True, "neg": False}}]), {}, "if annotators, use"),
     "judgements in a list": (lines(SAID), {}, r"annotator='annotations\[\]\.annotator' and label='annotations\[\]\.l"),

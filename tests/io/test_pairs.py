@@ -48,6 +48,25 @@ def test_a_label_is_a_side_by_its_column_or_by_its_system_and_ties_are_one(read,
     assert data.describe().endswith("labels model_a, model_b, tie; columns model_a, model_b")
 
 
+@pytest.mark.parametrize("codes", [("A", "B"), ("1", "2"), ("left", "Right"), ("first", "second")])
+def test_usual_codes_are_sides(read, codes):
+    rows = f"q,x,y,w,j\n1,llama,opt,{codes[0]},ada\n2,llama,opt,{codes[1]},ada\n3,opt,llama,0,ada\n"
+    data = read(rows, pairs="x,y", item="q", label="w", annotator="j", tie="0")
+    assert [label for *_, label in answers_of(data)] == ["x", "y", "tie"]
+
+
+def test_a_system_s_name_comes_before_a_code(read):
+    rows = "q,x,y,w,j\n1,2,1,2,ada\n2,1,2,2,ada\n"
+    data = read(rows, pairs="x,y", item="q", label="w", annotator="j")
+    assert [label for *_, label in answers_of(data)] == ["x", "y"]
+
+
+def test_other_codes_of_sides_are_named(read):
+    rows = "q,x,y,w,j\n1,llama,opt,0,ada\n2,llama,opt,1,ada\n"
+    data = read(rows, pairs="x,y", item="q", label="w", annotator="j", same={"0": "x", "1": "y"})
+    assert [label for *_, label in answers_of(data)] == ["x", "y"]
+
+
 def test_without_an_item_column_an_ordered_pair_is_an_item(read):
     data = read(CROWD, **OF_CROWD)
     assert data.items == ("a | b", "b | a", "c | a")
