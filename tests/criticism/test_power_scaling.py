@@ -136,7 +136,7 @@ def test_as_many_draws_as_the_table_asks_for_tell(mace_fit):
     assert max(asked) < 1.5 * min(asked)  # chance values that fall below 0.05 leave fewer rows to count
     few, many = measure(4, "competence"), measure(1, "competence")
     undecided = few["draws_to_tell"].notna()
-    assert few.loc[undecided, "draws_to_tell"].between(3_500, 6_000).all()
+    assert few.loc[undecided, "draws_to_tell"].between(4_500 / 1.5, 4_500 * 1.5).all()  # estimates vary by as much
     assert undecided.sum() > 20
     assert many["draws_to_tell"].notna().sum() < undecided.sum() / 3
 
