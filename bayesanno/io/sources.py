@@ -295,7 +295,7 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
             f"{document.name} does not have the form that format={chosen.name!r} reads, {chosen.form}: "
             f"{_instead(found)}"
         )
-    if chosen is None and document.flat[0] is None:
+    if chosen is None and document.table is None and needs_paths(document, options):
         named = options.format != "auto"
         no_table = f", and format={options.format!r} reads tables (CSV, TSV, Parquet)" if named else ""
         raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(found)}")

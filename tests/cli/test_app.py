@@ -106,6 +106,7 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     assert annotators.columns.tolist() == [
         "annotator", "n_annotations", "n_gold", "gold_agreement", "competence_mean", "competence_sd",
         "competence_eti89_lb", "competence_eti89_ub", "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
+        "p_chance",
     ]  # fmt: skip
     assert annotators["n_annotations"].sum() == labels["n_annotations"].sum()
 

@@ -128,7 +128,7 @@ def test_a_true_label_without_probability_is_scored_so(rng):
     impossible = replace(predicted, log_score=np.where(np.arange(50) == 3, -np.inf, predicted.log_score))
     table = tabulate_scores(impossible, 10, 0.95, 50, 1).set_index("score")
     assert table.loc["log_score", "value"] == -np.inf
-    assert np.isfinite(table.loc[["accuracy", "brier", "calibration_error"], ["value", "ci89_lb", "ci89_ub"]]).all(
+    assert np.isfinite(table.loc[["accuracy", "brier", "calibration_error"], ["value", "ci95_lb", "ci95_ub"]]).all(
         axis=None
     )
 
