@@ -15,7 +15,7 @@ from bayesanno.inference.modes.search import search
 from bayesanno.inference.sampling.starts import choose_starts
 from bayesanno.models import MACE
 
-LABELS = "ABCD"
+LABELS = ("A", "B", "C", "D")
 ALWAYS = [("clickers", 5, 2), ("clickers", 8, 1), ("adversaries", 3, 1)]
 ALL = [("clickers", n, seed) for n in range(9) for seed in (1, 2, 3)] + [("adversaries", 3, seed) for seed in (1, 2, 3)]
 PRIORS = {"learnt": MACE(), "uniform": MACE(class_prior="uniform")}
@@ -59,8 +59,8 @@ def test_a_fit_is_in_the_mode_of_most_mass_or_says_that_it_may_not_be(kind, n_ba
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         fit = ba.fit(model, data, draws=300, tune=300, random_seed=1, progressbar=False)
-    said = any("hardly agree on where it is not" in str(one.message) for one in seen)
-    said |= any("the posterior has" in str(one.message) for one in seen)
+    said = any("class-or-habit" in str(one.message) for one in seen)
+    said |= any(str(one.message).startswith("mode") for one in seen)
     settings = {"n_starts": 20, "most_gradients": 100_000, "random_seed": 1}
     near = choose_starts(model.build(data), model, data, informed, **settings)
     log_density = LogDensity(near.density, 12_500)
