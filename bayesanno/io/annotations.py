@@ -121,8 +121,9 @@ def read_annotations(
         as `"{model}/{prompt}"`. In JSON of any form, and cells that hold JSON, all are paths: `a.b` is a field of a
         field, `a[]` each element of a list, `a[]#` its number, `a{}` each value of an object, and `a{}#` its key.
     labels : str or sequence of str, optional
-        All possible labels, also those that nobody used; grades from the lowest to the highest. By default the labels
-        that occur, numbers sorted as such, and words alphabetically, which is no order of grades.
+        All possible labels, also those that nobody used; grades from the lowest to the highest. A text is split at
+        commas. By default the labels that occur, numbers sorted as such, and words alphabetically, which is no order of
+        grades.
     unsure : str or sequence of str, optional
         Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
         them as its true label. Some models learn from them (`model_b`, `mace` and others); for other models, and to

@@ -74,8 +74,9 @@ def _explain_lack(table: TextTable, lacking: Sequence[str]) -> str:
 
 def name_columns(table: TextTable, others: Iterable[int | None]) -> str:
     """Return the option that names all columns except some, by their places if a name has a comma."""
-    named = {at: name for at, name in enumerate(table.header) if name and at not in set(others)}
-    by_place = any("," in name or name != name.strip() for name in named.values())
+    left_out = set(others)
+    named = {at: name for at, name in enumerate(table.header) if name and at not in left_out}
+    by_place = any("," in name for name in named.values())
     return f"columns={','.join(f'{at + 1}:{at + 1}' if by_place else name for at, name in named.items())!r}"
 
 

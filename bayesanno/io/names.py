@@ -14,6 +14,7 @@ from bayesanno.ground.errors import DataError, NamesWarning, warn
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, squeeze
 
+_BEGIN_NUMBERS = "+-.0123456789"
 _DECIMAL = re.compile(r"-?\d+,\d")  # with a comma; "1,000" is a thousand
 _MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
 _LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
@@ -45,6 +46,8 @@ def fold(name: str) -> str | float:
     ('yes', 1.0, 1.0)
     """
     text = name.lower() if name.isascii() and " " not in name else squeeze(name).casefold()
+    if text[:1] not in _BEGIN_NUMBERS:
+        return text
     number = text.replace(",", ".") if _DECIMAL.fullmatch(text) else text
     return float(number) if is_number(number) else text
 
@@ -73,7 +76,7 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
         return
     near = next((label for label in strange if nearest(label, labels)), None)
     if near is not None:
-        warn_names(f"{table}: true label {near!r} is not among the labels, and an error to all{nearest(near, labels)}")
+        warn_names(f"{table}: true label {near!r} is no label, so no answer is right{nearest(near, labels)}")
 
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:

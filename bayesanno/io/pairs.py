@@ -22,8 +22,7 @@ from bayesanno.io.spelling import join_names
 from bayesanno.io.text_table import TextTable
 
 TIE = "tie"
-_CODES = {code: side for side, codes in enumerate((("a", "1", "left", "first"), ("b", "2", "right", "second")))
-          for code in codes}  # fmt: skip
+_CODES = {"a": 0, "1": 0, "left": 0, "first": 0, "b": 1, "2": 1, "right": 1, "second": 1}  # of the sides
 
 type Pair = tuple[str, str]  # two systems, or the two columns that name them
 

@@ -126,15 +126,12 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
-        labels = self.labels.split(",") if isinstance(self.labels, str) else self.labels
-        labels = None if labels is None else label_names("labels", labels)
+        labels = None if self.labels is None else label_names("labels", _split(self.labels))
         label = as_names(self.label or ())
         same = {str(name).strip(): str(label).strip() for name, label in self.same.items()}
         given = {"labels": labels, "label": label, "unsure": name_unsure(self.unsure), "same": same}
         for name in ("missing", "pairs", "tie", "columns"):
-            value = getattr(self, name)
-            names = value.split(",") if isinstance(value, str) else value
-            given[name] = tuple(str(one).strip() for one in names)
+            given[name] = tuple(str(one).strip() for one in _split(getattr(self, name)))
         self.__dict__.update(given)  # the fields of a frozen value, in their usual form
         self._check_pairs()
         twice = next((name for name, label in self.same.items() if label in self.same or not (name and label)), None)
@@ -196,6 +193,11 @@ class ReadOptions:
         """The columns of a table with one label column, by role; None where a column is known by its name."""
         (label,) = self.label or (None,)
         return {"item": self.item, "annotator": self.annotator, "label": label, "gold": self.gold}
+
+
+def _split(names: str | Iterable[Any]) -> Iterable[Any]:
+    """Return names, which a text has between commas."""
+    return names.split(",") if isinstance(names, str) else names
 
 
 def label_names(what: str, labels: Iterable[str]) -> tuple[str, ...]:

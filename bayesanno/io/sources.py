@@ -59,7 +59,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
         return tabulate(document, export, options)
     table = document.flat[0]
     assert table is not None  # choose_export refuses other documents
-    return _fill_in(table, options), options
+    return _fill_in(table, item=options.item, annotator=options.annotator), options
 
 
 def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
@@ -76,7 +76,7 @@ def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
     table = source if isinstance(source, TextTable) else open_table(source, options.encoding, options.separator)
     fields = [name.strip() for name in FIELD.findall(options.item or "")]
     if all(name in table.header for name in fields):
-        table = _fill_in(table, options)
+        table = _fill_in(table, item=options.item)
     return table, table.need("item", options.item if options.item in table.header else None, may_be_named=False)
 
 
@@ -95,7 +95,7 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     if not needs_paths(document, options, options.pairs):
         table = document.flat[0]
         assert table is not None  # otherwise paths are needed
-        return _fill_in(table, options)
+        return _fill_in(table, item=options.item, annotator=options.annotator)
     header = header_only(document.name, document.first)
     known = [header.header[column] for role in options.roles for column in header.matching(role)]
     named = [name for name in (*options.roles.values(), *options.pairs) if name is not None]
@@ -109,14 +109,14 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     return TextTable(name=document.name, header=tuple(rows.templates), columns=columns, lines=places, unit="row")
 
 
-def _fill_in(table: TextTable, options: ReadOptions) -> TextTable:
-    """Return a table with a column for each template over columns that the options name."""
-    for role, template in (("item", options.item), ("annotator", options.annotator)):
-        if template is not None and template not in table.header and FIELD.search(template):
-            rows = Rows({role: template}, dict.fromkeys(table.header), inner="")
+def _fill_in(table: TextTable, **names: str | None) -> TextTable:
+    """Return a table with a column for each name, by role, that is a template over its columns."""
+    for role, name in names.items():
+        if name is not None and name not in table.header and FIELD.search(name):
+            rows = Rows({role: name}, dict.fromkeys(table.header), inner="")
             records = Document.from_table(table).records()
             cells = [row.values[role].as_text() for record in records for row in rows.read(record)]
-            table = replace(table, header=(*table.header, template), columns=(*table.columns, cells))
+            table = replace(table, header=(*table.header, name), columns=(*table.columns, cells))
     return table
 
 

@@ -116,7 +116,7 @@ WARNED = {
     "two ranges among grades": (rows("item,rater_1,rater_2", [(1, 1, 1), (2, "3-4", 2), (3, 3, 4), (4, 5, "2-3")]),
                                 "'3-4', '2-3' are no numbers .*missing='3-4,2-3'"),
     "a misspelt true label": (rows("item,annotator,label,gold", [(1, "a", "yes", "yess"), (2, "a", "no", "no")]),
-                              "true label 'yess' is not among the labels"),
+                              "true label 'yess' is no label"),
 }  # fmt: skip
 
 
@@ -136,3 +136,13 @@ def test_labels_are_joined_in_answers_of_several(at):
         at("item,annotator,label\n1,a,joy|angr\n1,b,anger\n"), multi_label=True, split="|", same={"angr": "anger"}
     )
     assert data.items == ("1 / anger", "1 / joy")
+
+
+def test_known_labels_need_no_column_of_a_template_of_annotators(at, tmp_path):
+    text = rows(
+        "system,segment,worker,lot,label", [("a", n, f"w{j}", 1, "xy"[j % 2]) for n in range(3) for j in range(2)]
+    )
+    (tmp_path / "gold.csv").write_text("system,segment,gold\na,0,x\n")
+    templates = {"item": "{system}/{segment}", "annotator": "{worker}/{lot}"}
+    data = ba.read_annotations(at(text), gold_file=tmp_path / "gold.csv", **templates)
+    assert (data.gold, data.annotators) == ({"a/0": "x"}, ("w0/1", "w1/1"))

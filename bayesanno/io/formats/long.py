@@ -103,7 +103,7 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
             f"answer an item again: name the column of annotators with annotator=..., or use "
             f"annotator={names['annotator']!r}"
         )
-    n_labels, score = len(set(answers.label)), [name for name in table.header if name in LAST_ALIASES["label"]]
+    n_labels, score = len(set(answers.label)), [one for one in table.header if one.casefold() in LAST_ALIASES["label"]]
     why = ""
     if n >= (3 if "label" in weak else _ENOUGH) and n_labels > n / 2:
         why = "most answers in it occur once"
