@@ -87,7 +87,7 @@ class ClassConditional(ConjugateModel):
 
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.draw_classes(p)  # (item,)
-        truth = true_class[design.item]  # (annotation,)
+        truth = design.show(true_class)  # (annotation,)
         n_classes = design.class_response.size
         right = pm.Bernoulli.dist(p.class_accuracy[design.annotator, truth])  # (annotation,)
         wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes

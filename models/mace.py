@@ -109,14 +109,15 @@ class MACE(ConjugateModel, HasViews, HasScales):
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.draw_classes(p)  # (item,)
         spams = pm.Bernoulli.dist(1 - p.competence[design.annotator])  # (annotation,)
-        truth = pt.as_tensor(design.class_response)[true_class[design.item]]
+        truth = pt.as_tensor(design.class_response)[design.show(true_class)]
         return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
 
     def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         named, is_class = answers.names_class.argmax(axis=0), answers.names_class.any(axis=0)  # (response,)
         if_true = self.law(p, answers.names_class.T)[1][:, np.arange(named.size), named]  # (annotator, response)
         right = (probability[:, named] * is_class)[answers.item, answers.response]  # p(T = a | all answers to the item)
-        known = p.competence[answers.annotator] / if_true[answers.annotator, answers.response]  # if the answer is true
+        who, said = answers.annotator, answers.shown_response
+        known = p.competence[who] / if_true[who, said]  # if the answer is true
         return {"spam": View(("annotation",), 1 - right * known)}
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:

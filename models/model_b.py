@@ -102,7 +102,7 @@ class ModelB(ConjugateModel, Relabels):
 
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.draw_classes(p)  # (item,)
-        return true_class, pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
+        return true_class, pm.Categorical.dist(p.confusion[design.annotator, design.show(true_class)])  # (annotation,)
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray | None:
         if self.competence is None:  # one matrix for all annotators

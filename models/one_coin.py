@@ -97,7 +97,7 @@ class OneCoin(ConjugateModel):
         n_classes = design.class_response.size
         same = np.eye(n_classes, dtype=bool)
         truth_of_item = design.draw_classes(p)  # (item,)
-        truth = truth_of_item[design.item]  # (annotation,)
+        truth = design.show(truth_of_item)  # (annotation,)
         right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
         log_weight = pt.log(p.prevalence) if self.errors == "prevalence" else np.zeros(n_classes)
         wrong = pm.Categorical.dist(logit_p=pt.switch(same, -np.inf, log_weight)[truth])  # over all other classes

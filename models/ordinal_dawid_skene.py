@@ -151,7 +151,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasScales):
         true_class = design.draw_classes(p)  # (item,)
         standard = pm.Normal.dist if self.noise == "normal" else pm.Logistic.dist
         noise = standard(0, 1 if self.noise == "normal" else 1 / STEEP, shape=(item.shape[0],))  # (annotation,)
-        perceived = true_class[item] - p.severity[who] + p.sd[who] * noise
+        perceived = design.show(true_class) - p.severity[who] + p.sd[who] * noise
         if self.shared:
             perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,), name="shared_error")[item]
         thresholds = _grades.ends_of(p.width, design.class_response.size)[1][:-1]

@@ -74,7 +74,7 @@ class PooledDawidSkene(ModelB):
 
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.draw_classes(p)  # (item,)
-        return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])  # (annotation,)
+        return true_class, pm.Categorical.dist(p.confusion[design.show(true_class)])  # (annotation,)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes

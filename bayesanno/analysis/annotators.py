@@ -9,6 +9,7 @@ import numpy as np
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
+from bayesanno.analysis.ranking import prefer_first
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
 from bayesanno.fits.view import FitView
@@ -42,6 +43,9 @@ def annotator_table(
         last three require Markov chains; a point estimate, such as EM's, has only the mean. If some labels are not
         classes ("unsure"), the column `unsure` gives their share among the annotator's annotations. Models of grades
         add the same columns for `severity_`, which is positive for severe annotators, and for `sd_`, both in grades.
+        Comparisons (`class_prior=Pairs(...)`) add `prefers_first_` with `mean`, `sd` and interval, the position bias:
+        how much more often an annotator says that the first is better than the second, where each is better equally
+        often. It is 0 without a preference, 1 if the answer is always the first, and -1 if always the second.
 
         All other models have `p_chance`, the probability that the annotator is no better than chance: the answers
         depend on the true label by no more than a tenth of what a perfect annotator's do. So a coin is no better, nor
@@ -67,6 +71,8 @@ def annotator_table(
     if view.model.has_severity:
         variables |= dict(zip(OF_GRADING, OF_GRADING, strict=True))
 
+    preference = prefer_first(view)
+
     def tabulate(part: FitPart) -> pd.DataFrame:
         data, table = part.data, _list_annotators(part)
         if isinstance(data, AnnotationData) and data.gold:  # the totals of a cluster do not say who is right
@@ -77,6 +83,9 @@ def annotator_table(
             described = describe_draws(part.select(view.posterior[name]), ci_prob, ci_kind)
             described |= dict(zip(DIAGNOSTICS, part.select(convergence_of(view, name)).values, strict=True))
             table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
+        if preference is not None:
+            described = describe_draws(preference, ci_prob, ci_kind)
+            table = table.assign(**{f"prefers_first_{what}": values for what, values in described.items()})
         if (above := measure_above(view.model, view.posterior, part)) is not None:
             table["p_chance"] = (above <= MARGIN).mean(("chain", "draw")).values
         return table

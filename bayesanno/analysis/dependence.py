@@ -214,6 +214,7 @@ def _match(view: FitView, part: FitPart, weight: np.ndarray) -> Matches:
     left, right = (known[each] for each in match_answers(data.item[known], data.annotator[known]))
     items, item = np.unique(data.item[left], return_inverse=True)
     first, second = data.annotator[left], data.annotator[right]
+    seen_by = data.viewer[left], data.viewer[right]
     code, pair = np.unique(first * data.n_annotators + second, return_inverse=True)
     chance, away = error_chances(view, part)
     used = np.zeros_like(weight)
@@ -224,15 +225,15 @@ def _match(view: FitView, part: FitPart, weight: np.ndarray) -> Matches:
         for total, values in zip(products, (error, scale, abs(error), scale**2), strict=True):
             total += of_class[data.item[left]] * values[left, k] * values[right, k]
         if away.shape[2]:
-            products[0] -= of_class[data.item[left]] * (away[:, k] @ away[:, k].T)[first, second]
+            products[0] -= of_class[data.item[left]] * (away[:, k] @ away[:, k].T)[seen_by]
     return Matches(item, items.size, pair, np.stack(np.divmod(code, data.n_annotators), axis=1), products)
 
 
 def error_chances(view: FitView, part: FitPart) -> tuple[np.ndarray, np.ndarray]:
-    """Return the chances of errors (annotator, true_class), and their differences at each quadrature node.
+    """Return the chances of errors (viewer, true_class), and their differences at each quadrature node.
 
-    The second has the shape (annotator, true_class, node), without nodes if the model has none. The sum of the products
-    of two annotators is the covariance of their errors, given the class, that the model expects.
+    The second has the shape (viewer, true_class, node), without nodes if the model has none. The sum of the products
+    of two viewers is the covariance of their errors, given the class, that the model expects.
     """
     data, draws = part.data, take_draws(view.posterior, MOST_DRAWS)
     if isinstance(view.model, ItemNumberModel):
@@ -242,7 +243,7 @@ def error_chances(view: FitView, part: FitPart) -> tuple[np.ndarray, np.ndarray]
     drawn, sure = ModelDraws(view.model, view.data, draws, view.known), data.without_unsure()
     joints = ask(drawn, np.arange(data.n_annotators)[:, None], dimension=part.dimension)
     answers = (condition_on_class(sure, joint[:, data.class_codes])[1] for joint in joints)
-    chance = np.mean([find_chances(sure, answer) for answer in answers], axis=0)
+    chance = np.mean([find_chances(sure, sure.of_viewers(answer)) for answer in answers], axis=0)
     return chance, np.zeros((*chance.shape, 0))
 
 

@@ -209,20 +209,43 @@ def _share_won(outcomes: Sequence[xr.DataArray], judges: Sequence[xr.DataArray] 
     return (a_is_first + 1 - b_is_first) / 2
 
 
+def prefer_first(view: FitView) -> xr.DataArray | None:
+    """Return how much each judge prefers the side that is shown first, (chain, draw, annotator), from -1 to 1.
+
+    It is the share of firsts less that of seconds among the judge's answers to equally many pairs of which the first or
+    the second is truly better; 0 for a judge without such a preference. None if no item of the fit compares systems, or
+    the model has no habits.
+    """
+    pairs = next((term for term in terms_of(view.model) if isinstance(term, Pairs)), None)
+    if pairs is None:
+        return None
+    of_judges = _score_first(view, pairs, take_draws(view.posterior, MOST_DRAWS))
+    found = of_judges.sel(true_class=[pairs.first, pairs.second]).sum("true_class") - 1
+    return found if (abs(found) > 1e-9).any() else None
+
+
+def _score_first(view: FitView, pairs: Pairs, draws: xr.Dataset) -> xr.DataArray:
+    """Return how often judges say that the first side wins, with ties as half: (chain, draw, annotator, true_class).
+
+    Unsure answers are left out.
+    """
+    data, sure = view.data, view.data.without_unsure()
+    points = np.array([{pairs.first: 1.0, pairs.second: 0.0}.get(name, 0.5) for name in sure.labels])
+    joints = ask(ModelDraws(view.model, data, draws, view.known), np.arange(data.n_annotators)[:, None])
+    said = np.array([points @ condition_on_class(sure, joint[:, data.class_codes])[1] for joint in joints])
+    shape = (draws.sizes["chain"], draws.sizes["draw"], *said.shape[1:])
+    coords = {"annotator": list(data.annotators), "true_class": list(sure.labels)}
+    return xr.DataArray(said.reshape(shape), coords, ("chain", "draw", "annotator", "true_class"))
+
+
 def _describe_judges(view: FitView, pairs: Pairs, draws: xr.Dataset) -> list[xr.DataArray]:
     """Return how often judges say that the first wins, by the true outcome: first, second, or a tie; (chain, draw).
 
-    A tie counts half. Judges are weighted by their numbers of answers; unsure answers are left out.
+    Judges are weighted by their numbers of answers.
     """
-    data, sure = view.data, view.data.without_unsure()
-    who, names = np.arange(data.n_annotators)[:, None], list(sure.labels)
-    points = np.array([{pairs.first: 1.0, pairs.second: 0.0}.get(name, 0.5) for name in names])
-    joints = ask(ModelDraws(view.model, data, draws, view.known), who)
-    answers = (condition_on_class(sure, joint[:, data.class_codes])[1] for joint in joints)
-    said = np.array([np.average(points @ answer, axis=0, weights=sure.by_annotator) for answer in answers])
-    by_class = {
-        name: xr.DataArray(of.reshape(1, -1), dims=("chain", "draw")) for name, of in zip(names, said.T, strict=True)
-    }
+    n = xr.DataArray(view.data.without_unsure().by_annotator, dims="annotator")
+    said = _score_first(view, pairs, draws).weighted(n).mean("annotator")
+    by_class = {str(name): said.sel(true_class=name, drop=True) for name in said["true_class"].values}
     none = by_class[pairs.first] * 0 + 0.5  # for a tie that is no class
     tie = next((of for name, of in by_class.items() if name not in (pairs.first, pairs.second)), none)
     return [by_class[pairs.first], by_class[pairs.second], tie]

@@ -39,23 +39,25 @@ class AnnotationData(Labelled):
     items, annotators, labels : tuple of str
         The names, in the order of the indices. The labels are all that an annotator can give.
     unsure : str or sequence of str, optional
-        Labels that cannot be true labels, such as "unsure" or "skip". The others are the `classes`. Data derived from
-        these keep them; `without_unsure` leaves such answers out.
+        Labels that cannot be true labels, such as "unsure" or "skip". The others are the `classes`.
     order_declared : bool, default False
-        Whether `labels` are in a declared order from the lowest to the highest, like grades. Data derived from these
-        keep it; hashes do not depend on it.
+        Whether `labels` are in a declared order from the lowest to the highest; hashes do not depend on it.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; models do not use them.
     controls : mapping of item name to label, optional
-        Known true labels that enter the likelihood as constraints.
+        Known true labels that enter the likelihood.
     item_columns : mapping of column name to values, shape (item,), or DataFrame, optional
         Further columns of items, names or numbers, for models with a `class_prior`.
+    sides : tuple of two str, optional
+        For comparisons of two systems: the labels for the first and the second side.
+    swapped : array of bool, shape (annotation,), optional
+        Whether the annotator saw the other order. Labels are still about the sides of the item.
 
     Raises
     ------
     DataError
         If there are no annotations or fewer than two classes, a name is empty or repeated, an index is out of range, a
-        gold or control entry has an unknown item or an "unsure" label, or a control is not among the labels.
+        gold or control entry has an unknown item or an "unsure" label, or a control or a side is not among the labels.
 
     Examples
     --------
@@ -95,6 +97,8 @@ class AnnotationData(Labelled):
     gold: Mapping[str, str] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
     item_columns: Mapping[str, Any] = field(default_factory=dict)
+    sides: tuple[str, ...] = ()
+    swapped: Any = ()
 
     def __post_init__(self) -> None:
         """Check every field and freeze the arrays."""
@@ -134,6 +138,7 @@ class AnnotationData(Labelled):
                         f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.classes)}"
                     )
             object.__setattr__(self, what, known)
+        self.check_sides()
 
     @classmethod
     def from_records(
@@ -311,6 +316,8 @@ class AnnotationData(Labelled):
         for codes in (self.item, self.annotator, self.label):
             digest.update(codes.astype("<i8").tobytes())
         digest.update(hash_columns(self.item_columns))
+        if self.has_both_orders:
+            digest.update(json.dumps(self.sides).encode() + self.swapped.tobytes())
         return digest.hexdigest()
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -348,6 +355,10 @@ class AnnotationData(Labelled):
         """
         if positive not in self.classes:
             raise DataError(f"positive label {positive!r} is not among the labels {listed(self.classes)}")
+        if self.has_both_orders:
+            raise DataError(
+                f"comparisons in both orders keep both sides, {listed(self.sides)}: they cannot be binarised"
+            )
         others = [label for label in self.classes if label != positive]
         negative = others[0] if len(others) == 1 else f"not {positive}"
         name = dict.fromkeys(others, negative) | {positive: positive}
@@ -358,6 +369,7 @@ class AnnotationData(Labelled):
             label=code[self.label],
             labels=labels,
             order_declared=self.order_declared and labels == self.labels,
+            sides=(),
             gold={item: name.get(label, label) for item, label in self.gold.items()},
             controls={item: name[label] for item, label in self.controls.items()},
         )
@@ -365,8 +377,8 @@ class AnnotationData(Labelled):
     def to_frame(self) -> pd.DataFrame:
         """Return the annotations as a long table, a row for each, which `read_annotations` reads.
 
-        The columns are item, annotator, label, gold if any is known, and the columns of items, such as the two systems
-        of comparisons. Items and annotators without annotations have no row.
+        The columns are item, annotator, label, gold if any is known, and the columns of items. Those of the two systems
+        of comparisons are in the order that the annotator saw. Items and annotators without annotations have no row.
 
         Examples
         --------
@@ -375,26 +387,12 @@ class AnnotationData(Labelled):
         >>> data.to_frame().to_csv(index=False).split()
         ['item,annotator,label,gold', 's1,ada,yes,yes', 's1,bo,no,yes']
         """
-        names = np.array(self.items, dtype=object)[self.item]
-        table: dict[str, Any] = {
-            "item": names,
-            "annotator": np.array(self.annotators, dtype=object)[self.annotator],
-            "label": np.array(self.labels, dtype=object)[self.label],
-        }
-        if self.gold:
-            table["gold"] = [self.gold.get(name, "") for name in names]
-        of_items = {
-            name: np.array(column.names, dtype=object)[self.item] if column.levels else column.values[self.item]
-            for name, column in self.item_columns.items()
-        }
-        return pd.DataFrame(table, dtype="str").assign(**of_items)
+        from bayesanno.data.frame import tabulate
 
-
-def take_columns(data: AnnotationData, items: np.ndarray) -> dict[str, Any]:
-    """Return the columns of some items, by position; position -1 gives missing values."""
-    return {name: column.take(items) for name, column in data.item_columns.items()}
+        return tabulate(self)
 
 
 def take_rows[Table: AnnotationData](data: Table, rows: np.ndarray) -> Table:
     """Return some of the annotations, by mask or position; items, annotators and labels do not change."""
-    return replace(data, item=data.item[rows], annotator=data.annotator[rows], label=data.label[rows])
+    by_row = {name: getattr(data, name)[rows] for name in ("item", "annotator", "label", "swapped")}
+    return replace(data, **by_row)

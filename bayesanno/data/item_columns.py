@@ -128,3 +128,8 @@ def hash_columns(columns: Mapping[str, ItemColumn]) -> bytes:
     for name, column in columns.items():
         digest.update(repr((name, column.levels, column.mean, column.sd)).encode() + column.values.tobytes())
     return digest.digest() if columns else b""
+
+
+def take_columns(data: Any, items: np.ndarray) -> dict[str, Any]:
+    """Return the columns of some items, by position; position -1 gives missing values."""
+    return {name: column.take(items) for name, column in data.item_columns.items()}

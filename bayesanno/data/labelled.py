@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesanno.data.described import Described, freeze
 from bayesanno.data.names import read_numbers
+from bayesanno.data.orders import InEitherOrder
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, enumerated, listed
 
@@ -39,7 +40,7 @@ def share_votes(votes: np.ndarray) -> np.ndarray:
     return freeze(np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1]))
 
 
-class Labelled(Described):
+class Labelled(InEitherOrder, Described):
     """Annotations of items with labels: names for the parameters of a model, and counts.
 
     Attributes

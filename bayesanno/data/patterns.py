@@ -52,7 +52,7 @@ class Layout:
 
 
 def _sort_answers(data: Coded) -> tuple[Index, Index, Index]:
-    answer = (data.item * data.n_annotators + data.annotator) * data.n_labels + data.label  # (annotation,)
+    answer = (data.item * data.n_viewers + data.viewer) * data.n_labels + data.label  # (annotation,)
     order = np.argsort(answer, kind="stable")  # (annotation,), each item's answers in a fixed order
     n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
     begin = np.cumsum(n_answers) - n_answers  # (item,), where its answers begin in `order`
@@ -62,7 +62,7 @@ def _sort_answers(data: Coded) -> tuple[Index, Index, Index]:
 def find_patterns(data: Coded) -> Index:
     """Assign the same number to items with the same answers, in any order, and the same controls."""
     order, n_answers, begin = _sort_answers(data)
-    code = (data.annotator * data.n_labels + data.label)[order]  # (annotation,)
+    code = (data.viewer * data.n_labels + data.label)[order]  # (annotation,)
     seen: dict[tuple[int, bytes], int] = {}
     pattern = np.empty(data.n_items, dtype=np.int64)  # (item,)
     for item, (start, n) in enumerate(zip(begin, n_answers, strict=True)):

@@ -13,11 +13,12 @@ import numpy as np
 
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled
 from bayesanno.data.names import check_names
+from bayesanno.data.orders import InEitherOrder
 from bayesanno.ground.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CodedPart:
+class CodedPart(InEitherOrder):
     """Some items of a table with all their annotations, as codes of the names of the whole table.
 
     Attributes

@@ -6,7 +6,7 @@ possibly its own `FitPart`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
@@ -144,6 +144,8 @@ class FitPart:
         votes = None if self.is_of_types else self.votes
         items, posterior = list(data.items), self.posterior.values
         table = tabulate_posterior(items, self.states, posterior, n_annotations, votes, name=name)
+        if {*data.sides} & {*data.item_columns}:
+            table.insert(2, "winner", pd.Series(self._name_winners(table["label"]), dtype="str"))
         for what in (HARD, DIFFICULTY):
             if what in self.latent:
                 table[what] = self.latent[what].values
@@ -152,6 +154,11 @@ class FitPart:
         if self.gold:
             table["gold"] = pd.Series([self.gold.get(item, "") for item in data.items], dtype="str")
         return table
+
+    def _name_winners(self, labels: Iterable[str]) -> list[str]:
+        """Return the names of systems in place of sides, for each item of comparisons."""
+        systems = {side: self.data.item_columns[side].names for side in self.data.sides}
+        return [systems[label][item] if label in systems else label for item, label in enumerate(labels)]
 
 
 class CountPart(FitPart):

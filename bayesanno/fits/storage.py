@@ -32,6 +32,7 @@ MAX_GROUP_BYTES = 2 * 2**30  # larger groups, with one number per draw and item,
 LARGE_FIT = 32 * 2**20  # bytes
 IS_NO_CLASS = "unsure"  # whether a response is not a class; stored only if there is one
 IN_ORDER = "order_declared"  # whether an order of the labels was declared; stored only if it was
+SIDE, SWAPPED = "side", "annotation_swapped"  # 1 and 2 for the labels of the sides; stored only for comparisons
 ITEM_COLUMNS = "item_columns"  # the group of item columns; stored only if there are any
 KNOWN = {"gold": "gold", "control": "controls"}  # known labels of items: the variable, and the field of the data
 
@@ -52,6 +53,10 @@ def _(data: AnnotationData) -> dict[str, xr.Dataset]:
         variables[IS_NO_CLASS] = ("response", [name in data.unsure for name in data.labels])
     if data.order_declared:
         variables[IN_ORDER] = ((), True)
+    if data.sides:
+        place = {name: 1 + at for at, name in enumerate(data.sides)}
+        variables[SIDE] = ("response", [place.get(name, 0) for name in data.labels])
+        variables[SWAPPED] = ("annotation", data.swapped)
     groups = _annotation_groups([data], variables, {"response": list(data.labels)})
     return groups | ({ITEM_COLUMNS: _columns_group(data)} if data.item_columns else {})
 
@@ -127,7 +132,11 @@ def _annotation_groups(
 def _read_annotations(observed: xr.Dataset, constant: xr.Dataset) -> AnnotationData:
     labels = _names(constant, "response")
     is_none = constant[IS_NO_CLASS].values if IS_NO_CLASS in constant else np.zeros(len(labels), dtype=bool)
-    return _read_table(observed, constant, labels, unsure=tuple(compress(labels, is_none)))
+    table = _read_table(observed, constant, labels, unsure=tuple(compress(labels, is_none)))
+    if SIDE not in constant:
+        return table
+    side = list(constant[SIDE].values)
+    return replace(table, sides=(labels[side.index(1)], labels[side.index(2)]), swapped=constant[SWAPPED].values)
 
 
 def _read_dimensions(observed: xr.Dataset, constant: xr.Dataset) -> MultiAnnotationData:
@@ -145,7 +154,10 @@ def _read_table(
 ) -> AnnotationData:
     """Return one table of annotations from groups that contain only this table."""
     items = _names(constant, "item")
-    known = {field: zip(items, map(str, constant[name].values), strict=True) for name, field in KNOWN.items()}
+    known: dict[str, Any] = {}
+    for name, field in KNOWN.items():
+        pairs = zip(items, map(str, constant[name].values), strict=True)
+        known[field] = {item: label for item, label in pairs if label}
     return AnnotationData(
         item=constant["annotation_item"].values,
         annotator=constant["annotation_annotator"].values,
@@ -155,7 +167,7 @@ def _read_table(
         labels=labels,
         unsure=unsure,
         order_declared=_is_in_order(constant),
-        **{field: {item: label for item, label in pairs if label} for field, pairs in known.items()},
+        **known,
     )
 
 

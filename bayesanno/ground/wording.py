@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def as_names(given: str | Iterable[object]) -> tuple[str, ...]:
+def as_names(given: str | int | Iterable[object]) -> tuple[str, ...]:
     """Return the names that a user gave as text; a text alone is one name.
 
     Examples
@@ -24,7 +24,7 @@ def as_names(given: str | Iterable[object]) -> tuple[str, ...]:
     >>> as_names("ana"), as_names(["ana", 7])
     (('ana',), ('ana', '7'))
     """
-    return (given,) if isinstance(given, str) else tuple(map(str, given))
+    return (str(given),) if isinstance(given, str | int) else tuple(map(str, given))
 
 
 def listed(names: Sequence[str], *, most: int = 10) -> str:

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, take_columns
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.data.item_columns import take_columns
 from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import find_positions
 from bayesanno.io.names import refuse_label
+from bayesanno.io.pairs import understand_added
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import Source, open_beside
 from bayesanno.io.spelling import join_spellings
@@ -36,7 +38,8 @@ def add_annotations(
     data : AnnotationData
     source : path, str or DataFrame
         Columns item, annotator and label. Rows without a label are left out, and other columns are ignored. Items and
-        annotators may be new; the `item_columns` of new items are missing.
+        annotators may be new; the `item_columns` of new items are missing. For comparisons, columns with the names of
+        the sides have the order that was shown, if it was not the item's; the label may be the name of a system.
     missing, strip, ignore_case, same, encoding, separator
         As for `read_annotations`.
 
@@ -81,10 +84,14 @@ def add_from(data: AnnotationData, source: Source, options: ReadOptions) -> Anno
     items, annotators, labels = (table.columns[column] for column in columns)
     (labels,) = join_spellings([labels], options, data.labels)
     rows = [row for row, label in enumerate(labels) if label]
-    given = {(data.items[i], data.annotators[j]) for i, j in zip(data.item, data.annotator, strict=True)}
+    swapped = [False] * len(labels)
+    if data.sides:
+        labels, swapped = understand_added(data, table, items, labels)
+    codes = zip(data.item, data.annotator, data.swapped, strict=True)
+    given = {(data.items[i], data.annotators[j], bool(turned)) for i, j, turned in codes}
     for row in rows:
-        pair = items[row], annotators[row]
-        if not all(pair):
+        pair = items[row], annotators[row], swapped[row]
+        if not all(pair[:2]):
             raise DataError(f"{table.where(row)}: label {labels[row]!r} has no item or no annotator: fill in both")
         if labels[row] not in data.labels:
             raise refuse_label(table.where(row), labels[row], data.labels, advice="; declare all with labels=...")
@@ -107,4 +114,5 @@ def add_from(data: AnnotationData, source: Source, options: ReadOptions) -> Anno
         item=append(data.item, items, new_items),
         annotator=append(data.annotator, annotators, new_annotators),
         label=append(data.label, labels, data.labels),
+        swapped=np.append(data.swapped, [swapped[row] for row in rows]),
     )

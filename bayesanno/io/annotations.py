@@ -33,6 +33,7 @@ from bayesanno.io.names import (
     warn_of_strange_gold,
 )
 from bayesanno.io.pairs import read_pairs
+from bayesanno.io.rankings import read_rankings
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import Source, open_source
 from bayesanno.io.spelling import join_spellings
@@ -66,7 +67,13 @@ def read_annotations(
     count: str | None = None,
     items: Source | None = None,
     pairs: str | Sequence[str] = (),
+    first: str | Sequence[str] = (),
+    second: str | Sequence[str] = (),
     tie: str | Sequence[str] = (),
+    baseline: str | None = None,
+    ranking: str | Sequence[str] = (),
+    ranks: str | Sequence[str] = (),
+    best_worst: str | Sequence[str] = (),
     no_header: bool = False,
     transpose: bool = False,
     encoding: str | None = None,
@@ -171,12 +178,24 @@ def read_annotations(
     pairs : str or sequence of two str, optional
         For comparisons: the two columns, or fields of records, that name the systems compared, as "model_a,model_b".
         They become `item_columns`, and the labels are their names and "tie". In the table a label, or a true label, is
-        the name of a column, the name of a system, a side (A, 1, left or first, and B, 2, right or second), or a tie;
-        `same` names other codes of sides. Items are named by the item column, with the pair if an
-        item has several (`"q1: llama | opt"`); without an item column each pair is an item.
-    tie : str or sequence of str, optional
-        The labels that are ties; by default those that begin with "tie" in upper or lower case. A text is split at
-        commas, as in "draw,both".
+        the name of a column, the name of a system, a side (A, 1, left, first or win, and B, 2, right, second, loss or
+        lose), or a tie. An item is one pair, in whichever order it is shown; its sides are those of its first row.
+        Items are named by the item column, with the pair if an item has several (`"q1: llama | opt"`); without an item
+        column each pair is an item.
+    first, second, tie : str or sequence of str, optional
+        Other codes for the sides; and the labels that are ties, by default draw and those that begin with "tie" in
+        upper or lower case. A text is split at commas, as in "draw,both".
+    baseline : str, optional
+        The system with which all others were compared, if `pairs` names one column.
+    ranking : str or sequence of str, optional
+        For rankings, which become comparisons of each two systems (see the guide): one column with a list, or a text
+        as `a > b = c`, which `split` may separate otherwise; or columns with one system each, the best first, as
+        "rank_*". Without an item column each row is a question.
+    ranks : str or sequence of str, optional
+        For rankings: columns named like the systems, with their ranks; 1 is the best, equal ranks are ties.
+    best_worst : str or sequence of str, optional
+        For the best and the worst of a set: the columns of the best, of the worst, and of the set, which is one column
+        with a list, or one for each system. Only comparisons with the best or the worst follow.
     no_header : bool, default False
         Whether the first line of a table is data; its columns are then named 1, 2, ...
     transpose : bool, default False
@@ -250,8 +269,11 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         As for `read_annotations`.
     """
     comparisons = None
-    if options.pairs:
-        table, options, comparisons = read_pairs(table, options)
+    if options.compared:
+        weights = None
+        if not options.pairs:
+            table, options, weights = read_rankings(table, options)
+        table, options, comparisons = read_pairs(table, options, weights)
     answers = _read_table(table, options)
     if comparisons is not None:
         answers = comparisons.put_into(answers)
@@ -273,7 +295,9 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         (known,) = join_spellings([list(controls.values())], options, labels)
         controls = {item: label for item, label in zip(controls, known, strict=True) if label}
     if comparisons is not None:
-        gold, controls = comparisons.understand_gold(gold), comparisons.understand_known(controls, "controls")
+        from_file = options.gold_file is not None
+        gold = comparisons.understand_gold(gold, from_file=from_file)
+        controls = comparisons.understand_known(controls, "controls")
     declared = in_order is not None
     data = make_annotations(
         answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls
@@ -321,6 +345,8 @@ def _find_doubtful(answers: NamedAnswers) -> list[str]:
 def _warn_of_doubles(answers: NamedAnswers) -> None:
     """Warn if annotators often give an item the same label again; a changed label needs no warning."""
     cell = answers.item * len(answers.annotators) + answers.annotator  # (annotation,)
+    if len(answers.swapped):
+        cell = 2 * cell + answers.swapped
     n_again = cell.size - np.unique(cell).size
     if not n_again or answers.annotators == (ANYONE,):
         return

@@ -44,6 +44,8 @@ class NamedAnswers:
     read_as: str = ""  # the columns that were read, in words
     categories: tuple[str, ...] = ()  # labels in the order of an ordered categorical column
     item_columns: Mapping[str, ItemColumn] = field(default_factory=dict)
+    sides: tuple[str, ...] = ()  # of comparisons,
+    swapped: Any = ()  # and which answers are to the other order, (annotation,)
 
 
 def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:
@@ -183,6 +185,8 @@ def make_annotations(
             gold=gold,
             controls=controls or {},
             item_columns=answers.item_columns,
+            sides=answers.sides,
+            swapped=answers.swapped,
         )
     except DataError as error:
         raise DataError(f"{answers.table.name}: {error}") from None

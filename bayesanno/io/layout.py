@@ -31,8 +31,8 @@ _OF_PROPERTIES = re.compile(
     r"(topic|theme|domain|genre|section|dataset|split|fold|language|country|difficulty|level|year|date|length|title|"
     r"source|url|link|file|filename|timestamp|comments?|notes?|remarks?)([\W_]*\d+)?"
 )
-_TOTALS = ("total", "sum", "n_total", "n_annotators", "n_answers", "n_votes", "num_annotators", "num_votes")
-_SIDES = re.compile(r"(.*[\W_])?(a|b|1|2|left|right|first|second)")
+_TOTALS = ("total", "sum", "all", "n_total", "n_annotators", "n_answers", "n_votes", "num_annotators", "num_votes")
+_SIDES = re.compile(r"(.*?)(a|b|1|2|left|right|first|second)")
 _OTHER_SIDE = {"a": "b", "1": "2", "left": "right", "first": "second"}
 _RANGE = re.compile(r"(\d*):(\d*)")
 
@@ -135,6 +135,7 @@ def _ask(table: TextTable, options: ReadOptions, columns: Sequence[int], item: i
         return DataError(f"{table.name} has one column, {header[0]!r}: a table needs several{table.explain_width()}")
     numbered = [at for at in columns if _NUMBERED.fullmatch(header[at].casefold())]
     meant = numbered if len(numbered) > 1 else columns or range(len(header))
+    meant = [at for at in meant if header[at].casefold() not in _TOTALS] or meant
     annotators = name_columns(table, set(range(len(header))).difference(meant))
     long = " and ".join(f"{role}=..." for role in ROLES if role != "item" or item is None)
     of_item = "" if item is not None else ", and item=... if one names the items"
@@ -190,7 +191,7 @@ def refuse_sides(table: TextTable, options: ReadOptions, label: int) -> None:
     sides = [name for name in table.header if name in said]  # labels that are the names of columns
     for name in names:
         side = _SIDES.fullmatch(name)
-        other = (side[1] or "") + _OTHER_SIDE.get(side[2], "") if side else ""
+        other = side[1] + _OTHER_SIDE.get(side[2], "") if side else ""
         if other in names and side is not None and side[2] in _OTHER_SIDE:
             sides = [names[name], names[other]]
     if len(sides) == 2:
@@ -207,7 +208,10 @@ def refuse_totals(table: TextTable, columns: Sequence[int], votes: np.ndarray) -
         named = table.header[at].casefold() in _TOTALS
         if rest and (named or (len(rest) > 1 and (2 * votes[:, place] == votes.sum(axis=1)).all())):
             why = "is named like" if named else "is"
+            without, every = (
+                name_columns(table, {*range(len(table.header))}.difference(some)) for some in (rest, columns)
+            )
             raise DataError(
-                f"{table.name}: column {table.header[at]!r} {why} the sum of the others, and so no label: name the "
-                f"labels with {name_columns(table, set(range(len(table.header))).difference(rest))}"
+                f"{table.name}: column {table.header[at]!r} {why} the sum of the others, and so may be no label: if it "
+                f"is none, use {without}; if it is one, use {every}"
             )

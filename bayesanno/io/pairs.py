@@ -3,26 +3,39 @@
 Such tables come from arenas of language models (model_a, model_b, winner) and from crowds (left, right, label). The
 labels of the data are the names of the two columns and, if there are ties, "tie".
 
+An item is what was asked with two systems, in whichever order they are shown; its sides are those of its first row. So
+two annotators who prefer the same system give the same label, and `swapped` says who saw the other order.
+
 The invariant: a label is a side only where it has the name of its column, of its system in that row, or of a side, as A
-and B; and an item has one ordered pair of systems.
+and B; and no item has other systems in another row.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.item_columns import ItemColumn
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.columns import NamedAnswers, check_distinct
 from bayesanno.io.names import warn_names
+from bayesanno.io.rankings import TIE, WEIGHT
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_names
 from bayesanno.io.text_table import TextTable
 
-TIE = "tie"
-_CODES = {"a": 0, "1": 0, "left": 0, "first": 0, "b": 1, "2": 1, "right": 1, "second": 1}  # of the sides
+_TIE = re.compile(rf"{TIE}|draw$", re.IGNORECASE)
+_CODES: Mapping[str, int] = {  # of the sides
+    **dict.fromkeys(("a", "1", "left", "first", "win"), 0),
+    **dict.fromkeys(("b", "2", "right", "second", "loss", "lose"), 1),
+}
+_BASELINE = "baseline"  # the name of its column
 
 type Pair = tuple[str, str]  # two systems, or the two columns that name them
 
@@ -38,15 +51,28 @@ class Words:
     systems : tuple of str
         The names in both columns, sorted.
     ties : tuple of str
-        The labels that are ties; if there is none here, those that begin with "tie".
+        The labels that are ties; if there is none here, "draw" and those that begin with "tie".
     unsure : tuple of str
         Labels that are not classes, which stay unchanged.
+    codes : mapping of str to int
+        The labels that are sides, 0 for the first and 1 for the second; if there is none here, the usual ones, and the
+        last word of a column's name.
     """
 
     sides: Pair
     systems: tuple[str, ...]
     ties: tuple[str, ...]
     unsure: tuple[str, ...]
+    codes: Mapping[str, int] = field(default_factory=dict)
+
+    def is_side(self, label: str) -> bool:
+        """Return whether a label names a side, and no system."""
+        sides = {*self.sides, *(side.rpartition(".")[2] for side in self.sides)}
+        return label not in self.systems and (label in sides or label.casefold() in (*_CODES, *self.codes))
+
+    def turn(self, label: str) -> str:
+        """Return the label for the other order."""
+        return dict(zip(self.sides, reversed(self.sides), strict=True)).get(label, label)
 
     def understand(self, label: str, pair: Pair, where: str) -> str:
         """Return the side that a label names, or "tie"; empty and unsure labels stay unchanged.
@@ -56,6 +82,8 @@ class Words:
         DataError
             If it is none of these, or could be either side.
         """
+        if label in self.codes:
+            return self.sides[self.codes[label]]
         of_each = zip(self.sides, pair, strict=True)  # a field may be named by its path: data.model_a
         named = [side for side, system in of_each if label in (side, side.rpartition(".")[2], system)]
         if len(named) == 2:
@@ -67,14 +95,21 @@ class Words:
         if label in self.unsure and label != TIE:
             return label
         is_system = label in self.systems
-        if label.casefold() in _CODES and not is_system and label not in self.ties:
-            return self.sides[_CODES[label.casefold()]]
-        if label in self.ties if self.ties else label.casefold().startswith(TIE) and not is_system:
+        if not (self.codes or is_system or label in self.ties):
+            words = [re.split(r"[\W_]+", side.casefold())[-1] for side in self.sides]
+            if label.casefold() in words:
+                return self.sides[words.index(label.casefold())]
+            if label.casefold() in _CODES:
+                return self.sides[_CODES[label.casefold()]]
+        if label in self.ties if self.ties else _TIE.match(label) and not is_system:
             return TIE
         first, second = (f"{system!r} ({side})" for system, side in zip(pair, self.sides, strict=True))
         advice = "correct it"
         if not is_system:
-            advice = f"for a side use same={{{label!r}: ...}}, for a tie tie=..., for a missing answer missing=..."
+            advice = (
+                f"for a side use first={label!r} or second={label!r}, for a tie tie={label!r}, for no answer "
+                f"missing={label!r}"
+            )
         close = nearest(label, (*self.sides, *pair, *self.ties))
         raise DataError(f"{where}: label {label!r} is neither {first} nor {second}, nor a tie: {advice}{close}")
 
@@ -89,20 +124,35 @@ class Comparisons:
     labels : tuple of str
         The sides and, if there are ties, "tie".
     pair_of : mapping of item to pair
+    swapped : array of bool, shape (row,)
+        Whether a row has the other order of its item's pair.
+    in_both : frozenset of str
+        The items that were shown in both orders.
     asked_of : mapping of item to str
         The item column's name of each item, "" without such a column.
     read_as : str
         The contents in words.
+    weights : array, shape (row,), or None
+        The weight of each comparison, if they come from rankings.
     """
 
     words: Words
     labels: tuple[str, ...]
     pair_of: Mapping[str, Pair]
+    swapped: np.ndarray
+    in_both: frozenset[str]
     asked_of: Mapping[str, str]
     read_as: str
+    weights: np.ndarray | None
 
     def understand_known(self, known: Mapping[str, str], what: str) -> dict[str, str]:
         """Return known labels of items as sides or ties; labels of other items stay unchanged."""
+        odd = next((item for item, label in known.items() if item in self.in_both and self.words.is_side(label)), None)
+        if odd is not None:
+            raise DataError(
+                f"{what}: item {odd!r} was shown in both orders, so {known[odd]!r} may be either of "
+                f"{listed(self.pair_of[odd])}: give the name of the system"
+            )
         return {
             item: self.words.understand(label, self.pair_of[item], f"{what}: item {item!r}")
             if item in self.pair_of
@@ -110,9 +160,9 @@ class Comparisons:
             for item, label in known.items()
         }
 
-    def understand_gold(self, gold: Mapping[str, str]) -> dict[str, str]:
+    def understand_gold(self, gold: Mapping[str, str], *, from_file: bool) -> dict[str, str]:
         """Return known labels for evaluation as sides or ties; unsure ties are left out with a warning."""
-        known = self.understand_known(gold, "gold")
+        known = self.understand_known(gold, "gold") if from_file else gold  # in the table they were understood
         kept = {item: label for item, label in known.items() if label != TIE or TIE not in self.words.unsure}
         if len(kept) < len(known):
             n, of = len(known) - len(kept), counted(len(known), "known label")
@@ -126,12 +176,23 @@ class Comparisons:
             side: ItemColumn.of([pair[at] for pair in pairs], self.words.systems)
             for at, side in enumerate(self.words.sides)
         }
+        if self.weights is not None:
+            of_item, weight = answers.item, self.weights[answers.row]
+            total, n = (
+                np.bincount(of_item, each, minlength=len(answers.items)) for each in (weight, np.ones(weight.size))
+            )
+            columns[WEIGHT] = ItemColumn.of(total / np.maximum(n, 1))
         said = "; ".join(filter(None, (answers.read_as, self.read_as)))
-        return replace(answers, item_columns=columns, read_as=said)
+        swapped = self.swapped[answers.row]
+        return replace(answers, item_columns=columns, read_as=said, sides=self.words.sides, swapped=swapped)
 
 
-def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOptions, Comparisons]:
+def read_pairs(
+    table: TextTable, options: ReadOptions, weights: np.ndarray | None = None
+) -> tuple[TextTable, ReadOptions, Comparisons]:
     """Return a table of comparisons as a long one whose labels are sides, and the options to read it by.
+
+    Comparisons from rankings have weights, (row,).
 
     Raises
     ------
@@ -139,6 +200,11 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
         If a column is missing or plays two roles; if a row lacks a system, or compares one with itself; if a label is
         neither a side nor a tie; or if a pair of systems is an item, and somebody compares it twice.
     """
+    if options.baseline is not None:
+        table = replace(
+            table, header=(*table.header, _BASELINE), columns=(*table.columns, [options.baseline] * table.n_rows)
+        )
+        options = replace(options, pairs=(*options.pairs, _BASELINE), baseline=None)
     item = table.find_item(options.item)
     annotator, label = (table.need(role, options.roles[role]) for role in ("annotator", "label"))
     gold = None if options.gold_file is not None else table.find("gold", options.gold)
@@ -149,28 +215,33 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
     named = [table.columns[column] for column in (*systems, *labelled)]
     spelt = join_names(named, replace(options, missing=()), options.pairs)
     first, second, *told = ([spelt[name] for name in column] for column in named)
-    pairs = list(zip(first, second, strict=True))  # (row,)
+    shown = list(zip(first, second, strict=True))  # (row,)
     words = Words(
         sides=(options.pairs[0], options.pairs[1]),
         systems=tuple(sorted({*first, *second})),
         ties=tuple(options.tie),
         unsure=options.unsure,
+        codes=dict.fromkeys(options.first, 0) | dict.fromkeys(options.second, 1),
     )
-    _check_pairs(table, pairs, words.sides)
+    _check_pairs(table, shown, words.sides)
+    asked = [""] * table.n_rows if item is None else table.columns[item]
+    of_first = dict[Any, Pair]()
+    pairs = [of_first.setdefault((one, *sorted(pair)), pair) for one, pair in zip(asked, shown, strict=True)]
+    swapped = np.array([pair != one for pair, one in zip(pairs, shown, strict=True)], dtype=bool)
     columns, ties = dict(enumerate(table.columns)), dict[str, None]()
     for column, cells in zip(labelled, told, strict=True):
         missing = join_names([cells], options)
         said = ["" if missing[cell] == "" else cell for cell in cells]
-        each = enumerate(zip(said, pairs, strict=True))
-        columns[column] = [words.understand(one, pair, table.where(row)) for row, (one, pair) in each]
+        each = enumerate(zip(said, shown, strict=True))
+        sides = [words.understand(one, pair, table.where(row)) for row, (one, pair) in each]
+        columns[column] = [words.turn(side) if turned else side for side, turned in zip(sides, swapped, strict=True)]
         ties |= {one: None for one, side in zip(said, columns[column], strict=True) if side == TIE}
-    asked, header = [""] * table.n_rows, table.header
+    header = table.header
     if item is None:
-        _check_once(table, pairs, columns[annotator], columns[label])
+        _check_once(table, shown, columns[annotator], columns[label])
         item, header = len(header), (*header, "item")
         columns[item], item_is = [" | ".join(pair) for pair in pairs], "; an item is one pair"
     else:
-        asked = columns[item]
         columns[item], item_is = _name_items(pairs, asked, header[item])
     known = dict(zip(columns[item], zip(pairs, asked, strict=True), strict=True))
     for row, (name, *own) in enumerate(zip(columns[item], pairs, asked, strict=True)):
@@ -182,14 +253,48 @@ def read_pairs(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadO
         words=words,
         labels=labels,
         pair_of={name: pair for name, (pair, _) in known.items()},
+        swapped=swapped,
+        in_both=frozenset(name for name, turned in zip(columns[item], swapped, strict=True) if turned),
         asked_of={name: one for name, (_, one) in known.items()},
         read_as=f"pairs {words.sides[0]!r} and {words.sides[1]!r} of {counted(len(words.systems), 'system')}"
-        f"{f'; ties are {listed(joined)}' if joined else ''}{item_is}",
+        f"{f'; ties are {listed(joined)}' if joined else ''}{item_is}"
+        f"{'; they follow from rankings' if weights is not None else ''}"
+        f"{f'; {counted(int(swapped.sum()), "row")} in the other order of an item' if swapped.any() else ''}",
+        weights=weights,
     )
     used = [item, annotator, label, *([] if gold is None else [gold])]
     names, kept = tuple(header[column] for column in used), tuple(columns[column] for column in used)
     long = replace(table, header=names, columns=kept, categories={})
-    return long, replace(options, format="long", item=header[item], pairs=(), tie=()), comparisons
+    return long, replace(options, format="long", item=header[item], pairs=(), first=(), second=(), tie=()), comparisons
+
+
+def understand_added(
+    data: AnnotationData, table: TextTable, items: Sequence[str], labels: Sequence[str]
+) -> tuple[list[str], list[bool]]:
+    """Return further answers to comparisons as sides or ties, and whether each is to the other order of its item.
+
+    Raises
+    ------
+    DataError
+        If a label cannot be understood, or a row has an item that is new or compares other systems.
+    """
+    systems = [data.item_columns[side].names for side in data.sides]
+    pair_of = dict(zip(data.items, zip(*systems, strict=True), strict=True))
+    columns = [table.columns[table.header.index(side)] for side in data.sides if side in table.header]
+    names = tuple(sorted({*systems[0], *systems[1]}))
+    words = Words(sides=(data.sides[0], data.sides[1]), systems=names, ties=(), unsure=data.unsure)
+    found = [("", False)] * len(labels)
+    for row, (item, label) in enumerate(zip(items, labels, strict=True)):
+        if not (label and item):
+            continue
+        if item not in pair_of:
+            raise DataError(f"{table.where(row)}: item {item!r} is new: read its answers together with the others")
+        shown = (columns[0][row], columns[1][row]) if len(columns) == len(data.sides) else pair_of[item]
+        if {*shown} != {*pair_of[item]}:
+            raise DataError(f"{table.where(row)}: item {item!r} compares {listed(pair_of[item])}, not {listed(shown)}")
+        side, turned = words.understand(label, shown, table.where(row)), shown != pair_of[item]
+        found[row] = words.turn(side) if turned else side, turned
+    return [label for label, _ in found], [turned for _, turned in found]
 
 
 def _check_pairs(table: TextTable, pairs: Sequence[Pair], sides: Pair) -> None:
@@ -203,7 +308,7 @@ def _check_pairs(table: TextTable, pairs: Sequence[Pair], sides: Pair) -> None:
 
 
 def _check_once(table: TextTable, pairs: Sequence[Pair], annotators: Sequence[str], labels: Sequence[str]) -> None:
-    """Raise a DataError if an annotator answers an ordered pair twice, so that it cannot be an item."""
+    """Raise a DataError if an annotator answers a pair in the same order twice, so that it cannot be an item."""
     seen = set()
     for row, (pair, annotator, label) in enumerate(zip(pairs, annotators, labels, strict=True)):
         if label and (pair, annotator) in seen:

@@ -24,6 +24,8 @@ OF_FILES = (
     "separator",
 )  # of any about the items
 OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
+OF_PAIRS = ("first", "second", "tie")  # what labels mean
+OF_RANKINGS = ("ranking", "ranks", "best_worst")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +72,12 @@ class ReadOptions:
         A table of items.
     pairs : str or tuple of two str
         The columns with the names of the two systems that an item compares.
-    tie : str or tuple of str
-        The labels that are ties.
+    first, second, tie : str or tuple of str
+        The labels that mean the first side, the second side, and a tie.
+    baseline : str, optional
+        The system that all others were compared with, if `pairs` names one column.
+    ranking, ranks, best_worst : str or tuple of str
+        The columns of rankings, of the ranks of systems, or of the best, the worst and the set.
     no_header, transpose : bool
         For tables: whether the first line is data, with columns named 1, 2, ...; and whether rows are annotators and
         columns are items.
@@ -118,7 +124,13 @@ class ReadOptions:
     count: str | None = None
     items: Any = None
     pairs: str | tuple[str, ...] = ()
+    first: str | Sequence[str] = ()
+    second: str | Sequence[str] = ()
     tie: str | Sequence[str] = ()
+    baseline: str | None = None
+    ranking: str | Sequence[str] = ()
+    ranks: str | Sequence[str] = ()
+    best_worst: str | Sequence[str] = ()
     no_header: bool = False
     transpose: bool = False
     encoding: str | None = None
@@ -126,11 +138,20 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
+        usual = {each.name: getattr(type(self), each.name, {}) for each in fields(self)}
+        self.__dict__.update({name: usual[name] for name in usual if getattr(self, name) is None})
+        for name in ("item", "annotator", "gold", "count", "successes", "trials", "baseline"):
+            if isinstance(getattr(self, name), int):  # the name of a column of a DataFrame
+                self.__dict__[name] = str(getattr(self, name))
+            elif not isinstance(getattr(self, name), str | None):
+                raise DataError(f"{name} is {getattr(self, name)!r}, but must be the name of one column")
+        if self.controls is not None and not isinstance(self.controls, Mapping | str | os.PathLike):
+            raise DataError(f"controls is a {type(self.controls).__name__}, but must map items to labels, or be a file")
         labels = None if self.labels is None else label_names("labels", _split(self.labels))
         label = as_names(self.label or ())
-        same = {str(name).strip(): str(label).strip() for name, label in self.same.items()}
+        same = {str(name).strip(): str(label).strip() for name, label in dict(self.same).items()}
         given = {"labels": labels, "label": label, "unsure": name_unsure(self.unsure), "same": same}
-        for name in ("missing", "pairs", "tie", "columns"):
+        for name in ("missing", "columns", *OF_PAIRS, "pairs", *OF_RANKINGS):
             given[name] = tuple(str(one).strip() for one in _split(getattr(self, name)))
         self.__dict__.update(given)  # the fields of a frozen value, in their usual form
         self._check_pairs()
@@ -157,22 +178,43 @@ class ReadOptions:
             raise DataError("drop_unsure=True leaves out unsure answers: name their labels with unsure=...")
 
     def _check_pairs(self) -> None:
-        """Raise a DataError unless pairs are two columns, and other options suit them."""
-        if not self.pairs:
-            if self.tie:
-                raise DataError("tie=... is only for comparisons: name the columns of systems with pairs=...")
+        """Raise a DataError unless one option names columns of comparisons, and other options suit it."""
+        asked = [name for name in ("pairs", *OF_RANKINGS) if self.gives(name)]
+        own = next((name for name in (*OF_PAIRS, "baseline") if self.gives(name)), None)
+        if own is not None and not self.pairs:
+            raise DataError(f"{own}=... is only for comparisons: name the columns of systems with pairs=...")
+        if not asked:
             return
-        if len(self.pairs) != 2 or not all(self.pairs) or self.pairs[0] == self.pairs[1]:
-            found = ", ".join(map(repr, self.pairs))
-            raise DataError(f"pairs is {found}: name the two columns of systems, as in pairs='model_a,model_b'")
+        if len(asked) > 1:
+            raise DataError(f"comparisons are named twice, by {asked[0]}=... and {asked[1]}=...: leave out one")
+        columns, n = getattr(self, asked[0]), 2 if self.baseline is None else 1
+        if self.pairs and (len(columns) != n or not all(columns) or len({*columns}) < n):
+            found, of_all = (
+                ", ".join(map(repr, columns)),
+                "name the two columns of systems, as in pairs='model_a,model_b'",
+            )
+            one = "name the one column of systems that were compared with the baseline"
+            raise DataError(f"pairs is {found}: {of_all if n == 2 else one}")
+        if self.best_worst and len(columns) < 3:
+            raise DataError(
+                "best_worst=... needs the columns of the best, of the worst, and of the set, as in 'b,w,set'"
+            )
         if self.format not in ("auto", "long", "records"):
             raise DataError(
-                f"pairs=... names columns of a long table or fields of records, but format={self.format!r} is neither: "
-                "leave out one"
+                f"{asked[0]}=... names columns of a long table or fields of records, but format={self.format!r} is "
+                "neither: leave out one"
             )
-        for option in ("columns", "count", "transpose", "split", *OF_EXPORTS):
+        useless = ("columns", "count", "transpose", *OF_EXPORTS, *(("split",) if self.pairs else ("label", "gold")))
+        for option in useless:
             if self.gives(option):
-                raise DataError(f"{option}=... does not apply to comparisons, which pairs=... reads: leave out one")
+                raise DataError(
+                    f"{option}=... does not apply to comparisons, which {asked[0]}=... reads: leave out one"
+                )
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The columns of comparisons, or patterns of these; none for other tables."""
+        return tuple(name for option in ("pairs", *OF_RANKINGS) for name in getattr(self, option))
 
     def gives(self, *options: str) -> bool:
         """Return whether any of these options differs from its default."""
@@ -191,13 +233,17 @@ class ReadOptions:
     @property
     def roles(self) -> dict[str, str | None]:
         """The columns of a table with one label column, by role; None where a column is known by its name."""
+        if len(self.label) > 1:
+            raise DataError(f"label names {listed(self.label)}: name one column, or read them as dimensions")
         (label,) = self.label or (None,)
         return {"item": self.item, "annotator": self.annotator, "label": label, "gold": self.gold}
 
 
 def _split(names: str | Iterable[Any]) -> Iterable[Any]:
     """Return names, which a text has between commas."""
-    return names.split(",") if isinstance(names, str) else names
+    if isinstance(names, str):
+        return names.split(",")
+    return names if isinstance(names, Iterable) else [names]
 
 
 def label_names(what: str, labels: Iterable[str]) -> tuple[str, ...]:

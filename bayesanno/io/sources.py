@@ -6,6 +6,7 @@ The invariant: the format is detected from the content of a file, never from its
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -52,7 +53,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     document = open_document(source, options)
     named = {name: value for name, value in options_of(source).items() if not options.gives(name)}
     options = replace(options, **named, items=_open_items(options))
-    if options.pairs:
+    if options.compared:
         return _open_comparisons(document, options), options
     export = choose_export(document, options)
     if export is not None:
@@ -92,21 +93,29 @@ def _open_items(options: ReadOptions) -> TextTable | None:
 
 def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     """Return a table of comparisons: as it is, or with a column for each named or known field of records."""
-    if not needs_paths(document, options, options.pairs):
+    if not needs_paths(document, options, options.compared):
         table = document.flat[0]
         assert table is not None  # otherwise paths are needed
         return _fill_in(table, item=options.item, annotator=options.annotator)
     header = header_only(document.name, document.first)
-    known = [header.header[column] for role in options.roles for column in header.matching(role)]
-    named = [name for name in (*options.roles.values(), *options.pairs) if name is not None]
+    by_name = [role for role, name in options.roles.items() if name is None]
+    known = [header.header[column] for role in by_name for column in header.matching(role)]
+    if "item" in by_name and not header.matching("item"):
+        known += [header.header[column] for column in header.matching_loosely()]
+    named = [name for name in (*options.roles.values(), *options.compared) if name is not None]
     rows = Rows({name: name for name in (*known, *named)}, document.first, inner="")
     found = [row for record in document.records() for row in rows.read(record)]
     if not found:
-        raise DataError(f"{document.name} is {_kind(document)}, but pairs=... needs a table or records")
+        raise DataError(f"{document.name} is {_kind(document)}, but comparisons need a table or records")
     rows.check(document.records, named)
-    columns = tuple([row.values[name].as_text() for row in found] for name in rows.templates)
+    columns = tuple([_as_cell(row.values[name]) for row in found] for name in rows.templates)
     places = [row.place for row in found]
     return TextTable(name=document.name, header=tuple(rows.templates), columns=columns, lines=places, unit="row")
+
+
+def _as_cell(value: Value) -> str:
+    """Return a value as text; a list or an object, as of a ranking, as JSON."""
+    return json.dumps(value.given) if isinstance(value.given, list | Mapping) else value.as_text()
 
 
 def _fill_in(table: TextTable, **names: str | None) -> TextTable:

@@ -19,6 +19,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
+_RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")  # under the header of a table in Markdown
 _OF_REVIEW = ["Approve", "Reject"]  # a batch of Mechanical Turk ends in these; rows without a review leave them out
 
 _OTHER_SEPARATORS = " :^~&"  # which are not detected
@@ -36,6 +37,11 @@ ALIASES = {
         "performer",
         "participant",
         "respondent",
+        "evaluator",
+        "assessor",
+        "judge_model",
+        "evaluated_by",
+        *(f"{who}_name" for who in ("annotator", "worker", "rater", "coder", "judge", "grader", "evaluator")),
         "!amt_worker_ids",
     ),
     "label": (
@@ -52,7 +58,7 @@ ALIASES = {
     "gold": ("gold", "true_label", "truth", "human_label", "human"),
     "successes": ("successes", "positive", "positives", "x"),
     "trials": ("trials", "n", "total"),
-    "count": ("count", "counts", "n", "num", "freq", "frequency", "weight"),
+    "count": ("count", "counts", "n", "freq", "frequency", "weight"),
 }
 LAST_ALIASES = {"annotator": ("model",), "label": ("score",)}  # if no column has an alias above
 _NAMED_BY_ID = {"item": (*ALIASES["item"], *CONTENTS), "annotator": ALIASES["annotator"]}  # as task_id or WorkerId
@@ -80,6 +86,8 @@ class TextTable:
         The column that was the index of a DataFrame: it names the items of a wide table.
     categories : mapping of column name to tuple of str
         The categories of columns whose categories are in order, the lowest first.
+    called : mapping of role to str
+        The names of fields of an export, or of its question, of which columns were made.
     """
 
     name: str
@@ -89,6 +97,7 @@ class TextTable:
     unit: str
     index: int | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, row: int) -> str:
         """Return the place of a row, to begin a message with."""
@@ -143,6 +152,9 @@ class TextTable:
             return self.header.index(str(option))
         matching = self.matching(role)
         canonical = [column for column in matching if self.header[column].casefold() == role]
+        if role == "annotator" and canonical and self.columns:  # it may name groups, and another one the people
+            n_names = {column: len({*self.columns[column]}) for column in matching}
+            canonical = canonical if n_names[canonical[0]] == max(n_names.values()) else []
         return self._only(role, canonical if len(canonical) == 1 else matching)
 
     def find_item(self, option: str | None = None) -> int | None:
@@ -233,6 +245,13 @@ def table_from_rows(rows: Rows, name: str, unit: str, separator: str = "", *, no
     if no_header:
         header, rest = list(map(str, range(1, len(header) + 1))), [*rows.items()]
     width = len(header)
+    no_data = next(
+        ((at, cells) for at, cells in rest if cells == header or (any(cells) and all(map(_RULE.fullmatch, cells)))),
+        None,
+    )
+    if no_data is not None:
+        what = "repeats the header" if no_data[1] == header else "is a rule"
+        raise DataError(f"{name}, {unit} {no_data[0]} {what}: delete it")
     if header[-2:] == _OF_REVIEW:
         rest = [(at, [*cells, "", ""] if len(cells) == width - 2 else cells) for at, cells in rest]
     wrong = next(((at, cells) for at, cells in rest if len(cells) != width), None)

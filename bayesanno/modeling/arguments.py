@@ -75,6 +75,27 @@ class Priors:
 
 
 @dataclass(frozen=True)
+class Orders:
+    """The order in which annotators saw the two sides of comparisons; see `bayesanno.data.orders`.
+
+    Attributes
+    ----------
+    swapped : TensorVariable of int, shape (annotation,)
+        1 where the order was not that of the item.
+    responses, classes : array of int, shape (response,) and (true_class,)
+        Their positions after the two sides are exchanged.
+    """
+
+    swapped: pt.TensorVariable
+    responses: np.ndarray
+    classes: np.ndarray
+
+    def turn(self, codes: pt.TensorVariable, exchange: np.ndarray) -> pt.TensorVariable:
+        """Exchange the sides of responses or classes (annotation,) where the other order was shown."""
+        return pt.switch(self.swapped, pt.as_tensor(exchange)[codes], codes)
+
+
+@dataclass(frozen=True)
 class Answers:
     """The annotations, as an argument of `state_logp`.
 
@@ -92,6 +113,8 @@ class Answers:
         The known true class of each item, -1 if unknown.
     index : mapping of name to TensorVariable
         The model's own `index_arrays`.
+    orders : Orders or None
+        Where comparisons were shown in both orders.
     """
 
     annotator: pt.TensorVariable
@@ -104,6 +127,7 @@ class Answers:
     names_class: np.ndarray
     control: pt.TensorVariable | None = None
     index: Mapping[str, pt.TensorVariable] = field(default_factory=dict)
+    orders: Orders | None = None
 
     @property
     def n_classes(self) -> int:
@@ -115,12 +139,25 @@ class Answers:
         """The label of each annotation; shape (annotation,)."""
         return self.all_responses[self.kept]
 
+    @property
+    def shown_response(self) -> pt.TensorVariable:
+        """The label of each annotation, of the sides in the order that was shown; shape (annotation,)."""
+        return self.response if self.orders is None else self.orders.turn(self.response, self.orders.responses)
+
     def sum_over_annotations(self, table: pt.TensorVariable) -> pt.TensorVariable:
-        """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
+        """Add up a table of (annotator, response, class, ...) over each item's annotations: shape (item, state).
+
+        The states are the classes and all further dimensions.
+        """
         from bayesanno.modeling.ops.sums import add_rows
 
-        cell = self.annotator * as_data(self.n_responses) + self.response  # (annotation,), of annotator and response
-        return add_rows(pt.join_dims(table, 0, 2), cell, self.item, self.n_items)
+        who = self.annotator
+        if self.orders is not None:  # as many viewers again
+            table = pt.concatenate([table, table[:, self.orders.responses][:, :, self.orders.classes]])
+            who = who + as_data(self.n_annotators) * self.orders.swapped
+        cell = who * as_data(self.n_responses) + self.response  # (annotation,), of annotator and response
+        by_state = pt.join_dims(table, start_axis=2) if table.ndim > 3 else table
+        return add_rows(pt.join_dims(by_state, 0, 2), cell, self.item, self.n_items)
 
     def sum_by_item(self, values: pt.TensorVariable) -> pt.TensorVariable:
         """Add up values (annotation, state) that do not form a table by annotator: shape (item, state)."""
@@ -141,6 +178,8 @@ class Design:
         The response that names each class.
     control : TensorVariable of int, shape (item,), or None
         The known true class of each item, -1 where there is none.
+    orders : Orders or None
+        Where comparisons are shown in both orders.
     """
 
     annotator: pt.TensorVariable
@@ -149,6 +188,12 @@ class Design:
     class_response: np.ndarray
     control: pt.TensorVariable | None = None
     class_row: pt.TensorVariable | None = None  # of each item, where a class prior depends on it
+    orders: Orders | None = None
+
+    def show(self, state: pt.TensorVariable) -> pt.TensorVariable:
+        """Return the class of each annotation's item, of the sides as shown: (annotation,), from classes (item,)."""
+        shown = state[self.item]
+        return shown if self.orders is None else self.orders.turn(shown, self.orders.classes)
 
     def with_controls(self, state: pt.TensorVariable) -> pt.TensorVariable:
         """Replace random states by the known ones; shape (item,)."""

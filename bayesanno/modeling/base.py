@@ -218,6 +218,11 @@ def require_data(model: AnnotationModel, data: Any) -> None:
             f"{model.name} takes each label as a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} not "
             "one: leave those answers out with data.without_unsure(), or fit model_b or mace"
         )
+    if getattr(data, "has_both_orders", False) and not isinstance(model, ClassModel):
+        raise DataError(
+            f"{model.name} takes comparisons in one order, and these are in both: fit model_b or mace with "
+            f"class_prior=Pairs(first={data.sides[0]!r}, second={data.sides[1]!r})"
+        )
     if model.two_labels and data.n_labels > 2:
         raise DataError(
             f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; compare one of them with "

@@ -227,6 +227,12 @@ def find_rows(prior: ClassPrior, data: Any) -> Rows:
     return Rows(arrays | {ROW_SHARE: IndexArray(share, Per.ROW)}, of_item)
 
 
+def weights_of(model: Any, data: Any) -> np.ndarray | None:
+    """Return the weight of each item in the likelihood, (item,); None if all count once."""
+    names = [name for term in terms_of(model) if (name := getattr(term, "weight", ""))]
+    return column_of(data, names[0], "class_prior").values if names else None
+
+
 def start_of(model: Any, data: Any) -> dict[str, Any]:
     """Return starting values of chains: near the majority vote, and without effects in a class prior."""
     values, prior = dict(model.start(data)), class_prior_of(model)

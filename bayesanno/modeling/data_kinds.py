@@ -22,7 +22,7 @@ from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.patterns import Layout, find_joint_patterns, find_patterns, lay_out
 from bayesanno.ground.lazy import pt
-from bayesanno.modeling.arguments import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign
+from bayesanno.modeling.arguments import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign, Orders
 
 Data = AnnotationData | CountData | MultiAnnotationData
 
@@ -61,6 +61,8 @@ RESPONSE, SUCCESSES = Key("label"), Key("positive")  # the observed values
 ITEM_PATTERN, PATTERN_ITEM = Key("item_pattern"), Key("pattern_item")
 CONTROL, TRIALS = Key("control"), Key("trials")
 CLASS_ROW, ROW_OF_ITEM = Key("class_row"), Key("class_row_of_item")
+ITEM_WEIGHT = Key("item_weight")
+SWAPPED, KEPT_SWAPPED = "annotation_swapped", "kept_swapped"  # roles
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,7 @@ KINDS: dict[type[Data], Kind] = {
 
 def outline_of(data: Any) -> SimpleNamespace:
     """Return the parts of data for `Kind.answers` and `Kind.design`: numbers of annotators and labels, and classes."""
-    used = ("n_annotators", "n_labels", "class_codes")
+    used = ("n_annotators", "n_labels", "class_codes", "exchange")
     sizes = {name: getattr(data, name) for name in used if hasattr(data, name)}
     parts = {name: outline_of(part) for name, part in getattr(data, "by_dimension", {}).items()}
     return SimpleNamespace(**sizes, by_dimension=parts)
@@ -245,6 +247,9 @@ def _of_annotations(data: AnnotationData, layout: Layout, dimension: str, begin:
         "kept_annotator": IndexArray(data.annotator[layout.kept], Per.KEPT),
         "kept_pattern": IndexArray(layout.kept_pattern, Per.KEPT),
     }
+    if data.has_both_orders:
+        swapped = data.swapped.astype(np.int64)
+        arrays |= {SWAPPED: IndexArray(swapped), KEPT_SWAPPED: IndexArray(swapped[layout.kept], Per.KEPT)}
     return {Key(role, dimension): array for role, array in arrays.items()}
 
 
@@ -261,10 +266,12 @@ def _answers(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimen
         n_responses=data.n_labels,
         names_class=np.equal.outer(data.class_codes, np.arange(data.n_labels)),
         index=own,
+        orders=Orders(own[KEPT_SWAPPED], *data.exchange) if KEPT_SWAPPED in own else None,
     )
 
 
 def _design(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimension: str) -> Design:
+    swapped = given.get(Key(SWAPPED, dimension))
     return Design(
         annotator=given[Key("annotation_annotator", dimension)],
         item=given[Key("annotation_item", dimension)],
@@ -272,4 +279,5 @@ def _design(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimens
         class_response=data.class_codes,
         control=given.get(CONTROL),
         class_row=given.get(ROW_OF_ITEM),
+        orders=Orders(swapped, *data.exchange) if swapped is not None else None,
     )

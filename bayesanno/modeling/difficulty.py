@@ -114,7 +114,7 @@ class DifficultyModel(ItemNumberModel, HasViews):
 
 def draw_responses(design: Design, true_class: Any, gain: Any, habit: Any | None) -> pt.TensorVariable:
     """Return random responses (annotation,) to items of these classes (item,), given the gain (annotation,)."""
-    truth = pt.as_tensor(design.class_response)[true_class[design.item]]
+    truth = pt.as_tensor(design.class_response)[design.show(true_class)]
     score = gain[:, None] * pt.eq(truth[:, None], np.arange(design.class_response.size))  # (annotation, response)
     return pm.Categorical.dist(logit_p=score if habit is None else score + habit[design.annotator])
 

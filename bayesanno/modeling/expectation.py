@@ -239,8 +239,8 @@ def make_blocks(data: Coded, size: int | None = None) -> Items:
     from scipy.sparse import csr_array
 
     layout = lay_out(data)
-    n_cells = data.n_annotators * data.n_labels
-    cell = data.annotator[layout.kept] * data.n_labels + data.label[layout.kept]  # (kept,)
+    n_cells = data.n_viewers * data.n_labels
+    cell = data.viewer[layout.kept] * data.n_labels + data.label[layout.kept]  # (kept,)
     begin = np.concatenate([[0], np.cumsum(np.bincount(layout.kept_pattern, minlength=layout.n_patterns))])
     said = csr_array((np.ones(cell.size), cell, begin), shape=(layout.n_patterns, n_cells))
     weight = np.bincount(layout.pattern, minlength=layout.n_patterns).astype(float)
@@ -349,9 +349,17 @@ def read_log_posterior(items: Items, logs: Logs) -> np.ndarray:
 
 
 def votes_of(data: AnnotationData) -> Votes:
-    """Return the sums of the majority vote over the items of a table."""
+    """Return the sums of the majority vote over the items of a table, of comparisons as they were shown."""
     items = make_blocks(data)
-    return items.add_up(count_votes, items.names_class)
+    votes, n = items.add_up(count_votes, items.names_class), data.n_annotators
+    if not data.has_both_orders:
+        return votes
+    other = data.exchange[0]
+    return Votes(
+        votes.shares,
+        votes.answers[:n] + votes.answers[n:][:, other][:, :, other],
+        votes.given[:n] + votes.given[n:][:, other],
+    )
 
 
 def agreement_with_vote(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:

@@ -162,9 +162,8 @@ class ItemNumberModel(ClassModel):
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sums import sum_out_states
 
-        table = pt.join_dims(log_answer, start_axis=2)  # (annotator, response, state)
         n_rows = answers.n_items * as_data(answers.n_classes)
-        by_class = answers.sum_over_annotations(table).reshape((n_rows, -1))  # (item and class, node)
+        by_class = answers.sum_over_annotations(log_answer).reshape((n_rows, -1))  # (item and class, node)
         total, share = sum_out_states(by_class + nodes.log_weight)  # (item and class,), (item and class, node)
         shape = (answers.n_items, answers.n_classes)
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
@@ -173,7 +172,7 @@ class ItemNumberModel(ClassModel):
 def answers_by_node(
     model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
 ) -> tuple[Iterator[np.ndarray], np.ndarray]:
-    """Return log p(response | true class, node) for each draw, and the log weight of each node.
+    """Return log p(response | true class, node) of viewers for each draw, and the log weight of each node.
 
     All draws have as many nodes as the draw that needs most.
 
@@ -186,13 +185,13 @@ def answers_by_node(
 
     Returns
     -------
-    iterator of arrays, shape (annotator, response, true_class, node), and an array, shape (node,)
+    iterator of arrays, shape (viewer, response, true_class, node), and an array, shape (node,)
     """
     answers, p, values = _for_each(model, data, draws)
     nodes = lay_nodes(_most_nodes(model, data, draws), model.reach)
     log_answer = model.log_answers(answers, p, nodes.z, nodes.slope)
     each_draw = compile_draws(values, {}, [log_answer])(list(values.values()), [])
-    return (one for (one,) in each_draw), nodes.log_weight.eval(mode=BY_NUMPY)
+    return (data.of_viewers(one) for (one,) in each_draw), nodes.log_weight.eval(mode=BY_NUMPY)
 
 
 def number_of_nodes(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> int:
@@ -219,7 +218,7 @@ def _for_each(
 def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Return how often annotators err at each node, on average over draws, and the weight of each node.
 
-    Parameters are those of `answers_by_node`; shapes (annotator, true_class, node) and (node,).
+    Parameters are those of `answers_by_node`; shapes (viewer, true_class, node) and (node,).
     """
     each_draw, log_weight = answers_by_node(model, data, draws)
     is_wrong = ~data.names_class.T[:, :, None]  # (response, true_class, 1)

@@ -19,8 +19,19 @@ from bayesanno.data.patterns import find_patterns as find_answers
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
-from bayesanno.modeling.class_prior import class_prior_of, find_rows, with_log_class
-from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns, outline_of
+from bayesanno.modeling.class_prior import class_prior_of, find_rows, weights_of, with_log_class
+from bayesanno.modeling.data_kinds import (
+    CONTROL,
+    ITEM_PATTERN,
+    ITEM_WEIGHT,
+    KINDS,
+    Arrays,
+    Data,
+    IndexArray,
+    Key,
+    Patterns,
+    outline_of,
+)
 
 
 class ObservedModel(Protocol):
@@ -54,6 +65,8 @@ def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays
     if not model.takes_controls:
         arrays.pop(CONTROL, None)
     arrays |= patterns.class_rows
+    if (weights := weights_of(model, data)) is not None:
+        arrays[ITEM_WEIGHT] = IndexArray(weights)
     return arrays | model.index_arrays(data, patterns) if isinstance(model, HasIndexArrays) else arrays
 
 
@@ -96,16 +109,24 @@ def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariab
     def logp(value: pt.TensorVariable, *inputs: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs)
         answers = kind.answers(outline, given | {kind.values: value})
-        return item_logp(model, answers, p)[given[ITEM_PATTERN]]  # (item,)
+        of_item = item_logp(model, answers, p)[given[ITEM_PATTERN]]  # (item,)
+        return of_item * given[ITEM_WEIGHT] if ITEM_WEIGHT in given else of_item
 
     def dist(*inputs_and_size: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs_and_size[:-1])
-        return model.generate(kind.design(outline, given), p)[1]
+        return generate(model, kind.design(outline, given), p)[1]
 
     signature = _signature(inputs)
     return pm.CustomDist(
         kind.observed, *inputs, logp=logp, dist=dist, signature=signature, observed=observed, dims=kind.dim
     )
+
+
+def generate(model: ObservedModel, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+    """Return the generative process of a model, with answers about the sides of items, in whichever order shown."""
+    states, answers = model.generate(design, p)
+    orders = getattr(design, "orders", None)
+    return states, answers if orders is None else orders.turn(answers, orders.responses)
 
 
 def taken_parameters(model: ObservedModel, data: Data, graph: Any) -> tuple[str, ...]:

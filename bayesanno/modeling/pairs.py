@@ -55,6 +55,9 @@ class Pairs(Term):
         Standard deviation of strengths, before their mean is subtracted.
     tie_prior : tuple of two floats, default (-1, 1)
         Mean and standard deviation of the log odds of a tie against either side, between equal systems.
+    weight : str, optional
+        The column of the items with the weight of each in the likelihood, for comparisons that follow from rankings
+        (`read_annotations(ranking=...)` adds the column "weight").
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Pairs(Term):
     second: str = "second"
     strength_prior: Positive = 1.0
     tie_prior: tuple[float, Positive] = (-1.0, 1.0)
+    weight: str = ""
 
     def __post_init__(self) -> None:
         """Check that there are two columns."""
@@ -96,6 +100,8 @@ class Pairs(Term):
                     f"Pairs: {name!r} is no label that an item can truly have, and these are {listed(data.classes)}: "
                     "labels are the names of the two columns of systems, and of a tie"
                 )
+        if self.weight and not (column_of(data, self.weight, "Pairs").values > 0).all():
+            raise DataError(f"Pairs: column {self.weight!r} has a weight that is not above 0: correct it")
         if data.n_classes > 3:
             more = [label for label in data.classes if label not in (self.first, self.second)]
             raise DataError(

@@ -18,7 +18,7 @@ from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
-from bayesanno.modeling.class_prior import with_log_class
+from bayesanno.modeling.class_prior import weights_of, with_log_class
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import DrawsFunction, compile_draws, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
@@ -159,6 +159,8 @@ def recover(
         averaged[name] = xr.Dataset(variables, coords={dim: names for dim, names in named.items() if dim in used})
     if log_likelihood is not None:
         log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.of_item]
+        if (weights := weights_of(model, data)) is not None:
+            log_likelihood = log_likelihood * weights
     return Recovered(
         latents={name: found.drop_vars(BY_CHAIN) for name, found in averaged.items()},
         log_likelihood=log_likelihood,

@@ -44,8 +44,9 @@ class DrawnStates:
         The classes, or the types.
     state : array, shape (draw, item, class, node)
         p(class, node | the item's answers, draw); these add up to 1.
-    answer : array, shape (draw, annotator, response, class, node)
-        p(response | class, node, draw); these add up to 1 over responses.
+    answer : array, shape (draw, viewer, response, class, node)
+        p(response | class, node, draw); these add up to 1 over responses. Viewers are annotators; with both orders of
+        comparisons, annotators in each order (`bayesanno.data.orders`).
     """
 
     names: tuple[str, ...]
@@ -85,11 +86,11 @@ def find_states(
     return DrawnStates(names, np.stack(states), np.stack(answers))
 
 
-Factors = Iterator[tuple[np.ndarray, np.ndarray]]  # of each draw: (item, class, node), (annotator, response, ...)
+Factors = Iterator[tuple[np.ndarray, np.ndarray]]  # of each draw: (item, class, node), (viewer, response, ...)
 
 
 def _by_node(model: Any, data: AnnotationData, posterior: xr.Dataset, known: Any) -> Factors:  # noqa: ARG001
-    counts = _count_answers(data)  # (item, annotator and response)
+    counts = _count_answers(data)  # (item, viewer and response)
     log_classes = log_classes_of_items(model, data, posterior)
     if log_classes is None:
         log_classes = (np.log(share)[None] for share in posterior["prevalence"].values[0])
@@ -112,12 +113,13 @@ def _by_class(model: AnnotationModel, data: AnnotationData, posterior: xr.Datase
     for draw, (joint, once) in enumerate(zip(formula.log_joint(), each_once.log_joint(), strict=True)):
         prior, possible = once[0], np.isfinite(once[0])
         log_answer = np.where(possible, once[1:] - np.where(possible, prior, 0.0), -np.log(data.n_labels))
+        log_answer = data.of_viewers(log_answer.reshape(shape)).reshape(counts.shape[1], -1)
         if draw == 0:
             of_items = prior if log_classes is None else next(log_classes)
             _check_independence(model, data, joint, of_items + _sum_over_answers(counts, log_answer))
         state = np.exp(joint - joint.max(axis=1, keepdims=True))  # (item, class)
         state /= state.sum(axis=1, keepdims=True)
-        yield _short(state[..., None]), _short(np.exp(log_answer).reshape(shape)[..., None])
+        yield _short(state[..., None]), _short(np.exp(log_answer).reshape(data.n_viewers, *shape[1:])[..., None])
 
 
 def _ask_each_once(data: AnnotationData) -> AnnotationData:
@@ -130,6 +132,7 @@ def _ask_each_once(data: AnnotationData) -> AnnotationData:
         item=cell + 1,
         annotator=cell // data.n_labels,
         label=cell % data.n_labels,
+        swapped=(),
         gold={},
         controls={},
         item_columns={},
@@ -137,11 +140,11 @@ def _ask_each_once(data: AnnotationData) -> AnnotationData:
 
 
 def _count_answers(data: AnnotationData) -> Any:
-    """Return how often each annotator gave each response to an item: sparse, (item, annotator and response)."""
+    """Return how often each viewer gave each response to an item: sparse, (item, viewer and response)."""
     from scipy.sparse import csr_array
 
-    cell = data.annotator * data.n_labels + data.label
-    return csr_array((np.ones(cell.size), (data.item, cell)), shape=(data.n_items, data.n_annotators * data.n_labels))
+    cell = data.viewer * data.n_labels + data.label
+    return csr_array((np.ones(cell.size), (data.item, cell)), shape=(data.n_items, data.n_viewers * data.n_labels))
 
 
 def _sum_over_answers(counts: Any, logs: np.ndarray) -> np.ndarray:

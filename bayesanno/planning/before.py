@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from bayesanno.criticism.trials import collect_warnings, run_all
-from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
+from bayesanno.data.annotations import AnnotationData, take_rows
+from bayesanno.data.item_columns import take_columns
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn

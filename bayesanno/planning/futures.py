@@ -66,9 +66,9 @@ class Futures:
     def __init__(self, asked: Askable, budget: Budget, allocation: Allocation, rng: np.random.Generator) -> None:
         if allocation not in get_args(Allocation):
             raise DataError(f"allocation is {allocation!r}: it must be one of {listed(get_args(Allocation))}")
-        self._states, self._budget, self._rng = _take_some(asked.states), budget, rng
         data = asked.data
-        self._is_open = asked.find_open()
+        self._states, self._budget, self._rng = _take_some(asked.states, data.n_annotators), budget, rng
+        self._is_open = asked.find_open()[:, : data.n_annotators]  # of comparisons, in the order of the item
         self._n_answers = np.bincount(data.item, minlength=data.n_items) * (allocation != "each")
         given = np.bincount(data.annotator, minlength=len(data.annotators))
         with np.errstate(divide="ignore"):  # annotators without answers, such as new ones, count as the others' mean
@@ -140,8 +140,8 @@ class Futures:
         return np.stack([items[kept], annotators[kept]])
 
 
-def _take_some(states: DrawnStates) -> DrawnStates:
-    """Return fewer draws, evenly spaced."""
+def _take_some(states: DrawnStates, n_annotators: int) -> DrawnStates:
+    """Return fewer draws, evenly spaced, of annotators in one order of comparisons."""
     most = min(max(LEAST_DRAWS, MOST_CELLS // states.state.shape[3]), states.n_draws)
     at = np.linspace(0, states.n_draws - 1, most).astype(int)
-    return replace(states, state=states.state[at], answer=states.answer[at])
+    return replace(states, state=states.state[at], answer=states.answer[at, :n_annotators])

@@ -51,9 +51,9 @@ class Askable:
     draws: xr.Dataset
 
     def find_open(self) -> np.ndarray:
-        """Return which pairs can be asked, (item, annotator): without an answer, and with an unknown true label."""
-        is_open = np.repeat(~self.is_known[:, None], len(self.data.annotators), axis=1)
-        is_open[self.data.item, self.data.annotator] = False
+        """Return which pairs can be asked, (item, viewer): without an answer, and with an unknown true label."""
+        is_open = np.repeat(~self.is_known[:, None], self.data.n_viewers, axis=1)
+        is_open[self.data.item, self.data.viewer] = False
         return is_open
 
     def describe(self, items: np.ndarray) -> pd.DataFrame:

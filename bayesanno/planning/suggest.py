@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayesanno.analysis.ranking import require_pairs
+from bayesanno.data.frame import show_systems
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError
@@ -76,7 +77,8 @@ def suggest_annotations(
     Returns
     -------
     pandas.DataFrame
-        One row per answer, in the order of choice: `item`, `annotator`, `gain` (given that the answers above are asked
+        One row per answer, in the order of choice: `item`, for comparisons in both orders the two systems in the order
+        to show (in columns named as the sides), `annotator`, `gain` (given that the answers above are asked
         for as well), `gain_per_cost` if there are costs, `label_so_far` and `probability` (the item's label in the fit)
         and `why`. With `target="gold"` there is no annotator, and `gain` is the sum of `gain_here`, for the item's own
         label, and `gain_elsewhere`, for all others.
@@ -159,10 +161,14 @@ def suggest_annotations(
         gains = AnnotatorGains(asked.states, asked.data.class_codes[:, None] == np.arange(asked.data.n_labels), rng)
     else:
         gains = RankingGains(asked.states, asked.draws[STRENGTH].values[0], rng)
-    items_asked, annotators_asked, gain = _choose(gains, n, is_open, budget)
+    items_asked, viewers_asked, gain = _choose(gains, n, is_open, budget)
+    swapped, annotators_asked = np.divmod(viewers_asked, asked.data.n_annotators)
     table = _name_items(asked, items_asked)
     table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators_asked], dtype="str"))
     table.insert(2, "gain", gain)
+    if asked.data.has_both_orders:
+        for at, (side, names) in enumerate(show_systems(asked.data, items_asked, swapped).items()):
+            table.insert(1 + at, side, pd.Series(names, dtype="str"))
     if costs is not None:
         table.insert(3, "gain_per_cost", gain / budget.cost[annotators_asked])
     if target == "annotators":
@@ -174,7 +180,7 @@ def suggest_annotations(
 
 
 def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
-    """Return which of the pairs in question have no answer yet: (item, annotator)."""
+    """Return which of the pairs in question have no answer yet: (item, viewer)."""
     data = asked.data
     is_open: np.ndarray = asked.find_open() & of_items[:, None]
     if among is not None:
@@ -182,16 +188,16 @@ def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None)
         if lacking:
             raise DataError(f"among has no column {lacking[0]!r}: it needs item and annotator")
         can_be = np.zeros_like(is_open)
-        can_be[
-            find_positions("item", among["item"].tolist(), data.items),
-            find_positions("annotator", among["annotator"].tolist(), data.annotators),
-        ] = True
+        items = find_positions("item", among["item"].tolist(), data.items)
+        annotators = np.array(find_positions("annotator", among["annotator"].tolist(), data.annotators))
+        for viewers in range(0, data.n_viewers, data.n_annotators):
+            can_be[items, annotators + viewers] = True
         is_open &= can_be
     return is_open
 
 
 def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Sequence[str]) -> None:
-    by_annotator = np.minimum(is_open.sum(axis=0), budget.most)
+    by_annotator = np.minimum(is_open.sum(axis=0).reshape(-1, budget.most.size).sum(axis=0), budget.most)
     if n > by_annotator.sum():
         if not is_open.any():
             raise DataError("everyone has answered every item that can be asked about: try target='gold'")
@@ -205,21 +211,23 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
 def _choose(
     gains: Gains | AnnotatorGains | RankingGains, n: int, is_open: np.ndarray, budget: Budget
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choose pairs one after another; return their items, annotators and gains, (answer,) each."""
-    is_open, left = is_open & (budget.most > 0), budget.most.copy()
+    """Choose pairs one after another; return their items, viewers and gains, (answer,) each."""
+    who = np.arange(is_open.shape[1]) % budget.most.size  # the annotator of each viewer
+    is_open, left, cost = is_open & (budget.most > 0)[who], budget.most.copy(), budget.cost[who]
     chosen, found = np.empty((2, n), dtype=int), np.empty(n)
-    value = np.where(is_open, gains.gain / budget.cost, -np.inf)  # (item, annotator)
+    value = np.where(is_open, gains.gain / cost, -np.inf)  # (item, viewer)
     best = value.max(axis=1)  # of each item
     for number in range(n):
         item = int(best.argmax())
-        annotator = int(value[item].argmax())
-        chosen[:, number], found[number] = (item, annotator), gains.gain[item, annotator]
-        others_changed = gains.choose(item, annotator)
-        is_open[item, annotator] = False
-        left[annotator] -= 1
-        is_open[:, annotator] &= left[annotator] > 0
-        changed = slice(None) if others_changed or left[annotator] <= 0 else item
-        value[changed] = np.where(is_open[changed], gains.gain[changed] / budget.cost, -np.inf)
+        viewer = int(value[item].argmax())
+        chosen[:, number], found[number] = (item, viewer), gains.gain[item, viewer]
+        others_changed = gains.choose(item, viewer)
+        is_open[item, viewer] = False
+        left[who[viewer]] -= 1
+        is_used_up = left[who[viewer]] <= 0
+        is_open[:, (who == who[viewer]) & is_used_up] = False
+        changed = slice(None) if others_changed or is_used_up else item
+        value[changed] = np.where(is_open[changed], gains.gain[changed] / cost, -np.inf)
         best[changed] = value[changed].max(axis=-1)
     return *chosen, found
 

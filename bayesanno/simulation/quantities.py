@@ -34,7 +34,7 @@ from bayesanno.modeling.class_prior import log_classes_of_items, with_log_class,
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, stack_samples
 from bayesanno.modeling.independent import IndependentAnswers
-from bayesanno.modeling.likelihood import find_patterns, index_arrays
+from bayesanno.modeling.likelihood import find_patterns, generate, index_arrays
 from bayesanno.modeling.posterior import compile_formula
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
@@ -137,24 +137,26 @@ def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[
     Parameters
     ----------
     who : array of int, shape (group, annotator)
-        The annotators who answer, by position. Each group has its own items, one for each possible answer.
+        The viewers who answer, by position. Each group has its own items, one for each possible answer.
 
     Yields
     ------
     array, shape (group, response, state)
     """
     if has_law(drawn.model):
-        for law in each_law(*drawn):
-            yield join_answers(*law, who)
+        for of_class, of_answer in each_law(*drawn):
+            yield join_answers(of_class, drawn.data.of_viewers(of_answer), who)
         return
-    n, n_labels = len(who), split_dimensions(drawn.data)[dimension].n_labels
-    annotator = np.repeat(who, n_labels, axis=0)  # (item, answer)
+    table = split_dimensions(drawn.data)[dimension]
+    n, n_labels = len(who), table.n_labels
+    swapped, annotator = np.divmod(np.repeat(who, n_labels, axis=0), table.n_annotators)  # (item, answer)
     asked = make_data(
         drawn.data,
         dimension,
         item=np.repeat(np.arange(n * n_labels), annotator.shape[1]),
         annotator=annotator.ravel(),
         label=np.repeat(np.tile(np.arange(n_labels), n), annotator.shape[1]),
+        swapped=swapped.ravel(),
     )
     for logs in compile_formula(*drawn._replace(model=without_items(drawn.model), data=asked)).log_joint(dimension):
         yield np.exp(logs[: n * n_labels]).reshape(n, n_labels, -1)
@@ -163,12 +165,12 @@ def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[
 def make_data(data: Any, dimension: str, **asked: np.ndarray) -> Any:
     """Return hypothetical answers by the annotators of the data; further items only complete a table."""
     tables, n_asked = split_dimensions(data), int(asked["item"].max()) + 1
-    nothing: dict[str, Any] = {"gold": {}, "controls": {}, "item_columns": {}}
+    nothing: dict[str, Any] = {"gold": {}, "controls": {}, "item_columns": {}, "swapped": ()}
     nothing["items"] = tuple(map(str, range(n_asked + (len(tables) > 1))))
     # each dimension must have an annotation: in the others it belongs to one more item, which is ignored
     other = {"item": np.array([n_asked]), "annotator": np.zeros(1, dtype=int), "label": np.zeros(1, dtype=int)}
     return join_dimensions(
-        {name: replace(one, **(asked if name == dimension else other), **nothing) for name, one in tables.items()}
+        {name: replace(one, **nothing | (asked if name == dimension else other)) for name, one in tables.items()}
     )
 
 
@@ -198,7 +200,7 @@ def each_law(
 
 
 def join_answers(of_class: np.ndarray, of_answer: np.ndarray, who: np.ndarray) -> np.ndarray:
-    """Return p(class, answer) if each group (group, annotator) gives the same answer to its own item.
+    """Return p(class, answer) if each group (group, viewer) gives the same answer to its own item.
 
     The shape is (group, response, true_class). If the class prior depends on the item, its mean is used.
     """
@@ -213,7 +215,7 @@ def draw_answers(
     known = design.control_codes
     drawn = draw_codes(np.broadcast_to(of_class, (design.n_items, of_class.shape[-1])), rng)
     true_class = np.where(known >= 0, known, drawn)
-    return draw_codes(of_answer[design.annotator, :, true_class[design.item]], rng), true_class
+    return draw_codes(of_answer[design.viewer, :, true_class[design.item]], rng), true_class
 
 
 # ------------------------------------------------------------------------------------------------ replicated answers
@@ -237,8 +239,8 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
     """
     model, design, draws, known = drawn
     if has_law(model):
-        for law in each_law(*drawn):
-            yield draw_answers(*law, design, rng)
+        for of_class, of_answer in each_law(*drawn):
+            yield draw_answers(of_class, design.of_viewers(of_answer), design, rng)
         return
     from pytensor.graph import clone_replace, graph_inputs
 
@@ -262,7 +264,7 @@ def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, 
     arrays = index_arrays(model, design, find_patterns(model, design))
     given = {key: as_data(array.values) for key, array in arrays.items()}
     p = Parameters(with_log_class(model, design, parameters, given))
-    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), p)
+    states, answers = quietly(generate, model, KINDS[model.data_class].design(design, given), p)
     return states, answers
 
 

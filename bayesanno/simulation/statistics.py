@@ -136,7 +136,7 @@ def label_counts(data: AnnotationData) -> Statistic:
 
 
 class Matched(NamedTuple):
-    """Pairs of annotators, and all pairs of answers by them to the same item.
+    """Pairs of viewers, and all pairs of answers by them to the same item, not both by the same annotator.
 
     Attributes
     ----------
@@ -165,13 +165,13 @@ def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matche
     if items is not None:
         kept = items[data.item[left]]
         left, right = left[kept], right[kept]
-    codes = data.annotator[left] * data.n_annotators + data.annotator[right]
+    codes = data.viewer[left] * data.n_viewers + data.viewer[right]
     code, pair, n = np.unique(codes, return_inverse=True, return_counts=True)
     most = np.sort(np.argsort(-n, kind="stable")[:MOST_PAIRS])
     place = np.full(n.size, -1)
     place[most] = np.arange(most.size)
     kept = place[pair] >= 0
-    who = np.stack(np.divmod(code[most], data.n_annotators), axis=1)
+    who = np.stack(np.divmod(code[most], data.n_viewers), axis=1)
     return Matched(who, n[most], left[kept], right[kept], place[pair[kept]])
 
 
@@ -203,7 +203,7 @@ def pair_agreement(data: AnnotationData) -> Statistic:
     """Measure how often two annotators agree on the items that both answered, for the pairs that share most answers."""
     _number_own(data)
     matched = match_pairs(data)
-    names = [" & ".join(data.annotators[code] for code in two) for two in matched.who]
+    names = [" & ".join(map(data.name_viewer, two)) for two in matched.who]
     return Statistic(tuple(names), lambda label: matched.count_same(label) / matched.n)
 
 

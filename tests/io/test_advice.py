@@ -62,7 +62,8 @@ CASES = {
         {**LONG, "items": ("1", "2"), "annotators": RATERS},
     ),
     "a sum": (
-        "id,x,y,total\na,2,0,2\nb,1,1,2\n", {}, "name the", {**LONG, "annotators": ("anyone",)}, {"format": "votes"},
+        "id,x,y,total\na,2,0,2\nb,1,1,2\n", {}, "if it is none", {**LONG, "annotators": ("anyone",)},
+        {"format": "votes"},
     ),
     "texts as labels": (
         "item,worker,answer\n" + "".join(f"{n // 2},{'ab'[n % 2]},t{n}\n" for n in range(20)), {}, "or use",

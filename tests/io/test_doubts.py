@@ -36,6 +36,17 @@ BESIDE = {"p1": {"annotators": [{"annotator_id": 1, "label": "x"}]}, "p2": {"ann
 TEXTS = [(n, f"text {n}", f"j{j}", (n + j) % 3) for n in range(5) for j in range(2)]
 TURNS = [(f"q{n}", f"r{n}{k}", f"j{j}", (n + j + k) % 3) for n in range(3) for k in range(2) for j in range(2)]
 ONE = [(n, "hate?", f"w{n}", "yn"[n % 2]) for n in range(18)]
+CATEGORIES = [(q, c, j, s) for q, c in enumerate(("math", "coding")) for j, s in (("a", 7), ("b", 8 - q))]
+JUDGED = [
+    {
+        "question": f"q{n // 2}",
+        "model": f"m{n % 2}",
+        "answer": "AB"[n % 2],
+        "judgments": [{"judge": "a", "verdict": "good"}, {"judge": "b", "verdict": "bad"}],
+    }
+    for n in range(4)
+]
+NESTED = [{"id": n, "task": "hate", "labels": {"a": "xy"[n % 2], "b": "x"}} for n in range(4)]
 ASKED = {
     "rows of JSON": (lines(ROW_IDS), {}, "'task' may not name the items, since annotators answer .* again"),
     "models of JSON": (lines(MODELS), {}, "'id' may not name the items, since annotators answer some of its names"),
@@ -59,6 +70,39 @@ ASKED = {
     "a total alone": ("item,yes,total\n1,2,3\n", {"format": "votes"}, "'total' is named like the sum of the others"),
     "no columns to suggest": ("item_id,annotator_id,label_id\n1,a,x\n", {}, r"name it with label=\.\.\.$"),
     "names with commas": ('id,"bad, really?",good?\n1,x,y\n', {}, "use columns='2:2,3:3'"),
+    "names of people and of groups": (rows("item,annotator,rater,label", [(1, "all", "a", "x"), (1, "all", "b", "y")]),
+                                      {}, "could each be the annotator"),
+    "two turns": (rows("question_id,turn,judge,score", [(1, t, j, t + 1) for j in "ab" for t in (1, 2)]), {},
+                  "'question_id' may not name the items, since annotators answer .* again"),
+    "a property of items": (rows("question_id,category,judge,score", CATEGORIES), {},
+                            "'category' may not hold labels, since an item has the same for all annotators, and the "
+                            "column 'score' has not"),
+    "the label of a model": (rows("id,model,prediction,label", [(n, m, "yn"[n != m], "yn"[n]) for n in (0, 1)
+                                                                for m in (0, 1)]), {}, "and the column 'prediction'"),
+    "items beside their number": ("word,rater_1,rater_2,freq\ncat,x,y,3\ndog,x,x,2\n", {"columns": "rater_1,rater_2"},
+                                  "'freq' stands beside 'word', .* if not, use format='wide' and columns='rater_1,rat"),
+    "numbers of rows": ("n,rater_1,rater_2\n1,x,y\n2,x,x\n", {}, "'n' numbers the rows, so it may not say how many"),
+    "texts of persons": (rows("person_1,person_2", [(f"hi {n}", f"well, {n}".replace(",", "")) for n in range(12)]), {},
+                         "'person_1', 'person_2' may not hold labels, since most answers"),
+    "subjects of votes": ("subject,no,yes\n1,0,3\n2,5,0\n3,1,1\n", {"format": "votes"},
+                          "'subject' may be no label: if so, use item='subject' and columns='no,yes'"),
+    "workers of votes": ("item,worker,yes,no\n1,7,3,1\n2,8,0,4\n", {"format": "votes"},
+                         "'worker' may be no label: if so, use columns='yes,no'; if it is one"),
+    "one-hot without annotators": ("id,joy,anger\n0,0,1\n1,1,0\n", {"multi_label": True, "columns": "joy,anger"},
+                                   r"no field names the annotator: name it with annotator=\.\.\."),
+    "lists of 0 and 1": ("item;worker;label\n1;a;[1, 0]\n1;b;[0, 1]\n", {"multi_label": True},
+                         "lists 0 and 1 for several labels that have no names"),
+    "judgments beside answers": (lines(JUDGED), {}, r"use|annotator='judgments\[\]\.judge' and label='judgments"),
+    "tasks in nested JSON": (lines(NESTED), {}, "'task' may not name the items, since annotators answer some of its"),
+    "the header again": ("item,annotator,label\n1,a,x\nitem,annotator,label\n1,b,y\n", {}, "line 3 repeats the header"),
+    "a rule": ("|item|annotator|label|\n|---|---|---|\n|1|a|x|\n", {}, "line 2 is a rule: delete it"),
+    "two systems in one word": (rows("id,ModelA,ModelB,judge,winner", [(1, "x", "y", "j", "A")]), {},
+                                "'ModelA' and 'ModelB' may be two systems"),
+    "one code of two": (rows("id,model_a,model_b,judge,winner", [(1, "x", "y", "j", 0), (2, "x", "y", "j", 1)]),
+                        {"pairs": "model_a,model_b", "first": "0"}, "'1' is neither .* use first='1' or second='1'"),
+    "two label columns": ("item,annotator,q1,q2\n1,a,x,y\n", {"label": ["q1", "q2"]}, "label names 'q1', 'q2'"),
+    "a table of controls": ("item,annotator,label\n1,a,x\n1,b,y\n", {"controls": [1]}, "controls is a list, but must"),
+    "several items": ("item,annotator,label\n1,a,x\n1,b,y\n", {"item": ["item"]}, "must be the name of one column"),
     "doccano in one file": (json.dumps([{"id": 1, "text": "t", "label": ["y", "n"]}]), {}, r"annotator='label\[\]#'"),
 }  # fmt: skip
 
@@ -67,6 +111,34 @@ ASKED = {
 def test_names_that_do_not_decide_are_asked_about(at, refuses, text, options, message):
     with refuses(DataError, message):
         ba.read_annotations(at(text), **options)
+
+
+READ = {
+    "columns before a label": ("item,worker,category,joy,fear\n0,a,news,1,0\n0,b,web,0,1\n",
+                               {"multi_label": True, "columns": "joy,fear"}, ("0 / fear", "0 / joy")),
+    "columns of a DataFrame": ("0,1,2\nx,a,7\nx,b,8\n", {"item": 0, "annotator": 1, "label": 2}, ("x",)),
+    "options that are not given": ("item,annotator,label\n1,a,x\n1,b,y\n",
+                                   {"missing": None, "columns": None, "pairs": None, "unsure": None}, ("1",)),
+    "a number that is missing": ("item,annotator,label\n1,a,7\n1,b,8\n1,c,-1\n", {"missing": -1}, ("1",)),
+    "a field of pairs in JSON": (lines([{"id": n, "model_a": "a", "model_b": "b", "winner": "A", "user": {"id": n}}
+                                        for n in range(2)]),
+                                 {"pairs": "model_a,model_b", "annotator": "user.id"}, ("0", "1")),
+    "an evaluator beside a model": (rows("id,model,evaluator,score", [(n, f"m{n}", f"e{k}", k) for n in (0, 1)
+                                                                      for k in (3, 4)]), {}, ("0", "1")),
+    "texts that are meant": ("ASSIGNMENT:task_id\tASSIGNMENT:worker_id\tOUTPUT:text\n"
+                             + "".join(f"t{i}\tw{k}\tword{i}{k}\n" for i in range(10) for k in range(3)),
+                             {"label": "text"}, tuple(f"t{i}" for i in range(10))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "items"), READ.values(), ids=READ)
+def test_options_decide(at, text, options, items):
+    assert ba.read_annotations(at(text), **options).items == items
+
+
+def test_a_code_is_the_side_with_its_letter(at):
+    text = "id,model_b,model_a,judge,winner\n1,y,x,j,A\n2,y,x,j,b\n"
+    assert ba.read_annotations(at(text), pairs="model_b,model_a").to_frame()["label"].tolist() == ["model_a", "model_b"]
 
 
 def test_fields_that_only_later_records_have_are_read(at):

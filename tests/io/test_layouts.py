@@ -270,12 +270,12 @@ class TestVotes:
     @pytest.mark.parametrize("total", ["total", "Sum", "n_votes", "everything"])
     def test_the_sum_of_the_others_is_no_label(self, read, refuses, total):
         text = f"item,no,maybe,yes,{total}\ns1,2,0,1,3\ns2,0,0,3,3\n"
-        with refuses(DataError, f"column '{total}' is .* no label: name the labels with columns='no,maybe,yes'"):
+        with refuses(DataError, f"'{total}' is .* no label: if it is none, use columns='no,maybe,yes'; if it is one"):
             read(text, format="votes")
         assert read(text, format="votes", columns="no,maybe,yes").labels == ("no", "maybe", "yes")
 
     def test_names_of_items_are_not_taken_for_numbers(self, read, refuses):
-        with refuses(DataError, "line 2: subject is 's1', but must be a whole number"):
+        with refuses(DataError, "column 'subject' may be no label: if so, use item='subject' and columns='1,2"):
             read(VOTES.replace("id,", "subject,"), format="votes")
         assert read(VOTES.replace("id,", "subject,"), format="votes", item="subject").items == ("s1", "s2", "s3")
 

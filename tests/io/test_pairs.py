@@ -67,18 +67,21 @@ def test_other_codes_of_sides_are_named(read):
     assert [label for *_, label in answers_of(data)] == ["x", "y"]
 
 
-def test_without_an_item_column_an_ordered_pair_is_an_item(read):
+def test_without_an_item_column_a_pair_is_an_item_in_either_order(read):
     data = read(CROWD, **OF_CROWD)
-    assert data.items == ("a | b", "b | a", "c | a")
-    assert data.labels == ("left", "right")
-    assert [label for *_, label in answers_of(data)] == ["left", "right", "left", "right"]
+    assert data.items == ("a | b", "c | a")
+    assert data.labels == data.sides == ("left", "right")
+    assert [label for *_, label in answers_of(data)] == ["left", "right", "right", "right"]
+    assert data.swapped.tolist() == [False, False, True, False]
 
 
-def test_questions_with_several_pairs_or_both_orders_are_items_with_their_pair(read):
+def test_questions_with_several_pairs_are_items_with_their_pair(read):
     rows = "q,a,b,w,j\n1,x,y,x,ada\n1,y,x,x,ada\n2,x,z,z,bo\n"
     data = read(rows, pairs="a,b", item="q", label="w", annotator="j")
-    assert data.items == ("1: x | y", "1: y | x", "2: x | z")
-    assert [label for *_, label in answers_of(data)] == ["a", "b", "b"]
+    assert data.items == ("1", "2")
+    assert [label for *_, label in answers_of(data)] == ["a", "a", "b"]
+    data = read(rows + "1,z,y,b,ada\n", pairs="a,b", item="q", label="w", annotator="j")
+    assert data.items == ("1: x | y", "2: x | z", "1: z | y")
     judged = ARENA.replace("question_id,", "question_id,turn,").replace("q1,", "q1,1,").replace("q2,", "q2,2,")
     data = read(judged.replace("q3,", "q3,1,"), **OF_ARENA, item="{question_id}/{turn}")
     assert data.items == ("q1/1", "q2/2", "q3/1")
@@ -142,7 +145,7 @@ REFUSED = {
                   r"line 4: 'model_a' is missing: fill in the system"),
     "no side": (ARENA.replace("Tie", "both"), OF_ARENA,
                 r"line 5: label 'both' is neither 'opt' \(model_a\) nor 'bloom' \(model_b\), nor a tie: "
-                r"for a side use same={'both': \.\.\.}, for a tie tie=\.\.\., for a missing answer missing=\.\.\."),
+                "for a side use first='both' or second='both', for a tie tie='both', for no answer missing='both'"),
     "either side": (CROWD.replace("w1,a,b,a", "w1,a,left,left"), OF_CROWD,
                     "line 2: label 'left' names both a column and the system in the other column"),
     "twice": (CROWD + "w1,a,b,b\n", OF_CROWD, r"line 6: 'w1' compares 'a' with 'b' again, .* items with item=\.\.\."),

@@ -99,6 +99,8 @@ def items_of(data: Labelled) -> AddsUp:
 
 @items_of.register
 def _(data: AnnotationData) -> AddsUp:
+    if data.has_both_orders:
+        raise FitError("EM and VB take comparisons in one order, and these are in both: fit by nuts")
     return make_blocks(data)
 
 

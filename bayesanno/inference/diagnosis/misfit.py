@@ -34,7 +34,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, take_columns, take_rows
+from bayesanno.data.annotations import AnnotationData, take_rows
+from bayesanno.data.item_columns import take_columns
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure, mark, measure_errors
@@ -192,7 +193,7 @@ def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
     numbers = [
         dict(zip(columns, row, strict=True)) for row in zip(*(of.tolist() for of in columns.values()), strict=True)
     ]
-    names = [[data.annotators[code] for code in two] for two in who[first]]
+    names = [list(map(data.name_viewer, two)) for two in who[first]]
     named = [{"annotators": two} | of for two, of in zip(names, numbers, strict=True)]
     return {"pairs": {"n": int(n.size), "least_p": float(min(1.0, p.min())), "close": close.size, "named": named}}
 

@@ -67,9 +67,9 @@ class ErrorDesign:
         return mark(self.data.item, self.data.n_items)
 
     @cached_property
-    def by_annotator(self) -> Any:
-        """Ones for the answers of each annotator: a sparse array (annotator, annotation)."""
-        return mark(self.data.annotator, self.data.n_annotators)
+    def by_viewer(self) -> Any:
+        """Ones for the answers of each viewer: a sparse array (viewer, annotation)."""
+        return mark(self.data.viewer, self.data.n_viewers)
 
     def classify(self, label: np.ndarray, of_class: np.ndarray, answer: np.ndarray, r: float = 0.0) -> np.ndarray:
         """Return the class probabilities of items, (item, true_class), from answers independent given the class.
@@ -80,11 +80,11 @@ class ErrorDesign:
         ----------
         label : array of int, shape (annotation,)
         of_class : array, shape (true_class,)
-        answer : array, shape (annotator, response, true_class)
+        answer : array, shape (viewer, response, true_class)
             p(answer | class).
         """
         data, table = self.data, np.log(np.maximum(answer, TINY)).reshape(-1, answer.shape[2])
-        logs = self.by_item @ table.take(data.annotator * data.n_labels + label, axis=0)
+        logs = self.by_item @ table.take(data.viewer * data.n_labels + label, axis=0)
         if r:
             logs /= 1 + np.maximum(np.bincount(data.item, minlength=data.n_items) - 1, 0)[:, None] * r
         logs += np.log(np.maximum(of_class, TINY))
@@ -103,13 +103,13 @@ class ErrorDesign:
             The answers, observed or predicted.
         weight : array, shape (item, true_class)
             The class probabilities of each item; all 0 for items that are left out.
-        chance : array, shape (annotator, true_class)
+        chance : array, shape (viewer, true_class)
             The model's probability of an error.
         """
         wrong = label[:, None] != self.data.class_codes
-        of_answer, who = weight.take(self.data.item, axis=0), self.data.annotator
-        n_wrong, n_seen = (self.by_annotator @ each for each in (of_answer * wrong, of_answer))
-        own = (n_wrong + chance) / (n_seen + 1)  # (annotator, true_class)
+        of_answer, who = weight.take(self.data.item, axis=0), self.data.viewer
+        n_wrong, n_seen = (self.by_viewer @ each for each in (of_answer * wrong, of_answer))
+        own = (n_wrong + chance) / (n_seen + 1)  # (viewer, true_class)
         scale = np.sqrt(own * (1 - own))
         return Residuals(wrong - own.take(who, axis=0), scale.take(who, axis=0), weight)
 
@@ -151,7 +151,7 @@ def condition_on_class(data: AnnotationData, joint: np.ndarray) -> tuple[np.ndar
 
 
 def find_chances(data: AnnotationData, answer: np.ndarray) -> np.ndarray:
-    """Return the chance of an error, (annotator, true_class), from p(answer | class)."""
+    """Return the chance of an error, (annotator, true_class), from p(answer | class), or that of viewers."""
     return 1 - answer[:, data.class_codes, np.arange(data.n_classes)]
 
 
@@ -195,6 +195,7 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
     design, own, adjusted, informed = ErrorDesign(data), [], [], []
     for joint, answers in drawn:
         of_class, answer = condition_on_class(data, joint)
+        answer = data.of_viewers(answer)
         chance, r = find_chances(data, answer), 0.0
         for round_ in range(ROUNDS + 1):
             both = []
@@ -206,7 +207,7 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
             r = min(1.0, max(0.0, both[0] - both[1]))  # nan, for answers without errors, becomes 0
         adjusted.append(both[0] - both[1])
         by_guess = 1 - 1 / max(2, data.n_classes)
-        informed.append(np.clip(1 - chance.mean(axis=1) / by_guess, 0, 1))
+        informed.append(np.clip(1 - chance[: data.n_annotators].mean(axis=1) / by_guess, 0, 1))
     seen, predicted = np.array(own).T
     excess = seen - predicted
     if not np.isfinite(excess).all() or not excess.std():

@@ -149,6 +149,10 @@ class Export:
                 "with predictions=True"
             )
 
+    def name_fields(self, _document: Document, _options: ReadOptions) -> dict[str, str]:
+        """Return the fields that are item, annotator and label, by role, where their names decide this."""
+        return {}
+
     def _answer(self, row: Row, item: str, options: ReadOptions, parts: dict[str, Value]) -> Answer:
         """Return the answer in a row, missing if the question is not asked for or is about parts of items."""
         question, known, labels = row.question.as_text(), row.known.as_text() if "known" in self.paths else "", None
@@ -232,19 +236,22 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
             lacking = f"annotator: fill in {field_of}" if each.item else "item: fill it in"
             raise DataError(f"{each.place}: label {each.labels[0]!r} has no {lacking}")
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
-    used: dict[str, Any] = dict.fromkeys(("item", "annotator", "gold"))  # these options are used up
+    used: dict[str, Any] = {role: role if options.gives(role) else None for role in ("item", "annotator")}
+    used["gold"] = None  # used up
     if len(questions) > 1 and options.multi_label:
         raise DataError(f"{name}: multi_label=True reads one question at a time: name it with label=...")
     if len(questions) <= 1:
         given = [each for each in given if each.question in ("", *questions)]
-        used["label"] = ()
+        used["label"] = ("label",) if options.label else ()
         if options.multi_label:
             given = _ask_of_each_label(name, given, options)
             used["labels"] = (NO, YES)
         if options.controls is None:
             used["controls"] = _find_controls(given) or None
     used |= {"multi_label": False, "split": None, "columns": (), "no_header": False}
-    return _lay_out(name, given, questions), replace(options, format="long", **used)
+    called = export.name_fields(document, options) or dict(zip(("label",), questions, strict=False))
+    table = replace(_lay_out(name, given, questions), called=called)
+    return table, replace(options, format="long", **used)
 
 
 def _separate(answer: Answer, options: ReadOptions) -> Answer:
@@ -293,7 +300,7 @@ def _ask_of_each_label(name: str, answers: Sequence[Answer], options: ReadOption
     labels = options.labels
     if labels is None:
         labels = tuple(sorted({label for each in answers for label in each.labels or ()}))
-        if options.split and labels == ("0", "1"):
+        if labels == ("0", "1"):
             raise DataError(
                 f"{name}: each answer lists 0 and 1 for several labels that have no names: write a column of 0 and "
                 "1 for each label; if 0 and 1 are the labels, declare them with labels=..."

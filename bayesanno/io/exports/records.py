@@ -8,9 +8,9 @@ hold lists. Its `columns` are then those of annotators, or, in a table of annota
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, override
 
 from bayesanno.data.names import is_number
 from bayesanno.ground.errors import DataError
@@ -66,7 +66,24 @@ def needs_paths(document: Document, options: ReadOptions, more: Sequence[str] = 
     roles = {role: options.roles[role] is not None or bool(table.matching(role)) for role in ROLES}
     roles["item"] |= bool(table.matching_loosely())
     of_nested = header_only(document.name, nested)
+    if all(roles.values()) and options.annotator is None and not options.label:
+        _refuse_hidden(document, nested)
     return not all(roles.values()) or any(of_nested.matching(role) for role in ROLES if options.roles[role] is None)
+
+
+def _refuse_hidden(document: Document, nested: Iterable[str]) -> None:
+    """Raise a DataError if a nested field has an annotator and a label of its own, beside those of the record."""
+    for name in sorted(nested):
+        given = unpack(document.first.get(name))
+        inner = given[0] if isinstance(given, list) and given else None
+        header = header_only(name, inner if isinstance(inner, Mapping) else ())
+        who, said = (header.matching(role) for role in ("annotator", "label"))
+        if who and said:
+            raise DataError(
+                f"{document.name}: each element of {name!r} has an annotator and a label, and so has the record: name "
+                f"those to read, as in annotator='{name}[].{header.header[who[0]]}' and "
+                f"label='{name}[].{header.header[said[0]]}'"
+            )
 
 
 def _find_fields(document: Document, options: ReadOptions) -> Fields:
@@ -74,7 +91,8 @@ def _find_fields(document: Document, options: ReadOptions) -> Fields:
     header = header_only(document.name, document.first)
     label = options.label[0] if options.label else None
     found = {"item": options.item, "annotator": options.annotator, "label": label, "gold": options.gold}
-    for role in [role for role, named in found.items() if named is None]:
+    taken = ("label",) if options.columns else ()  # the columns are those of labels or annotators
+    for role in [role for role, named in found.items() if named is None and role not in taken]:
         column = header.find(role)
         also = [name for name in _ALSO[role] if name in header.header]
         found[role] = header.header[column] if column is not None else next(iter(also), None)
@@ -116,6 +134,11 @@ class Records(Export):
         said = {"items": found["item"], "annotators": found["annotator"], "labels": " and ".join(questions)}
         named = (f"{what} in {name!r}" for what, name in (said | {"true labels": found["gold"]}).items() if name)
         log.info("%s: %s", document.name, "; ".join(named))
+
+    @override
+    def name_fields(self, document: Document, options: ReadOptions) -> dict[str, str]:
+        """Return the names of the fields, by role."""
+        return {role: name for role, name in _find_fields(document, options).items() if name is not None}
 
 
 def _rows_of(question: str, document: Document, found: Fields, options: ReadOptions) -> Rows:
@@ -196,6 +219,10 @@ def _gather_columns(document: Document, found: Fields, options: ReadOptions) -> 
     header = header_only(document.name, document.first)
     others = [header.header.index(name) for name in found.values() if name in header.header]
     names = [header.header[at] for at in choose_columns(header, options.columns, others)]
+
+    cells = ({str(row.given.get(name) or "").casefold() for name in names} for row in document.records())
+    if options.multi_label and found["annotator"] is None and all(row <= _CHOSEN.keys() for row in cells):
+        raise _ask_for(document, {**found, "label": "label"}, options)
 
     def gather(row: Value) -> Value:
         cells = {name: row.get(name) for name in names}

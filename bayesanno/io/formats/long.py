@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -14,12 +15,13 @@ from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, colle
 from bayesanno.io.layout import ROLES, refuse_sides
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_spellings
-from bayesanno.io.text_table import LAST_ALIASES, TextTable, strip_id
+from bayesanno.io.text_table import LAST_ALIASES, TextTable, header_only, strip_id
 
 _AS_THEY_ARE = ReadOptions()
 _WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
+_OF_ANSWERS = re.compile(r"score|rating|label|predict|pred$|selected|chosen|correct|verdict|toxic")
 _TEXTS = ("response", "answer")  # which a label may be about
-_ENOUGH = 20  # answers needed to judge whether labels are repeated
+ENOUGH = 20  # answers needed to judge whether labels are repeated
 
 
 def find_long_columns(
@@ -72,16 +74,16 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
     Ids may name rows, or groups of items such as documents; answers may be free text; models may be labels.
     """
     table, n = answers.table, len(answers.label)
-    names = {role: table.header[column] for role, column in columns.items()}
-    is_loose = options.item is None and not table.matching("item")
+    names = {role: table.header[column] for role, column in columns.items()} | dict(table.called)
+    is_loose = options.item is None and not header_only("", [names["item"]]).matching("item")
     pairs = np.unique(answers.item * len(answers.annotators) + answers.annotator).size
     if options.item is None and names["item"].casefold() not in ("item", "item_id"):
         n_items, n_people = np.unique(answers.item).size, len(answers.annotators)
         others = {*table.matching_loosely()} - {*columns.values()}
         why = ""
-        if pairs < n if others or is_loose else 2 * pairs < n:
+        if pairs < n if others or is_loose else 2 * pairs <= n:
             why = "annotators answer some of its names again"
-        elif is_loose and n_items == n > 1 and n_people > 1:
+        elif is_loose and n_items == n > 1 and n_people > 1 and not table.called:
             why = "no name in it has two answers"
         elif others and n_items == 1 < n and strip_id(names["item"]) == names["item"].casefold():
             why = "it has one name alone"
@@ -105,17 +107,36 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
         )
     n_labels, score = len(set(answers.label)), [one for one in table.header if one.casefold() in LAST_ALIASES["label"]]
     why = ""
-    if n >= (3 if "label" in weak else _ENOUGH) and n_labels > n / 2:
+    if n >= (3 if "label" in weak else ENOUGH) and n_labels > n / 2:
         why = "most answers in it occur once"
     elif names["label"].casefold() in _TEXTS and score and "label" not in weak:
         why = f"there is a column {score[0]!r}"
     elif names["label"].casefold() in _TEXTS and pairs > n_labels >= max(3, np.unique(answers.item).size):
         why = "each item has one of its own"
+    elif (other := _find_other_labels(answers, columns)) is not None:
+        why = f"an item has the same for all annotators, and the column {other!r} has not"
     if why and not options.label:
         raise DataError(
             f"{table.name}: the column {names['label']!r} may not hold labels, since {why}: name the column of labels "
             f"with label=..., or use label={names['label']!r}"
         )
+
+
+def _find_other_labels(answers: NamedAnswers, columns: Mapping[str, int]) -> str | None:
+    """Return an unused column that may hold the labels, where the column of labels is a property of the items."""
+    table, item = answers.table, answers.item.tolist()
+    n_answers = np.bincount(answers.item)
+    n_items = np.count_nonzero(n_answers)
+    if np.count_nonzero(n_answers > 1) < 2 or len({*zip(item, answers.label, strict=True)}) > n_items:
+        return None
+    for at, name in enumerate(table.header):
+        cells = [table.columns[at][row] for row in answers.row.tolist()]
+        is_named = _OF_ANSWERS.search(name.casefold()) is not None
+        repeats = len(cells) >= ENOUGH and 2 * len({*cells}) <= len(cells)
+        varies = all(cells) and len({*zip(item, cells, strict=True)}) > n_items
+        if name and at not in columns.values() and varies and (is_named or repeats):
+            return name
+    return None
 
 
 def read_rows(table: TextTable, columns: Mapping[str, int], options: ReadOptions = _AS_THEY_ARE) -> NamedAnswers:

@@ -16,7 +16,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import MOST_ROWS, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.exports.paths import FIELD
-from bayesanno.io.formats.long import read_rows
+from bayesanno.io.formats.long import ENOUGH, read_rows
 from bayesanno.io.layout import (
     ROLES,
     choose_columns,
@@ -28,6 +28,8 @@ from bayesanno.io.layout import (
 )
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import CONTENTS, TextTable
+
+_ROWS = 3  # of different values that may name items
 
 
 def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
@@ -83,6 +85,7 @@ def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
     answers = _read_cells(table, item_column, cells, gold, options)
     used = {*answer_columns, item_column, gold_column, count_column}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
+    _doubt(table, options, answers, answer_columns, rest, count_column)
     read_as = (
         f"items {_name(table, item_column)}; annotators {table.quote(answer_columns)}"
         + ("" if gold_column is None else f"; true labels in {table.header[gold_column]!r}")
@@ -90,6 +93,33 @@ def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
         + (f"; left out {listed(rest)}" if rest else "")
     )
     return replace(answers, read_as=read_as, categories=_common_categories(table, answer_columns))
+
+
+def _doubt(
+    table: TextTable,
+    options: ReadOptions,
+    answers: NamedAnswers,
+    columns: Sequence[int],
+    rest: Sequence[str],
+    count: int | None,
+) -> None:
+    """Raise a DataError if columns that were found by their names may be no annotators, or no number of items."""
+    annotators = name_columns(table, {*range(len(table.header))}.difference(columns))
+    if count is not None and options.count is None:
+        number = table.header[count]
+        in_turn = table.columns[count] == list(map(str, range(1, table.n_rows + 1)))
+        if in_turn or rest:
+            why = "numbers the rows" if in_turn else f"stands beside {listed(rest)}"
+            raise DataError(
+                f"{table.name}: the column {number!r} {why}, so it may not say how many items have the answers of a "
+                f"row: if it does, use count={number!r}; if not, use format='wide' and {annotators}"
+            )
+    n = len(answers.label)
+    if n >= ENOUGH and 2 * len(set(answers.label)) > n and not options.columns:
+        raise DataError(
+            f"{table.name}: the columns {table.quote(columns)} may not hold labels, since most answers in them occur "
+            f"once: if they do, use {annotators}"
+        )
 
 
 def _read_gold(table: TextTable, column: int | None, options: ReadOptions) -> list[str]:
@@ -185,6 +215,8 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     item_column, gold_column = _find_item(table, options), table.find("gold", options.gold)
     others = (item_column, gold_column, table.index, *find_beside(table))
     labels = choose_columns(table, options.columns or ("1:",), others)
+    if not options.columns:
+        _doubt_labels(table, labels, item_column)
     votes = np.stack([whole_numbers(table, at, ~filled(table.columns[at])) for at in labels], axis=1)  # (row, label)
     if not options.columns:
         refuse_totals(table, labels, votes)
@@ -203,3 +235,21 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
     read_as = f"items {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
     read_as += f"; left out {listed(rest)}" if rest else ""
     return replace(answers, read_as=read_as, categories=tuple(names))
+
+
+def _doubt_labels(table: TextTable, labels: Sequence[int], item: int | None) -> None:
+    """Raise a DataError if a column of votes may be no label: by its name, or as no number in the first one repeats."""
+    roles = {at for role in ("annotator", "label", "count") for at in table.matching(role)} | {
+        *table.matching_loosely()
+    }
+    first = labels[0]
+    names_items = item is None and table.n_rows >= _ROWS and len(set(table.columns[first])) == table.n_rows
+    odd = next((at for at in labels if at in roles), first if names_items else None)
+    if odd is None or len(labels) == 1:
+        return
+    rest = name_columns(table, {*range(len(table.header))}.difference(labels) | {odd})
+    every = name_columns(table, {*range(len(table.header))}.difference(labels))
+    names = f"item={table.header[odd]!r} and {rest}" if names_items or item is None else rest
+    raise DataError(
+        f"{table.name}: the column {table.header[odd]!r} may be no label: if so, use {names}; if it is one, use {every}"
+    )

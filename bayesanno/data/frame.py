@@ -1,0 +1,41 @@
+"""Annotations as a long table of pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.ground.lazy import pd
+
+if TYPE_CHECKING:
+    from bayesanno.data.annotations import AnnotationData
+
+
+def tabulate(data: AnnotationData) -> pd.DataFrame:
+    """Return the annotations as a long table; see `AnnotationData.to_frame`."""
+    names, seen = np.array(data.items, dtype=object)[data.item], np.array(data.labels, dtype=object)
+    table: dict[str, Any] = {
+        "item": names,
+        "annotator": np.array(data.annotators, dtype=object)[data.annotator],
+        "label": seen[np.where(data.swapped, data.exchange[0][data.label], data.label)],
+    }
+    other = dict(zip(data.sides, reversed(data.sides), strict=True))
+    if data.gold:
+        known = [data.gold.get(name, "") for name in names]
+        table["gold"] = [
+            other.get(label, label) if turned else label for label, turned in zip(known, data.swapped, strict=True)
+        ]
+    of_items = {
+        name: np.array(column.names, dtype=object)[data.item] if column.levels else column.values[data.item]
+        for name, column in data.item_columns.items()
+    }
+    return pd.DataFrame(table, dtype="str").assign(**of_items | show_systems(data, data.item, data.swapped))
+
+
+def show_systems(data: AnnotationData, item: np.ndarray, swapped: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the systems by side, in the order of these items (row,) or the other one; nothing without systems."""
+    if not data.sides or not {*data.sides} <= data.item_columns.keys():
+        return {}
+    pair = [np.array(data.item_columns[side].names, dtype=object)[item] for side in data.sides]
+    return {side: np.where(swapped, pair[1 - at], pair[at]) for at, side in enumerate(data.sides)}

@@ -1,0 +1,176 @@
+"""Rankings of several systems, and choices of the best and the worst of a set, as comparisons of two.
+
+A ranking says of every two systems which is better; the best and the worst of a set say it of every pair with one of
+these. The comparisons of one ranking are not independent, so that an item counts less than a comparison by itself.
+Where all systems are equally good, let x be the wins less the losses of a system among its comparisons. The curvature
+of the log likelihood of the comparisons is then right for strengths if each has the weight
+
+    w  =  2 comparisons / (sum over systems of x^2)
+
+It is 1 for two systems, 3 / (k + 1) for a ranking of k, and (2 k - 3) / (k - 1)^2 for the best and the worst of k.
+It is the ratio of curvature and variance of the score of a composite likelihood, which is the same in all directions
+since systems are exchangeable. Only ranks that are uniform in this case are assumed, not the model of Plackett and
+Luce; under that model, a comparison of two has the probabilities of Bradley and Terry.
+
+The invariant: each two systems of a row are one comparison, and which is named first does not depend on the answer.
+
+References
+----------
+M. Ribatet, D. Cooley and A. C. Davison (2012), Bayesian inference from composite likelihoods, with an application to
+spatial extremes, Statistica Sinica 22:813-845, doi:10.5705/ss.2009.248: the curvature adjustment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.cells import split_cell, unpack
+from bayesanno.io.layout import choose_columns
+from bayesanno.io.read_options import OF_RANKINGS, ReadOptions
+from bayesanno.io.text_table import TextTable
+
+FIRST, SECOND, TIE, WEIGHT = "first", "second", "tie", "weight"
+_OF_TIES = "=~"
+type Levels = dict[str, float]  # of each system; lower is better
+
+
+class Compared(NamedTuple):
+    """A comparison of two systems: which is better, "" for equal ones, and its weight."""
+
+    pair: tuple[str, str]
+    better: str
+    weight: float
+
+
+def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOptions, np.ndarray]:
+    """Return a table of comparisons, (row,), the options to read it, and the weight of each comparison.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, a row ranks a system twice, or ranks, best or worst cannot be read.
+    """
+    item = table.find_item(options.item)
+    annotator = table.need("annotator", options.annotator)
+    asked = [str(row) for row in range(1, table.n_rows + 1)] if item is None else table.columns[item]
+    place = {name: number for number, name in enumerate(dict.fromkeys(asked))}
+    rows: list[tuple[str, ...]] = []
+    lines, weights = list[int | str](), list[float]()
+    for row, levels in enumerate(_read_rows(table, options)):
+        for i, j, one in _compare(levels, untied=bool(options.best_worst)):
+            a, b = one.pair if (place[asked[row]] + i + j) % 2 else one.pair[::-1]
+            rows.append((asked[row], table.columns[annotator][row], a, b, one.better or TIE))
+            lines.append(table.lines[row])
+            weights.append(one.weight)
+    if not rows:
+        raise DataError(f"{table.name} has no row that ranks two systems")
+    header = ("item", "annotator", FIRST, SECOND, "label")
+    long = replace(table, header=header, columns=tuple(map(list, zip(*rows, strict=True))), lines=lines, categories={})
+    used: dict[str, Any] = dict.fromkeys(OF_RANKINGS, ()) | {"split": None}
+    used |= {"item": "item", "annotator": "annotator", "label": ("label",), "pairs": (FIRST, SECOND), "tie": (TIE,)}
+    return long, replace(options, **used), np.array(weights)
+
+
+def _compare(levels: Levels, *, untied: bool) -> Iterator[tuple[int, int, Compared]]:
+    """Yield the comparisons of a ranking, with the positions of the two systems by name; `untied` leaves out equals."""
+    pairs = [
+        (i, j, a, b)
+        for (i, a), (j, b) in combinations(enumerate(sorted(levels)), 2)
+        if levels[a] != levels[b] or not untied
+    ]
+    strict = [(a, b) if levels[a] < levels[b] else (b, a) for *_, a, b in pairs if levels[a] != levels[b]]
+    balance = dict.fromkeys(levels, 0)
+    for better, worse in strict:
+        balance[better] += 1
+        balance[worse] -= 1
+    weight = 2 * len(strict) / sum(x**2 for x in balance.values()) if strict else 1.0
+    for i, j, a, b in pairs:
+        better = "" if levels[a] == levels[b] else min(a, b, key=levels.__getitem__)
+        yield i, j, Compared((a, b), better, weight)
+
+
+def _read_rows(table: TextTable, options: ReadOptions) -> Iterator[Levels]:
+    """Yield the levels of the systems that a row ranks."""
+    if options.best_worst:
+        best, worst, *among = (table.columns[at] for at in choose_columns(table, options.best_worst, ()))
+        for row, (one, other) in enumerate(zip(best, worst, strict=True)):
+            cells = [cells[row] for cells in among]
+            yield _of_best(one, other, cells, table.where(row), options) if one or other else {}
+        return
+    chosen = choose_columns(table, options.ranks or options.ranking, ())
+    columns, names = [table.columns[at] for at in chosen], [table.header[at] for at in chosen]
+    for row in range(table.n_rows):
+        cells, where = ["" if (cell := each[row]) in options.missing else cell for each in columns], table.where(row)
+        if options.ranks:
+            yield {name: _as_rank(cell, name, where) for name, cell in zip(names, cells, strict=True) if cell}
+        elif len(cells) == 1:
+            yield _parse(cells[0], where, options) if cells[0] else {}
+        else:
+            yield _of_groups([[cell] for cell in cells if cell], where)
+
+
+def _parse(cell: str, where: str, options: ReadOptions) -> Levels:
+    """Return the levels in a cell: a list, objects with a value and a rank, or a text such as `a > b = c`."""
+    given = unpack(cell)
+    if isinstance(given, Mapping):
+        return {str(name): _as_rank(rank, name, where) for name, rank in given.items()}
+    if isinstance(given, list) and all(isinstance(each, Mapping) for each in given):
+        ranked = [(str(each.get("value", "")), each.get("rank", "")) for each in given]
+        _check_twice([name for name, _ in ranked], where)
+        return {name: _as_rank(rank, name, where) for name, rank in ranked}
+    if isinstance(given, list):
+        return _of_groups([list(map(str, each)) if isinstance(each, list) else [str(each)] for each in given], where)
+    separator = options.split or ">"
+    if separator not in cell:
+        raise DataError(
+            f"{where}: {cell!r} is no ranking: write it as 'a > b = c', as a list, or say what separates systems, the "
+            "best first, with split=..."
+        )
+    groups = [each.replace(_OF_TIES[1], _OF_TIES[0]).split(_OF_TIES[0]) for each in split_cell(cell, separator)]
+    return _of_groups([[name.strip() for name in group] for group in groups], where)
+
+
+def _of_groups(groups: Sequence[Sequence[str]], where: str) -> Levels:
+    """Return the levels of groups of equal systems, the best first."""
+    names = [name for group in groups for name in group]
+    if "" in names:
+        raise DataError(f"{where}: the ranking has an empty place: fill it in")
+    _check_twice(names, where)
+    return {name: float(level) for level, group in enumerate(groups) for name in group}
+
+
+def _of_best(best: str, worst: str, cells: Sequence[str], where: str, options: ReadOptions) -> Levels:
+    """Return the levels of the best, the others and the worst of a set."""
+    given = unpack(cells[0])
+    if len(cells) == 1:
+        cells = list(map(str, given)) if isinstance(given, list) else split_cell(cells[0], options.split or ",")
+    names = [name for name in cells if name]
+    _check_twice(names, where)
+    odd = next((name for name in (best, worst) if name not in names), None)
+    if odd is not None or best == worst:
+        what = f"{odd!r} is not one of the set" if odd is not None else f"{best!r} is both best and worst"
+        raise DataError(f"{where}: {what}, {listed(names)}: correct it{nearest(odd or '', names)}")
+    return dict.fromkeys(names, 1.0) | {best: 0.0, worst: 2.0}
+
+
+def _check_twice(names: Sequence[str], where: str) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{where}: {twice!r} is ranked twice: keep one place")
+
+
+def _as_rank(cell: object, name: object, where: str) -> float:
+    """Return a rank, of which 1 is the best."""
+    try:
+        return float(str(cell))
+    except ValueError:
+        raise DataError(
+            f"{where}: the rank of {str(name)!r} is {cell!r}, but must be a number, 1 for the best"
+        ) from None

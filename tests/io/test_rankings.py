@@ -1,0 +1,122 @@
+"""Rankings, and the best and the worst of a set, as comparisons with weights."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError
+
+RANKED = "q,who,order\n1,ada,a > b = c\n1,bo,c > a > b\n2,ada,c > a\n"
+OF_RANKED = {"item": "q", "annotator": "who", "ranking": "order"}
+
+
+def winners(data):
+    """(item's question, annotator, the two systems, the better one) for each answer."""
+    table = data.to_frame()
+    return {
+        (row.item.split(":")[0], row.annotator, *sorted((row.first, row.second)),
+         {"first": row.first, "second": row.second}.get(row.label, "tie"))
+        for row in table.itertuples()
+    }  # fmt: skip
+
+
+def test_a_ranking_is_its_pairs(read):
+    data = read(RANKED, **OF_RANKED)
+    assert winners(data) == {
+        ("1", "ada", "a", "b", "a"), ("1", "ada", "a", "c", "a"), ("1", "ada", "b", "c", "tie"),
+        ("1", "bo", "a", "b", "a"), ("1", "bo", "a", "c", "c"), ("1", "bo", "b", "c", "c"),
+        ("2", "ada", "a", "c", "c"),
+    }  # fmt: skip
+    assert not data.has_both_orders
+    weights = dict(zip(data.items, data.item_columns["weight"].values, strict=True))
+    assert weights["2"] if "2" in weights else next(w for name, w in weights.items() if name.startswith("2")) == 1
+    assert next(w for name, w in weights.items() if name.startswith("1")) == pytest.approx((4 / 6 + 3 / 4) / 2)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_the_weight_is_that_of_the_formula(k):
+    names = [f"s{i}" for i in range(k)]
+    full = ba.read_annotations(pd.DataFrame({"who": ["ada"], "r": [" > ".join(names)]}), ranking="r", annotator="who")
+    np.testing.assert_allclose(full.item_columns["weight"].values, 3 / (k + 1))
+    best = pd.DataFrame({"who": ["ada"], "b": names[0], "w": names[-1], "of": ",".join(names)})
+    data = ba.read_annotations(best, best_worst="b,w,of", annotator="who")
+    assert data.n_annotations == 2 * k - 3
+    np.testing.assert_allclose(data.item_columns["weight"].values, (2 * k - 3) / (k - 1) ** 2)
+
+
+def test_it_is_the_variance_of_the_score_over_its_curvature():
+    """The weight makes the curvature equal to the inverse variance of the estimate, where all systems are equal."""
+    rng, k = np.random.default_rng(1), 5
+    pairs = list(combinations(range(k), 2))
+    curvature = sum(np.outer(x, x) / 4 for x in (np.eye(k)[a] - np.eye(k)[b] for a, b in pairs))
+    scores = []
+    for _ in range(20_000):
+        place = rng.permutation(k)
+        scores.append(sum((np.eye(k)[a] - np.eye(k)[b]) * ((place[a] < place[b]) - 0.5) for a, b in pairs))
+    variance = np.cov(np.array(scores).T)
+    ratio = np.trace(curvature @ np.linalg.pinv(variance) @ curvature) / np.trace(curvature)
+    assert ratio == pytest.approx(3 / (k + 1), rel=0.02)
+
+
+FORMS = {
+    "lists": ({"r": ['["b", "a", "c"]']}, {"ranking": "r"}),
+    "groups": ({"r": ["[['b'], ['a'], ['c']]"]}, {"ranking": "r"}),
+    "values with ranks": ({"r": ['[{"value": "a", "rank": 2}, {"value": "b", "rank": 1}, {"value": "c", "rank": 3}]']},
+                          {"ranking": "r"}),
+    "an object of ranks": ({"r": ['{"a": 2, "b": 1, "c": 3}']}, {"ranking": "r"}),
+    "another separator": ({"r": ["b,a,c"]}, {"ranking": "r", "split": ","}),
+    "a column for each place": ({"rank_1": ["b"], "rank_2": ["a"], "rank_3": ["c"]}, {"ranking": "rank_*"}),
+    "a column for each system": ({"a": [2], "b": [1], "c": [3]}, {"ranks": "a,b,c"}),
+    "the best and the worst": ({"best": ["b"], "worst": ["c"], "x": ["a"], "y": ["b"], "z": ["c"]},
+                               {"best_worst": "best,worst,x,y,z"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "options"), FORMS.values(), ids=FORMS)
+def test_forms_of_one_ranking(columns, options):
+    data = ba.read_annotations(pd.DataFrame({"who": ["ada"], **columns}), annotator="who", **options)
+    assert {each[2:] for each in winners(data)} == {("a", "b", "b"), ("a", "c", "a"), ("b", "c", "b")}
+
+
+def test_rankings_of_argilla_are_paths():
+    ranked = [[{"value": "a", "rank": 1 + n}, {"value": "b", "rank": 2 - n}] for n in (0, 1)]
+    said = [{"user_id": f"u{n}", "values": {"ranking": {"value": ranks}}} for n, ranks in enumerate(ranked)]
+    data = ba.read_annotations(
+        [{"id": "r1", "responses": said}],
+        item="id", annotator="responses[].user_id", ranking="responses[].values.ranking.value",
+    )  # fmt: skip
+    assert winners(data) == {("r1", "u0", "a", "b", "a"), ("r1", "u1", "a", "b", "b")}
+
+
+def test_the_side_of_a_system_does_not_depend_on_the_answer():
+    rng = np.random.default_rng(1)
+    rows = [(q, "ada", " > ".join(rng.permutation(list("abcd")))) for q in range(300)]
+    data = ba.read_annotations(pd.DataFrame(rows, columns=["item", "annotator", "order"]), ranking="order")
+    assert (data.usage[0] / data.n_annotations)[0] == pytest.approx(0.5, abs=0.04)
+    first = np.array(data.item_columns["first"].names)
+    assert {name: int((first == name).sum()) for name in "abcd"} == dict.fromkeys("abcd", 450)
+
+
+REFUSED = {
+    "a name twice": (RANKED.replace("c > a > b", "c > a > c"), OF_RANKED, "line 3: 'c' is ranked twice: keep one"),
+    "no ranking": (RANKED.replace("c > a > b", "c"), OF_RANKED, r"line 3: 'c' is no ranking: write it as 'a > b = c'"),
+    "an empty place": (RANKED.replace("c > a > b", "c > > b"), OF_RANKED, "line 3: the ranking has an empty place"),
+    "ranks": ("who,a,b\nada,1,x\n", {"annotator": "who", "ranks": "a,b"}, "line 2: the rank of 'b' is 'x', but"),
+    "not of the set": ("who,b,w,s\nada,x,y,\"u,y\"\n", {"annotator": "who", "best_worst": "b,w,s"},
+                       "line 2: 'x' is not one of the set, 'u', 'y'"),
+    "best and worst": ("who,b,w,s\nada,u,u,\"u,y\"\n", {"annotator": "who", "best_worst": "b,w,s"},
+                       "'u' is both best and worst"),
+    "no set": (RANKED, {**OF_RANKED, "ranking": (), "best_worst": "order,who"}, r"best_worst=\.\.\. needs the columns"),
+    "two kinds": (RANKED, {**OF_RANKED, "pairs": "q,who"}, r"named twice, by pairs=\.\.\. and ranking=\.\.\."),
+    "nothing": ("who,order\nada,\n", {"annotator": "who", "ranking": "order"}, "has no row that ranks two systems"),
+    "a label": (RANKED, {**OF_RANKED, "label": "order"}, r"label=\.\.\. does not apply to comparisons, which ranking"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "options", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_ranking_is_refused(read, refuses, rows, options, message):
+    with refuses(DataError, message):
+        read(rows, **options)
