@@ -103,6 +103,7 @@ from .modeling.class_prior import ClassPrior as ClassPrior
 from .modeling.columns import Classifier as Classifier
 from .modeling.columns import Columns as Columns
 from .modeling.pairs import Pairs as Pairs
+from .modeling.pairs import take_as_true as take_as_true
 from .modeling.registry import get_model as get_model
 from .modeling.registry import list_models as list_models
 from .planning.before import plan_answers as plan_answers
@@ -134,6 +135,7 @@ from .report.plots.sensitivity import plot_prior as plot_prior
 from .report.plots.sensitivity import plot_priors as plot_priors
 from .report.plots.systems import plot_groups as plot_groups
 from .report.plots.systems import plot_ranking as plot_ranking
+from .report.plots.systems import plot_wins as plot_wins
 from .report.plots.types import plot_types as plot_types
 from .simulation.designs import make_count_design as make_count_design
 from .simulation.designs import make_design as make_design

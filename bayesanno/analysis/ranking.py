@@ -24,7 +24,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice
 from bayesanno.inference.diagnosis.residuals import condition_on_class
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.pairs import STRENGTH, SYSTEM, TIE, Pairs
+from bayesanno.modeling.pairs import SIDES, STRENGTH, STRENGTH_BY, SUBSET, SYSTEM, TIE, Pairs
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask
 
@@ -46,8 +46,10 @@ def ranking_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None, c
     Returns
     -------
     pandas.DataFrame
-        One row per system, the strongest first, with `system`; `n_answers`, the number of answers to its comparisons;
-        `p_best`, the probability that it is the strongest; and
+        One row per system, the strongest first. If strengths differ between subsets of the items (`Pairs(by=...)`),
+        there is a ranking for each one as well, named in the first column `subset`, which is "all" for all items. The
+        columns are `system`; `n_answers`, the number of answers to its comparisons; `p_best`, the probability that it
+        is the strongest; and
 
         * `strength_` with `mean`, `sd`, `eti89_lb`, `eti89_ub`, `ess_bulk`, `ess_tail` and `r_hat`: log odds, with mean
           0 over systems;
@@ -70,25 +72,46 @@ def ranking_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None, c
     """
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
-    strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
     few = take_draws(view.posterior, MOST_DRAWS)
+    judges = _describe_judges(view, pairs, few)
+    tables = [_rank(view, pairs, few, judges, None, ci_prob, ci_kind)]
+    if pairs.by:
+        subsets = view.posterior[SUBSET].values.tolist()
+        tables += [_rank(view, pairs, few, judges, subset, ci_prob, ci_kind) for subset in subsets]
+        for name, table in zip(("all", *subsets), tables, strict=True):
+            table.insert(0, SUBSET, pd.Series([name] * len(table), dtype="str"))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _rank(
+    view: FitView,
+    pairs: Pairs,
+    few: xr.Dataset,
+    judges: Sequence[xr.DataArray],
+    subset: str | None,
+    ci_prob: float | None,
+    ci_kind: CiKind,
+) -> pd.DataFrame:
+    """Return the ranking in a subset of the items, or in all; `few` are the draws in which judges are described."""
+    name, at = (STRENGTH, {}) if subset is None else (STRENGTH_BY, {SUBSET: subset})
+    strength, of_few = (one[name].sel(at).transpose("chain", "draw", SYSTEM) for one in (view.posterior, few))
     rows = {
         "strength": strength,
         "elo": MEAN_ELO + ELO * strength,
-        "share_won": _average_over_others(few[STRENGTH], few.get(TIE), _describe_judges(view, pairs, few)),
+        "share_won": _average_over_others(of_few, few.get(TIE), judges),
         "win_rate": _average_over_others(strength, view.posterior.get(TIE), None),
     }
     table = pd.DataFrame({"system": pd.Series(strength[SYSTEM].values, dtype="str")})
-    table["n_answers"] = _answers_to_pairs(view, pairs).sum(axis=1)
+    table["n_answers"] = _answers_to_pairs(view, pairs, subset).sum(axis=1)
     for called, draws in rows.items():
         described = describe_draws(draws, ci_prob, ci_kind)
         table = table.assign(**{f"{called}_{what}": values for what, values in described.items()})
-    of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, STRENGTH).values, strict=True))
+    of_chains = dict(zip(DIAGNOSTICS, convergence_of(view, name).sel(at).values, strict=True))
     table = table.assign(**{f"strength_{what}": values for what, values in of_chains.items()})
     table = table.assign(**describe_ranks(strength.values.reshape(-1, len(table)), choose_prob(ci_prob)))
     kinds = ("system", "n_answers", "strength", "elo", "rank", "p_best", "share_won", "win_rate")
     ordered = [name for kind in kinds for name in map(str, table) if name == kind or name.startswith(f"{kind}_")]
-    return table[ordered].sort_values("strength_mean", ascending=False, kind="stable").reset_index(drop=True)
+    return table[ordered].sort_values("strength_mean", ascending=False, kind="stable")
 
 
 def win_table(
@@ -262,10 +285,13 @@ def _average_over_others(
     return xr.concat(shares, strength[SYSTEM]).transpose("chain", "draw", SYSTEM)
 
 
-def _answers_to_pairs(view: FitView, pairs: Pairs) -> np.ndarray:
-    """Return how many answers compare each two systems, in either order; shape (system, system)."""
-    systems = pairs.systems(view.data)
-    first, second = (codes[view.data.item] for codes in pairs.columns(view.data).values())
+def _answers_to_pairs(view: FitView, pairs: Pairs, subset: str | None = None) -> np.ndarray:
+    """Return how many answers compare each two systems, in a subset or in all: (system, system)."""
+    data, systems, columns = view.data, pairs.systems(view.data), pairs.columns(view.data)
+    own = np.ones(data.n_items, dtype=bool)
+    if subset is not None:
+        own = np.array(data.item_columns[pairs.by].names, dtype=object) == subset
+    first, second = (columns[side][data.item[own[data.item]]] for side in SIDES)
     n = np.zeros((len(systems), len(systems)), dtype=int)
     np.add.at(n, (first, second), 1)
     return n + n.T

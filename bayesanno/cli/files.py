@@ -36,6 +36,7 @@ from bayesanno.io.write import write_table
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.findings import Finding
+from bayesanno.modeling.pairs import SUBSET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,7 +108,8 @@ def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool
     if "ranking.csv" in run["files"]:
         table = ba.ranking_table(view)
         ends = find_bounds(table, "rank")[:2]
-        typer.echo(show_table(table[["system", "n_answers", "strength_mean", "strength_sd", *ends, "p_best"]]))
+        shown = ["system", "n_answers", "elo_mean", "share_won_mean", *ends, "p_best"]
+        typer.echo(show_table(table[[*(name for name in table if name == SUBSET), *shown]]))
     if report:
         with show_status("writing the report"):
             path = ba.write_report(view, out / "report.html", checks=False)

@@ -188,7 +188,18 @@ _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ig
 _OF_TABLES = ("format", "columns", "count", "transpose")
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = dict.fromkeys(
-    ("--add", "--items", "--pairs", "--tie"),
+    (
+        "--add",
+        "--items",
+        "--pairs",
+        "--first",
+        "--second",
+        "--tie",
+        "--baseline",
+        "--ranking",
+        "--ranks",
+        "--best-worst",
+    ),
     "{option} is for models of annotations with one label column: {model} takes others, so leave it out",
 )
 
@@ -244,7 +255,7 @@ def choose_model(
         If the model or a field is unknown, a value is out of its range, a formula cannot be read, the class prior is
         given twice, or the model has none.
     """
-    given = {"--class-prior": formula, "--classifier": classifier, "--pairs": options.pairs or None}
+    given = {"--class-prior": formula, "--classifier": classifier, "--pairs": options.sides or None}
     asked = [option for option, value in given.items() if value is not None]
     can = FIELD in model_class(name).default_fields()
     if asked and not can:
@@ -252,7 +263,7 @@ def choose_model(
         raise ba.ModelError(
             f"{name} has no class prior, which {asked[0]} needs: models that have are {', '.join(able)}"
         )
-    pairs = options.pairs or options_of(source).get("pairs", ())
+    pairs = options.sides or options_of(source).get("pairs", ())
     if FIELD in fields:
         if asked and (asked != ["--pairs"] or fields[FIELD] != "learnt"):
             raise ba.ModelError(
@@ -260,7 +271,9 @@ def choose_model(
                 "one of them out"
             )
         return ba.get_model(name, fields)
-    terms: list[Term] = [ba.Pairs(first=pairs[0], second=pairs[1])] if pairs and can else []
+    terms: list[Term] = (
+        [ba.Pairs(first=pairs[0], second=pairs[1], weight=options.weight, by=options.by or "")] if pairs and can else []
+    )
     terms += [ba.Columns(formula)] if formula is not None else []
     terms += [ba.Classifier(columns_of=classifier)] if classifier is not None else []
     return ba.get_model(name, {**fields, **({FIELD: ba.ClassPrior(tuple(terms))} if terms else {})})

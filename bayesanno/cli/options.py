@@ -127,7 +127,18 @@ DATA_OPTIONS: dict[str, Any] = {
     "count": _column("The column that counts the items with the answers of a row."),
     "items": _file("A table of items (item and further columns), for --class-prior."),
     "pairs": _text("A,B", "The columns that name the two systems compared; their strengths are fitted."),
-    "tie": _text("A,B,...", 'Labels that are ties; by default those that begin with "tie" (see --pairs).'),
+    "first": _text("A,B,...", "With --pairs: codes for the first side, beside A, 1, left, first and win."),
+    "second": _text("A,B,...", "With --pairs: codes for the second side."),
+    "tie": _text("A,B,...", 'With --pairs: labels that are ties; by default draw, and those that begin with "tie".'),
+    "baseline": _text("NAME", "The system that all others were compared with, if --pairs names one column."),
+    "by": _column("With --pairs or rankings: subsets of the items, such as categories, each ranked as well."),
+    "ranking": _text(
+        "COL,...", 'Rankings: a column of lists or of "a > b = c", or columns of systems, the best first.'
+    ),
+    "ranks": _text("A,B,...", "Rankings: the columns of systems, which hold their ranks; 1 is the best."),
+    "best_worst": _text(
+        "B,W,SET", "The columns of the best, of the worst, and of the set (a list, or several columns)."
+    ),
     "no_header": _flag("no-header", "The first line of a table is data; columns are then named 1, 2, ..."),
     "transpose": _flag("transpose", "Rows are annotators, and columns are items."),
     "separator": _text("C", "What separates the cells of a text file, such as ' '; by default it is detected."),

@@ -1,18 +1,15 @@
-"""Annotations as a long table of pandas."""
+"""Annotations as a long table of pandas, for `AnnotationData.to_frame`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.ground.lazy import pd
 
-if TYPE_CHECKING:
-    from bayesanno.data.annotations import AnnotationData
 
-
-def tabulate(data: AnnotationData) -> pd.DataFrame:
+def tabulate(data: Any) -> pd.DataFrame:
     """Return the annotations as a long table; see `AnnotationData.to_frame`."""
     names, seen = np.array(data.items, dtype=object)[data.item], np.array(data.labels, dtype=object)
     table: dict[str, Any] = {
@@ -33,7 +30,7 @@ def tabulate(data: AnnotationData) -> pd.DataFrame:
     return pd.DataFrame(table, dtype="str").assign(**of_items | show_systems(data, data.item, data.swapped))
 
 
-def show_systems(data: AnnotationData, item: np.ndarray, swapped: np.ndarray) -> dict[str, np.ndarray]:
+def show_systems(data: Any, item: np.ndarray, swapped: np.ndarray) -> dict[str, np.ndarray]:
     """Return the systems by side, in the order of these items (row,) or the other one; nothing without systems."""
     if not data.sides or not {*data.sides} <= data.item_columns.keys():
         return {}

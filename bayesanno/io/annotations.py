@@ -71,6 +71,7 @@ def read_annotations(
     second: str | Sequence[str] = (),
     tie: str | Sequence[str] = (),
     baseline: str | None = None,
+    by: str | None = None,
     ranking: str | Sequence[str] = (),
     ranks: str | Sequence[str] = (),
     best_worst: str | Sequence[str] = (),
@@ -187,6 +188,9 @@ def read_annotations(
         upper or lower case. A text is split at commas, as in "draw,both".
     baseline : str, optional
         The system with which all others were compared, if `pairs` names one column.
+    by : str, optional
+        For comparisons and rankings: a column with subsets of the items, such as categories, which becomes one of the
+        `item_columns`; `Pairs(by=...)` learns strengths in each.
     ranking : str or sequence of str, optional
         For rankings, which become comparisons of each two systems (see the guide): one column with a list, or a text
         as `a > b = c`, which `split` may separate otherwise; or columns with one system each, the best first, as

@@ -23,10 +23,10 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.item_columns import ItemColumn
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed, nearest
-from bayesanno.io.columns import NamedAnswers, check_distinct
+from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold
 from bayesanno.io.names import warn_names
-from bayesanno.io.rankings import TIE, WEIGHT
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.rankings import TIE
+from bayesanno.io.read_options import WEIGHT, ReadOptions
 from bayesanno.io.spelling import join_names
 from bayesanno.io.text_table import TextTable
 
@@ -35,7 +35,6 @@ _CODES: Mapping[str, int] = {  # of the sides
     **dict.fromkeys(("a", "1", "left", "first", "win"), 0),
     **dict.fromkeys(("b", "2", "right", "second", "loss", "lose"), 1),
 }
-_BASELINE = "baseline"  # the name of its column
 
 type Pair = tuple[str, str]  # two systems, or the two columns that name them
 
@@ -134,6 +133,8 @@ class Comparisons:
         The contents in words.
     weights : array, shape (row,), or None
         The weight of each comparison, if they come from rankings.
+    by : mapping of column to mapping of item to str
+        The subset of each item, if a column has them.
     """
 
     words: Words
@@ -144,6 +145,7 @@ class Comparisons:
     asked_of: Mapping[str, str]
     read_as: str
     weights: np.ndarray | None
+    by: Mapping[str, Mapping[str, str]]
 
     def understand_known(self, known: Mapping[str, str], what: str) -> dict[str, str]:
         """Return known labels of items as sides or ties; labels of other items stay unchanged."""
@@ -182,6 +184,8 @@ class Comparisons:
                 np.bincount(of_item, each, minlength=len(answers.items)) for each in (weight, np.ones(weight.size))
             )
             columns[WEIGHT] = ItemColumn.of(total / np.maximum(n, 1))
+        for name, cells in self.by.items():
+            columns[name] = ItemColumn.of([cells.get(item, "") for item in answers.items])
         said = "; ".join(filter(None, (answers.read_as, self.read_as)))
         swapped = self.swapped[answers.row]
         return replace(answers, item_columns=columns, read_as=said, sides=self.words.sides, swapped=swapped)
@@ -201,14 +205,16 @@ def read_pairs(
         neither a side nor a tie; or if a pair of systems is an item, and somebody compares it twice.
     """
     if options.baseline is not None:
-        table = replace(
-            table, header=(*table.header, _BASELINE), columns=(*table.columns, [options.baseline] * table.n_rows)
-        )
-        options = replace(options, pairs=(*options.pairs, _BASELINE), baseline=None)
-    item = table.find_item(options.item)
-    annotator, label = (table.need(role, options.roles[role]) for role in ("annotator", "label"))
-    gold = None if options.gold_file is not None else table.find("gold", options.gold)
+        cells = [options.baseline] * table.n_rows
+        table = replace(table, header=(*table.header, options.sides[1]), columns=(*table.columns, cells))
+        options = replace(options, pairs=options.sides, baseline=None)
     systems = [table.need("system", name) for name in options.pairs]
+    subset = None if options.by is None else table.need("subset", options.by)
+    rest = table.without({subset})
+    annotator, label = (rest.need(role, options.roles[role]) for role in ("annotator", "label"))
+    gold = None if options.gold_file is not None else table.find("gold", options.gold)
+    rest = table if options.item is not None else rest.without({annotator, label, *systems, subset})
+    item = rest.find_item(options.item)
     for column in systems:
         check_distinct(table, {"item": item, "annotator": annotator, "label": label, "gold": gold, "pairs": column})
     labelled = (label, gold) if gold is not None else (label,)
@@ -247,6 +253,10 @@ def read_pairs(
     for row, (name, *own) in enumerate(zip(columns[item], pairs, asked, strict=True)):
         if name and tuple(own) != known[name]:
             raise DataError(f"{table.where(row)}: two items would be named {name!r}: rename systems with ' | '")
+    by = {}
+    if subset is not None:
+        name = table.header[subset]
+        by = {name: collect_gold(table, columns[item], table.columns[subset], what=f"values of {name!r}")}
     labels = (*words.sides, *((TIE,) if ties else ()))
     joined = [one for one in ties if one != TIE]
     comparisons = Comparisons(
@@ -261,11 +271,16 @@ def read_pairs(
         f"{'; they follow from rankings' if weights is not None else ''}"
         f"{f'; {counted(int(swapped.sum()), "row")} in the other order of an item' if swapped.any() else ''}",
         weights=weights,
+        by=by,
     )
     used = [item, annotator, label, *([] if gold is None else [gold])]
     names, kept = tuple(header[column] for column in used), tuple(columns[column] for column in used)
     long = replace(table, header=names, columns=kept, categories={})
-    return long, replace(options, format="long", item=header[item], pairs=(), first=(), second=(), tie=()), comparisons
+    return (
+        long,
+        replace(options, format="long", item=header[item], pairs=(), first=(), second=(), tie=(), by=None),
+        comparisons,
+    )
 
 
 def understand_added(

@@ -33,10 +33,10 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.layout import choose_columns
-from bayesanno.io.read_options import OF_RANKINGS, ReadOptions
+from bayesanno.io.read_options import OF_RANKINGS, RANKED, ReadOptions
 from bayesanno.io.text_table import TextTable
 
-FIRST, SECOND, TIE, WEIGHT = "first", "second", "tie", "weight"
+TIE = "tie"
 _OF_TIES = "=~"
 type Levels = dict[str, float]  # of each system; lower is better
 
@@ -71,10 +71,14 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
             weights.append(one.weight)
     if not rows:
         raise DataError(f"{table.name} has no row that ranks two systems")
-    header = ("item", "annotator", FIRST, SECOND, "label")
+    header: tuple[str, ...] = ("item", "annotator", *RANKED, "label")
+    if options.by is not None:
+        by, header = table.need("subset", options.by), (*header, options.by)
+        at = {line: row for row, line in enumerate(table.lines)}
+        rows = [(*row, table.columns[by][at[line]]) for row, line in zip(rows, lines, strict=True)]
     long = replace(table, header=header, columns=tuple(map(list, zip(*rows, strict=True))), lines=lines, categories={})
     used: dict[str, Any] = dict.fromkeys(OF_RANKINGS, ()) | {"split": None}
-    used |= {"item": "item", "annotator": "annotator", "label": ("label",), "pairs": (FIRST, SECOND), "tie": (TIE,)}
+    used |= {"item": "item", "annotator": "annotator", "label": ("label",), "pairs": RANKED, "tie": (TIE,)}
     return long, replace(options, **used), np.array(weights)
 
 

@@ -25,6 +25,7 @@ OF_FILES = (
 )  # of any about the items
 OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 OF_PAIRS = ("first", "second", "tie")  # what labels mean
+BASELINE, RANKED, WEIGHT = "baseline", ("first", "second"), "weight"  # columns that reading adds
 OF_RANKINGS = ("ranking", "ranks", "best_worst")
 
 
@@ -76,6 +77,8 @@ class ReadOptions:
         The labels that mean the first side, the second side, and a tie.
     baseline : str, optional
         The system that all others were compared with, if `pairs` names one column.
+    by : str, optional
+        The column of comparisons with subsets of the items.
     ranking, ranks, best_worst : str or tuple of str
         The columns of rankings, of the ranks of systems, or of the best, the worst and the set.
     no_header, transpose : bool
@@ -128,6 +131,7 @@ class ReadOptions:
     second: str | Sequence[str] = ()
     tie: str | Sequence[str] = ()
     baseline: str | None = None
+    by: str | None = None
     ranking: str | Sequence[str] = ()
     ranks: str | Sequence[str] = ()
     best_worst: str | Sequence[str] = ()
@@ -140,7 +144,7 @@ class ReadOptions:
         """Check what can be checked without the table."""
         usual = {each.name: getattr(type(self), each.name, {}) for each in fields(self)}
         self.__dict__.update({name: usual[name] for name in usual if getattr(self, name) is None})
-        for name in ("item", "annotator", "gold", "count", "successes", "trials", "baseline"):
+        for name in ("item", "annotator", "gold", "count", "successes", "trials", "baseline", "by"):
             if isinstance(getattr(self, name), int):  # the name of a column of a DataFrame
                 self.__dict__[name] = str(getattr(self, name))
             elif not isinstance(getattr(self, name), str | None):
@@ -180,8 +184,9 @@ class ReadOptions:
     def _check_pairs(self) -> None:
         """Raise a DataError unless one option names columns of comparisons, and other options suit it."""
         asked = [name for name in ("pairs", *OF_RANKINGS) if self.gives(name)]
-        own = next((name for name in (*OF_PAIRS, "baseline") if self.gives(name)), None)
-        if own is not None and not self.pairs:
+        own = next((name for name in (*OF_PAIRS, "baseline") if self.gives(name) and not self.pairs), None)
+        own = "by" if own is None and self.by is not None and not asked else own
+        if own is not None:
             raise DataError(f"{own}=... is only for comparisons: name the columns of systems with pairs=...")
         if not asked:
             return
@@ -215,6 +220,18 @@ class ReadOptions:
     def compared(self) -> tuple[str, ...]:
         """The columns of comparisons, or patterns of these; none for other tables."""
         return tuple(name for option in ("pairs", *OF_RANKINGS) for name in getattr(self, option))
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The columns of items with the two systems of a comparison, and so the labels; none for other tables."""
+        if self.pairs and self.baseline is not None:
+            return (*self.pairs, BASELINE)
+        return tuple(self.pairs) or (RANKED if self.compared else ())
+
+    @property
+    def weight(self) -> str:
+        """The column of items with the weight of a comparison, if rankings are read; "" otherwise."""
+        return WEIGHT if self.compared and not self.pairs else ""
 
     def gives(self, *options: str) -> bool:
         """Return whether any of these options differs from its default."""

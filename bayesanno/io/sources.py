@@ -102,7 +102,7 @@ def _open_comparisons(document: Document, options: ReadOptions) -> TextTable:
     known = [header.header[column] for role in by_name for column in header.matching(role)]
     if "item" in by_name and not header.matching("item"):
         known += [header.header[column] for column in header.matching_loosely()]
-    named = [name for name in (*options.roles.values(), *options.compared) if name is not None]
+    named = [name for name in (*options.roles.values(), *options.compared, options.by) if name is not None]
     rows = Rows({name: name for name in (*known, *named)}, document.first, inner="")
     found = [row for record in document.records() for row in rows.read(record)]
     if not found:

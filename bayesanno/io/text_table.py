@@ -10,7 +10,7 @@ pandas is imported for DataFrames and Parquet only, because its import takes lon
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -112,6 +112,10 @@ class TextTable:
     def n_rows(self) -> int:
         """Number of rows under the header."""
         return len(self.lines)
+
+    def without(self, columns: Container[int | None]) -> TextTable:
+        """Return the table with columns that have no name, so that no name gives them a role."""
+        return replace(self, header=tuple("" if at in columns else name for at, name in enumerate(self.header)))
 
     def matching(self, role: str) -> list[int]:
         """Return the columns whose name is an alias of a role, or of its ids, as `worker_id`; else `model` or `score`.

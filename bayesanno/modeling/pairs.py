@@ -10,10 +10,14 @@ Symbols, and priors.
     s     strength   (system)   ~ ZeroSumNormal(1): strengths add up to 0; of two random systems, the better one wins
                      .73 of comparisons without ties on average (89% of pairs: .52 to .94)
     tie              ()         ~ Normal(-1, 1), if a tie is a class: for equal systems .16 are ties (89%: .04 to .48)
+With `by`, the strengths in a subset of the items, such as a category, are s + sd_by z:
+    sd_by  strength_sd      ()                  ~ HalfNormal(.5)
+    z      strength_offset  (subset, system)    ~ ZeroSumNormal(1) over systems
 
 The truth does not depend on the side of a system. An annotator's answers may: such habits are modelled by `confusion`
-(`model_b`), `strategy` (`mace`) and `habit` (`item_difficulty`, `shared_errors`). If ties are possible answers but
-never true, declare them as `unsure`.
+(`model_b`), `strategy` (`mace`) and `habit` (`item_difficulty`, `shared_errors`). They are about the sides as they were
+shown, also where annotators saw the two orders of an item. If ties are possible answers but never true, declare them as
+`unsure`.
 
 References.
     R. R. Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired comparison experiments,
@@ -25,11 +29,13 @@ References.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.item_columns import take_columns
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm
@@ -39,7 +45,38 @@ from bayesanno.modeling.class_prior import Term, column_of
 from bayesanno.modeling.findings import Finding, check
 
 STRENGTH, TIE = "strength", "tie"
-SYSTEM = "system"  # the dimension of strengths
+STRENGTH_SD, STRENGTH_OFFSET, STRENGTH_BY = "strength_sd", "strength_offset", "strength_by"  # in subsets of the items
+SIDES = ("first", "second")
+SYSTEM, SUBSET = "system", "subset"  # dimensions of strengths
+
+
+def take_as_true(data: AnnotationData) -> AnnotationData:
+    """Return comparisons of judges who make no errors: each answer is an item of its own, with a known outcome.
+
+    Where every comparison has one answer, errors of judges cannot be told from close systems. A fit of these data by a
+    model with `Pairs(...)` is the model of Davidson, or of Bradley and Terry, alone.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        Comparisons, as `read_annotations(pairs=...)` reads them. Unsure answers are left out.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> said = [("q1", "ada", "left"), ("q1", "bo", "right"), ("q2", "ada", "right")]
+    >>> pairs = {"left": ["llama", "opt"], "right": ["opt", "bloom"]}
+    >>> data = ba.take_as_true(ba.AnnotationData.from_records(said, item_columns=pairs))
+    >>> data.controls
+    {'q1, answer 1': 'left', 'q1, answer 2': 'right', 'q2, answer 3': 'right'}
+    """
+    sure = data.without_unsure()
+    items = tuple(f"{sure.items[item]}, answer {number}" for number, item in enumerate(sure.item, 1))
+    known = {item: sure.labels[code] for item, code in zip(items, sure.label, strict=True)}
+    columns = take_columns(sure, sure.item)
+    return replace(
+        sure, items=items, item=np.arange(len(items)), item_columns=columns, gold={}, controls=known, swapped=()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +95,9 @@ class Pairs(Term):
     weight : str, optional
         The column of the items with the weight of each in the likelihood, for comparisons that follow from rankings
         (`read_annotations(ranking=...)` adds the column "weight").
+    by : str, optional
+        The column of the items with subsets, such as categories, in which strengths may differ: `strength_by` (subset,
+        system) has them, partially pooled.
 
     Examples
     --------
@@ -78,6 +118,7 @@ class Pairs(Term):
     strength_prior: Positive = 1.0
     tie_prior: tuple[float, Positive] = (-1.0, 1.0)
     weight: str = ""
+    by: str = ""
 
     def __post_init__(self) -> None:
         """Check that there are two columns."""
@@ -102,6 +143,8 @@ class Pairs(Term):
                 )
         if self.weight and not (column_of(data, self.weight, "Pairs").values > 0).all():
             raise DataError(f"Pairs: column {self.weight!r} has a weight that is not above 0: correct it")
+        if self.by and len(column_of(data, self.by, "Pairs").levels) < 2:
+            raise DataError(f"Pairs: column {self.by!r} names fewer than two subsets: leave out by")
         if data.n_classes > 3:
             more = [label for label in data.classes if label not in (self.first, self.second)]
             raise DataError(
@@ -118,7 +161,7 @@ class Pairs(Term):
         from scipy.sparse.csgraph import connected_components
 
         systems, answered = self.systems(data), np.unique(data.item)
-        first, second = (values[answered] for values in self.columns(data).values())
+        first, second = (self.columns(data)[side][answered] for side in SIDES)
         shape = (len(systems), len(systems))
         n, group = connected_components(csr_array((np.ones(first.size), (first, second)), shape=shape), False)
         if n > 1:
@@ -130,21 +173,28 @@ class Pairs(Term):
 
     @override
     def findings(self, data: Any) -> list[Finding]:
-        return check("comparisons-one-answer", np.bincount(data.item, minlength=1).max())
+        unknown = data.item[data.control_codes[data.item] < 0]
+        return check("comparisons-one-answer", np.bincount(unknown).max()) if unknown.size else []
 
     @override
     def columns(self, data: Any) -> dict[str, np.ndarray]:
         place = {name: code for code, name in enumerate(self.systems(data))}
         sides = {"first": data.item_columns[self.first], "second": data.item_columns[self.second]}
-        return {side: np.array([place[level] for level in one.levels])[one.values] for side, one in sides.items()}
+        found = {side: np.array([place[level] for level in one.levels])[one.values] for side, one in sides.items()}
+        return found | ({SUBSET: data.item_columns[self.by].values} if self.by else {})
 
     @override
     def coords(self, data: Any) -> dict[str, list[str]]:
-        return {SYSTEM: self.systems(data)}
+        subsets = {SUBSET: list(data.item_columns[self.by].levels)} if self.by else {}
+        return {SYSTEM: self.systems(data)} | subsets
 
     @override
     def declare(self, data: Any, prior: Priors) -> None:
-        pm.ZeroSumNormal(STRENGTH, sigma=prior.strength_prior, dims=SYSTEM)
+        strength = pm.ZeroSumNormal(STRENGTH, sigma=prior.strength_prior, dims=SYSTEM)
+        if self.by:
+            sd = pm.HalfNormal(STRENGTH_SD, 0.5)
+            offset = pm.ZeroSumNormal(STRENGTH_OFFSET, n_zerosum_axes=1, dims=(SUBSET, SYSTEM))
+            pm.Deterministic(STRENGTH_BY, strength + sd * offset, dims=(SUBSET, SYSTEM))
         if data.n_classes == 3:
             pm.Normal(TIE, prior.tie_prior[0], prior.tie_prior[1])
 
@@ -153,11 +203,18 @@ class Pairs(Term):
         names = np.array(data.classes)
         is_first, is_second = names == self.first, names == self.second
         is_tie = ~(is_first | is_second)
-        a, b = (p.strength[columns[side]][:, None] for side in ("first", "second"))
+        a, b = (p.strength[columns[side]][:, None] for side in SIDES)
+        if self.by:
+            moved = p[STRENGTH_SD] * p[STRENGTH_OFFSET]
+            a, b = (of + moved[columns[SUBSET], columns[s]][:, None] for of, s in ((a, "first"), (b, "second")))
         eta = a * (is_first + is_tie / 2) + b * (is_second + is_tie / 2)
         return eta + p.tie * is_tie if is_tie.any() else eta
 
     @override
     def start(self, data: Any) -> dict[str, np.ndarray]:
         strength = np.zeros(len(self.systems(data)))
-        return {STRENGTH: strength} | ({TIE: np.array(self.tie_prior[0])} if data.n_classes == 3 else {})
+        found = {STRENGTH: strength}
+        if self.by:
+            n_subsets = len(data.item_columns[self.by].levels)
+            found |= {STRENGTH_SD: np.array(0.2), STRENGTH_OFFSET: np.zeros((n_subsets, strength.size))}
+        return found | ({TIE: np.array(self.tie_prior[0])} if data.n_classes == 3 else {})

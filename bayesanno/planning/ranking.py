@@ -25,7 +25,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bayesanno.modeling.pairs import STRENGTH, SYSTEM, Pairs
+from bayesanno.modeling.pairs import SIDES, STRENGTH, SYSTEM, Pairs
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import CHUNK_BYTES, draw_few, information
 from bayesanno.planning.of_fit import Askable
@@ -37,7 +37,7 @@ def explain_order(asked: Askable, pairs: Pairs, items: np.ndarray) -> list[str]:
     """Return the present knowledge about the two systems that each of these items compares, in words."""
     names, strength = asked.draws[SYSTEM].values.tolist(), asked.draws[STRENGTH].values[0]  # (draw, system)
     found = []
-    for a, b in zip(*(side[items] for side in pairs.columns(asked.data).values()), strict=True):
+    for a, b in zip(*(pairs.columns(asked.data)[side][items] for side in SIDES), strict=True):
         p = float((strength[:, a] > strength[:, b]).mean())
         stronger, weaker = (names[a], names[b]) if p >= 0.5 else (names[b], names[a])
         found.append(f"{stronger!r} is stronger than {weaker!r} with probability {max(p, 1 - p):.2f}")

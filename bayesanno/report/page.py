@@ -15,7 +15,7 @@ from bayesanno.report.sections.checks import check_model, show_recalibration
 from bayesanno.report.sections.findings import find_all
 from bayesanno.report.sections.fitting import describe_origin, judge_chains
 from bayesanno.report.sections.labels import ask_of_items, show_items, show_progress
-from bayesanno.report.sections.ranking import show_ranking
+from bayesanno.report.sections.ranking import show_ranking, show_systems
 from bayesanno.report.sections.summary import summarise
 
 
@@ -23,10 +23,11 @@ def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
     It opens with one verdict on the fit, the labels, the model beside the majority vote, the best and the worst
-    annotators, and what to do next. Then it shows the items that need another look; the recalibration, if any; the
-    ranking, where items compare systems; the annotators; what more answers would bring; what the model fails to
-    predict, and how much the prior mattered; whether the fit converged; and how it was made. Where the labels or the
-    answers contradict the fit's probabilities, all that rests on these says so, or is left out.
+    annotators, and what to do next. Then it shows the ranking, where items compare systems; the labels of each system,
+    where items have a column `system`; the items that need another look; the recalibration, if any; the annotators;
+    what more answers would bring; what the model fails to predict, and how much the prior mattered; whether the fit
+    converged; and how it was made. Where the labels or the answers contradict the fit's probabilities, all that rests
+    on these says so, or is left out.
 
     Parameters
     ----------
@@ -90,9 +91,10 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
     found = find_all(view, checks=checks, random_seed=random_seed)
     asked = [
         ("summary", "What is the result, and what next?", summarise(found)),
+        ("ranking", "Which system is best?", show_ranking(found)),
+        ("systems", "How do the systems compare?", show_systems(found, random_seed=random_seed)),
         ("labels", ask_of_items(view), show_items(found)),
         ("recalibration", "What did recalibration change?", show_recalibration(view)),
-        ("ranking", "Which system is best?", show_ranking(found)),
         ("annotators", "Who are the annotators?", show_annotators(found)),
         ("dependence", "Do annotators err together?", show_dependence(found)),
         ("progress", "What would more answers bring?", show_progress(found, random_seed=random_seed) if checks else ()),

@@ -7,13 +7,15 @@ from typing import Unpack
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayesanno.analysis.ranking import ranking_table
+from bayesanno.analysis.ranking import ranking_table, win_table
 from bayesanno.fits.view import Fit
 from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made
+from bayesanno.modeling.pairs import SUBSET
 from bayesanno.report.plots import style
 
+MOST_SYSTEMS = 16  # with numbers in their cells
 MOST_LABELS = 9  # with a panel each
 BESIDE = 0.3  # between the marks of two sources
 
@@ -54,7 +56,8 @@ def plot_ranking(
 
 
 def draw_ranking(table: pd.DataFrame) -> Figure:
-    """Draw what `plot_ranking` does, of the table of `ranking_table`."""
+    """Draw what `plot_ranking` does, of the table of `ranking_table`; with subsets, the ranking of all items."""
+    table = of_all_items(table)
     table, place, n = table.iloc[::-1], np.arange(len(table)), len(table)
     figure, (left, right) = style.new_figure(8, max(2.4, style.height_for(n)), 2, sharey=True)
     left.axvline(0, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
@@ -72,6 +75,66 @@ def draw_ranking(table: pd.DataFrame) -> Figure:
         right.set_title("P(best)", fontsize=8, loc="right")
     style.write_title(left, f"strength of {n:,} systems: posterior mean and {find_bounds(table, 'strength')[2]}")
     return figure
+
+
+def plot_wins(
+    fit: Fit, *, ci_prob: float | None = None, ci_kind: CiKind = None, **options: Unpack[style.OneAxes]
+) -> Figure:
+    """Draw the share that each system wins against each other one, as a matrix.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Its model has a class prior with `Pairs`.
+    ci_prob, ci_kind
+        As in `win_table`.
+    figsize, title, ax
+        As in `plot_labels`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Each cell has the share of comparisons that judges like these say the row wins against the column, with ties as
+        half a win, and its interval. The systems are in the order of the ranking.
+
+    Raises
+    ------
+    FitError
+        If the model has no strengths of systems, or the fit is one point.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("ranking")  # doctest: +SKIP
+    >>> ba.plot_wins(fit).savefig("wins.png")  # doctest: +SKIP
+    """
+    wins = win_table(fit, ci_prob=ci_prob, ci_kind=ci_kind)
+    low, high, interval = find_bounds(wins, "share_won")
+    names = list(dict.fromkeys([*wins["first"], *wins["second"]]))
+    n, place = len(names), {name: at for at, name in enumerate(names)}
+    axes = style.open_axes(2.4 + 0.8 * n, 1.2 + 0.6 * n, options)
+    share = np.full((n, n), np.nan)
+    rows = wins[["first", "second", "share_won_mean", low, high]].itertuples(index=False)
+    for first, second, mean, lowest, highest in rows:
+        for a, b, cell in (
+            (first, second, (mean, lowest, highest)),
+            (second, first, (1 - mean, 1 - highest, 1 - lowest)),
+        ):
+            share[place[a], place[b]] = cell[0]
+            if n <= MOST_SYSTEMS:
+                text = f"{cell[0]:.0%}\n{cell[1]:.0%} to {cell[2]:.0%}".replace("%", "")
+                axes.text(place[b], place[a], text, ha="center", va="center", fontsize=7)
+    image = axes.imshow(share, cmap=style.BOTH_WAYS, vmin=0, vmax=1, alpha=0.7, interpolation="nearest")
+    style.add_scale(image, axes, "share won", shrink=0.7)
+    style.name_square(axes, names, np.zeros(n))
+    axes.set(xlabel="against", ylabel="system")
+    style.write_title(axes, f"% of comparisons that the row wins: mean and {interval}")
+    return style.finish(axes, **options)
+
+
+def of_all_items(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a ranking that are about all items, of one that may have subsets."""
+    return table[table[SUBSET] == "all"] if SUBSET in table else table
 
 
 def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:

@@ -1,0 +1,158 @@
+"""Rankings of comparisons in both orders, in subsets, of judges without errors, and what is asked next of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import bayesanno as ba
+from bayesanno.fits.view import FitView
+from bayesanno.report.sections.findings import find_all
+from bayesanno.report.sections.ranking import show_systems
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # chains are short
+SETTINGS = {"draws": 400, "tune": 400, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
+SYSTEMS, STRENGTH = list("vwxyz"), np.array([1.0, 0.5, 0.0, -0.5, -1.0])
+FIRST = {"fair": 0.0, "mild": 0.2, "strong": 0.6, "second": -0.4}  # how much more often the first than the second
+PAIRS = ba.Pairs(first="model_a", second="model_b")
+OF_PAIRS = {"pairs": "model_a,model_b"}
+
+
+def compare(rng, n, judges=FIRST, strength=STRENGTH, right=0.9):
+    """Judges compare answers to n questions, each in an order of its own: a table of an arena."""
+    rows = []
+    for q in range(n):
+        a, b = rng.choice(len(strength), 2, replace=False)
+        better = a if rng.random() < 1 / (1 + np.exp(strength[b] - strength[a])) else b
+        for judge, bias in judges.items():
+            first, second = (a, b) if rng.random() < 0.5 else (b, a)
+            p = np.clip((right if first == better else 1 - right) + bias / 2, 0, 1)
+            winner = "model_a" if rng.random() < p else "model_b"
+            rows.append((f"q{q}", "math" if q % 2 else "code", SYSTEMS[first], SYSTEMS[second], judge, winner))
+    return pd.DataFrame(rows, columns=["question_id", "category", "model_a", "model_b", "judge", "winner"])
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return ba.fit(ba.models.ModelB(class_prior=PAIRS), _read(compare(np.random.default_rng(4), 500)), **SETTINGS)
+
+
+def _read(table, **options):
+    return ba.read_annotations(table.drop(columns="category"), **OF_PAIRS, **options)
+
+
+def test_position_bias_is_learnt_of_each_judge(fit):
+    table = ba.annotator_table(fit).set_index("annotator")
+    expected = FIRST | {"strong": 1 + 0.4 - 1, "second": 0.7 + 0 - 1}  # as no probability is above 1 or below 0
+    for judge, bias in expected.items():
+        row = table.loc[judge]
+        assert abs(row["prefers_first_mean"] - bias) < 3.5 * row["prefers_first_sd"], judge
+        assert row["prefers_first_sd"] < 0.06
+    assert ba.ranking_table(fit)["system"].tolist() == SYSTEMS
+
+
+def test_a_model_without_habits_has_no_position_bias():
+    data = _read(compare(np.random.default_rng(4), 60))
+    one_coin = ba.fit(ba.models.OneCoin(class_prior=PAIRS), data, **SETTINGS)
+    assert not [name for name in ba.annotator_table(one_coin) if name.startswith("prefers_first")]
+
+
+def test_labels_name_the_winner(fit):
+    table = ba.label_table(fit)
+    data = ba.read_annotations(compare(np.random.default_rng(4), 500).drop(columns="category"), **OF_PAIRS)
+    sides = {side: data.item_columns[side].names for side in data.sides}
+    assert table["winner"].tolist() == [sides[label][at] for at, label in enumerate(table["label"])]
+
+
+@pytest.mark.parametrize("model", ["one_coin", "model_b"])
+def test_rows_in_the_other_order_give_the_same_ranking(shared, model):
+    """The second answer to each pair with its systems exchanged: the same judgements, written otherwise."""
+    table = pd.read_csv(shared / "data" / "pandalm_pairs.csv", dtype=str)
+    table = table[table["item"].isin(table["item"].unique()[:400])]
+    turned = table.copy()
+    second = table.groupby("item").cumcount() == 1
+    turned.loc[second, ["first", "second"]] = table.loc[second, ["second", "first"]].values
+    turned.loc[second, "label"] = table.loc[second, "label"].replace({"first": "second", "second": "first"})
+    one, other = (ba.read_annotations(each, pairs="first,second") for each in (table, turned))
+    assert other.has_both_orders
+    np.testing.assert_array_equal(one.votes, other.votes)
+    chosen = ba.get_model(model, {"class_prior": ba.Pairs()})
+    ranked = [ba.ranking_table(ba.fit(chosen, each, **SETTINGS)).set_index("system") for each in (one, other)]
+    assert ranked[0].index.tolist() == ranked[1].index.tolist()
+    error = 1e-9 + (ranked[0]["strength_sd"] ** 2 / ranked[0]["strength_ess_bulk"]) ** 0.5
+    far = (ranked[1]["strength_mean"] - ranked[0]["strength_mean"]).abs() / (np.sqrt(2) * error)
+    assert far.max() < (4 if model == "one_coin" else 8)  # model_b learns habits of other sides, so not quite the same
+
+
+def test_judges_without_errors_are_a_logistic_regression():
+    table = compare(np.random.default_rng(2), 3000, {"ada": 0.0}, right=1.0)
+    data = ba.take_as_true(_read(table))
+    fitted = ba.fit(ba.models.OneCoin(class_prior=ba.Pairs(first="model_a", second="model_b", strength_prior=10.0)),
+                    data, **SETTINGS | {"draws": 1500})  # fmt: skip
+    found = ba.ranking_table(fitted).set_index("system")["strength_mean"].loc[SYSTEMS]
+    sides = [(table[side].to_numpy()[:, None] == np.array(SYSTEMS)).astype(float) for side in ("model_a", "model_b")]
+    model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-8).fit(
+        sides[0] - sides[1], table["winner"] == "model_a"
+    )
+    expected = model.coef_[0] - model.coef_[0].mean()
+    np.testing.assert_allclose(found, expected, atol=0.01)
+
+
+def test_subsets_have_rankings_of_their_own():
+    rng = np.random.default_rng(5)
+    tables = [compare(rng, 150, dict.fromkeys(("ada", "bo", "cy"), 0.0), strength=sign * STRENGTH) for sign in (1, -1)]
+    tables = [table.assign(category=name) for table, name in zip(tables, ("code", "math"), strict=True)]
+    table = pd.concat([tables[0], tables[1].assign(question_id="m" + tables[1]["question_id"])])
+    data = ba.read_annotations(table, **OF_PAIRS, by="category", label="winner")
+    assert data.item_columns["category"].levels == ("code", "math")
+    by = ba.Pairs(first="model_a", second="model_b", by="category")
+    fitted = ba.fit(ba.models.OneCoin(class_prior=by), data, **SETTINGS)
+    ranked = ba.ranking_table(fitted)
+    assert ranked["subset"].unique().tolist() == ["all", "code", "math"]
+    assert ranked.query("subset == 'code'")["system"].tolist() == SYSTEMS
+    assert ranked.query("subset == 'math'")["system"].tolist() == SYSTEMS[::-1]
+    assert ranked.groupby("subset")["n_answers"].sum().tolist() == [1800, 900, 900]
+    mean = fitted.posterior["strength_by"].mean(("chain", "draw"))
+    assert np.abs(mean.sel(subset="code") - STRENGTH).max() < 0.5
+    assert len(ba.plot_ranking(fitted).axes[0].get_yticklabels()) == 5
+
+
+def test_the_matrix_of_wins_is_that_of_the_table(fit):
+    axes = ba.plot_wins(fit).axes[0]
+    shown = axes.images[0].get_array()
+    wins = ba.win_table(fit).set_index(["first", "second"])["share_won_mean"]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names == SYSTEMS
+    for (first, second), share in wins.items():
+        assert shown[names.index(first), names.index(second)] == pytest.approx(share)
+        assert shown[names.index(second), names.index(first)] == pytest.approx(1 - share)
+
+
+def test_what_is_asked_next_names_the_order_and_is_read_back(fit):
+    table = ba.suggest_annotations(fit, 12, target="ranking", per_annotator=4)
+    assert table.columns[:4].tolist() == ["item", "model_a", "model_b", "annotator"]
+    assert table["annotator"].value_counts().max() <= 4
+    data = FitView(fit).data
+    pair_of = {item: {data.item_columns[side].names[at] for side in data.sides} for at, item in enumerate(data.items)}
+    own = data.to_frame()
+    asked = set(zip(own["item"], own["model_a"], own["annotator"], strict=True))
+    for row in table.itertuples():
+        assert {row.model_a, row.model_b} == pair_of[row.item]
+        assert (row.item, row.model_a, row.annotator) not in asked
+    more = ba.add_annotations(data, table.assign(label=table["model_b"]))
+    assert more.n_annotations == data.n_annotations + 12
+    added = more.to_frame().tail(12)
+    assert added["label"].tolist() == ["model_b"] * 12
+    assert added["model_a"].tolist() == table["model_a"].tolist()
+
+
+def test_a_report_has_the_systems_of_items():
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"i{i}", f"a{j}", "no" if rng.random() < 0.2 + 0.5 * (i % 2) else "yes") for i in range(60) for j in range(3)
+    ]
+    data = ba.AnnotationData.from_records(rows, item_columns={"system": ["old" if i % 2 else "new" for i in range(60)]})
+    fitted = ba.fit("one_coin", data, **SETTINGS)
+    blocks = list(show_systems(find_all(FitView(fitted), checks=False, random_seed=1), random_seed=1))
+    assert "The share of each label among the items of a system" in blocks[0].text
+    assert len(blocks) == 3
