@@ -106,7 +106,7 @@ def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool
     """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
     print_result(describe_result(run), out, run["files"])
     if "ranking.csv" in run["files"]:
-        table = ba.ranking_table(view)
+        table = ba.ranking_table(view).round({"elo_mean": 0}).astype({"elo_mean": int})
         ends = find_bounds(table, "rank")[:2]
         shown = ["system", "n_answers", "elo_mean", "share_won_mean", *ends, "p_best"]
         typer.echo(show_table(table[[*(name for name in table if name == SUBSET), *shown]]))
