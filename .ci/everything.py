@@ -80,7 +80,7 @@ def list_steps(folder: Path) -> dict[str, Callable[[], object]]:
         assert ba.label_table(ba.load(folder / "fit")).equals(ba.label_table(fits["model_b"]))
 
     def draw_all() -> None:
-        for name in ("labels", "entropy", "coverage", "annotators", "confusion", "traces", "chain_ranks", "plates"):
+        for name in ("coverage", "annotators", "confusion", "plates"):
             given = "mace" if name == "plates" else fits["model_b"]
             getattr(ba, f"plot_{name}")(given).savefig(folder / f"{name}.png")
 

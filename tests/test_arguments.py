@@ -84,10 +84,8 @@ def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
 
 
 MADE = {
-    "plot_groups": "group_table",
-    "plot_label_power_scaling": "label_power_scaling", "plot_power_scaling": "power_scaling_table",
-    "plot_predictive_check": "predictive_check", "plot_prior": "describe_prior", "plot_priors": "sensitivity",
-    "plot_ranks": "sbc", "plot_subsets": "subset_table",
+    "plot_groups": "group_table", "plot_label_power_scaling": "label_power_scaling", "plot_prior": "describe_prior",
+    "plot_priors": "sensitivity", "plot_ranks": "sbc",
     "sbc_coverage": "sbc", "sbc_label_scores": "sbc", "sbc_label_table": "sbc", "sbc_table": "sbc",
 }  # fmt: skip
 
@@ -101,18 +99,18 @@ def test_what_another_function_makes_is_asked_for_by_its_name(function, maker, g
 
 
 def test_a_fit_is_not_yet_what_is_made_of_it(refuses, tiny_fit):
-    with refuses(FitError, r"what bayesanno\.power_scaling_table returned is needed, not DataTree"):
-        ba.plot_power_scaling(tiny_fit)
+    with refuses(FitError, r"what bayesanno\.label_power_scaling returned is needed, not DataTree"):
+        ba.plot_label_power_scaling(tiny_fit)
     with refuses(FitError, r"what bayesanno\.sbc returned is needed, not Dataset without 'ranked'"):
         ba.sbc_table(tiny_fit["posterior"].to_dataset())
-    with refuses(FitError, r"what bayesanno\.subset_table returned is needed, not DataFrame without 'alpha'"):
-        ba.plot_subsets(TABLE)
+    with refuses(FitError, r"what bayesanno\.group_table returned is needed, not DataFrame without 'group'"):
+        ba.plot_groups(TABLE)
 
 
 def test_there_are_such_functions():
     assert {"label_table", "save", "plot_annotators"} <= {one.__name__ for one in functions_of("fit")}
     assert {"usage_table", "agreement_table", "pair_table"} <= {one.__name__ for one in functions_of("data")}
-    named = {"table", "check", "description", "study", "ranks"}
+    named = {"table", "description", "study", "ranks"}
     assert set(MADE) == {one.__name__ for name in named for one in functions_of(name)}
     assert issubclass(DataError, BayesannoError)
 

@@ -28,10 +28,8 @@ SHORT = {  # what takes long, and a short form of it
     "per_item=range(1, 11)": "per_item=[2]",
     "shares=[0, 0.1, 0.5]": "shares=[0.1]",
     "workers=2": "workers=1",
-    "--items 500 --annotators 20": "--items 50 --annotators 8 --per-item 2,3",
     "items=500, annotators=20": "items=50, annotators=8, per_item=[2, 3]",
     "per_item=[2, 3], like=fit_b, per_item=[3, 5, 8]": "like=fit_b, per_item=[2, 3]",
-    "--starts 200": "--starts 20",
     "random_seed=1)  # figure": "runs=1, random_seed=1)  # figure",
     "coverages=[0.75, 0.9, 1], runs=1, ": "coverages=[0.75, 0.9, 1], ",
 }

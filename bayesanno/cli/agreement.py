@@ -70,7 +70,7 @@ def agreement(
             known = ba.fit("label_usage", answers, random_seed=chosen, check=False, progressbar=sys.stderr.isatty())
             divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
-        figures = draw(answers, tables["subsets.csv"], known) if plots else {}
+        figures = draw(answers, known) if plots else {}
         run = {
             "command": "agreement",
             "data": describe_data(answers) | {"hash": answers.hash},
@@ -129,15 +129,13 @@ def _tabulate_pairs(data: ba.AnnotationData, *, ordered: bool) -> pd.DataFrame:
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
-def draw(data: ba.AnnotationData, subsets: pd.DataFrame, known: ba.AnnotationData | xr.DataTree) -> dict[str, Figure]:
+def draw(data: ba.AnnotationData, known: ba.AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     figures = {"usage.png": ba.plot_usage(data)}
     if _n_active(data) >= 2:
         figures["divergence.png"] = ba.plot_divergence(known)
     if 3 <= _n_active(data) <= MOST_GROUPED:
         figures["distances.png"] = ba.plot_distances(data)
-    if subsets["alpha"].notna().any():
-        figures["subsets.png"] = ba.plot_subsets(subsets)
     return figures
 
 

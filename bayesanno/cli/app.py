@@ -22,9 +22,8 @@ from bayesanno.cli.agreement import agreement, noise
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit, recalibrate, report
 from bayesanno.cli.labels import export, groups
-from bayesanno.cli.modes import modes
 from bayesanno.cli.options import DATA_OPTIONS
-from bayesanno.cli.plan import ask_next, plan, simulate
+from bayesanno.cli.plan import ask_next, simulate
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.ground.files import OF_DISKS
 from bayesanno.ground.running import keep_keyboard_interrupt
@@ -156,7 +155,7 @@ def models() -> None:
     Console(markup=False, highlight=False, emoji=False).print(table)
 
 
-OF_FITS = (fit, recalibrate, ask_next, plan, groups, export, report)
-OF_DATA = (simulate, agreement, noise, modes, compare, sensitivity)
+OF_FITS = (fit, recalibrate, ask_next, groups, export, report)
+OF_DATA = (simulate, agreement, noise, compare, sensitivity)
 for command in (*OF_FITS, *OF_DATA):
     app.command("next" if command is ask_next else None)(command)

@@ -58,7 +58,7 @@ def compare(
 ) -> None:
     """Fit several models to DATA and compare them.
 
-    The files are loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv.
+    The files are loo.csv, ppc.csv, run.json and, with gold, calibration.csv and its figure.
     """
     begin, show = time.perf_counter(), sys.stderr.isatty()
     models = parse_models(model, data, options, formula, classifier)
@@ -154,15 +154,13 @@ def write_comparison(
     views = {spec: view_of(fit) for spec, fit in fits.items()}
     first = next(iter(views.values()))
     tables, drawn = {"loo.csv": ba.compare(views, random_seed=seed)}, {}
-    checks = {spec: ba.predictive_check(view, replicates=replicates, random_seed=seed) for spec, view in views.items()}
-    tables["ppc.csv"] = _concat({spec: check.table for spec, check in checks.items()})
+    chosen: dict[str, Any] = {"replicates": replicates, "random_seed": seed}
+    tables["ppc.csv"] = _concat({spec: ba.predictive_check(view, **chosen).table for spec, view in views.items()})
     if "n_gold" in tables["loo.csv"]:
         scored = tables["loo.csv"].set_index("name")["n_gold"]
         of_labels = {spec: view for spec, view in views.items() if scored[spec] > 0}  # those of types have none
         tables["calibration.csv"] = _concat({spec: ba.calibration_table(view) for spec, view in of_labels.items()})
         drawn["calibration.png"] = ba.plot_calibration(of_labels)
-    figures = {spec: f"ppc_{number}_{view.model.name}.png" for number, (spec, view) in enumerate(views.items(), 1)}
-    drawn |= {figures[spec]: ba.plot_predictive_check(check) for spec, check in checks.items()}
     attrs = first.tree.attrs
     run = {
         "command": "compare",
@@ -170,7 +168,6 @@ def write_comparison(
             spec: {
                 "model": view.model.name,
                 "fields": view.model.to_fields(),
-                "figure": figures[spec],
                 "diagnostics": view.diagnostics,
             }
             for spec, view in views.items()
@@ -256,7 +253,6 @@ def sensitivity(
         tables |= {"powerscale.csv": ba.power_scaling_table(fitted), "labels.csv": ba.label_power_scaling(fitted)}
         figures = {
             "prior.png": ba.plot_prior(before),
-            "powerscale.png": ba.plot_power_scaling(tables["powerscale.csv"]),
             "labels.png": ba.plot_label_power_scaling(tables["labels.csv"]),
         }
         if values:

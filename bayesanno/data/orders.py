@@ -51,7 +51,7 @@ class InEitherOrder:
     def check_sides(self) -> None:
         """Freeze the orders, or raise a DataError if these, or the sides, do not suit the annotations."""
         n, classes = self.annotator.size, [self.labels[code] for code in self.class_codes]
-        swapped = np.array(self.swapped if np.size(self.swapped) else np.zeros(n), dtype=bool)
+        swapped = np.array(self.swapped if np.any(self.swapped) else np.zeros(n), dtype=bool)
         if swapped.shape != (n,):
             raise DataError(f"swapped must have one entry per annotation, shape ({n},), not {swapped.shape}")
         sides = tuple(self.sides)

@@ -139,11 +139,14 @@ def _ask(table: TextTable, options: ReadOptions, columns: Sequence[int], item: i
     annotators = name_columns(table, set(range(len(header))).difference(meant))
     long = " and ".join(f"{role}=..." for role in ROLES if role != "item" or item is None)
     of_item = "" if item is not None else ", and item=... if one names the items"
+    who = f", annotator={header[0]!r}" if header[0] and not table.matching("annotator") else ""
+    turned = name_columns(table, [0])
     no_header = "" if options.no_header else "; if the first line is data, use no_header=True: columns are 1, 2, ..."
     return DataError(
         f"{table.name}: the names {listed(header)} do not say which columns are annotators: if each column is one, use "
         f"{annotators}{of_item}; if each row is an answer, use {long}; if columns are labels with their numbers of "
-        f"answers, use format='votes' and {annotators}{no_header}"
+        f"answers, use format='votes' and {annotators}; if each row is an annotator, use transpose=True{who} and "
+        f"{turned}{no_header}"
     )
 
 

@@ -35,6 +35,7 @@ from typing import Any, ClassVar, override
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import require_kind
 from bayesanno.data.item_columns import take_columns
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.fields import Positive
@@ -61,6 +62,11 @@ def take_as_true(data: AnnotationData) -> AnnotationData:
     data : AnnotationData
         Comparisons, as `read_annotations(pairs=...)` reads them. Unsure answers are left out.
 
+    Raises
+    ------
+    DataError
+        If these are other data.
+
     Examples
     --------
     >>> import bayesanno as ba
@@ -70,6 +76,7 @@ def take_as_true(data: AnnotationData) -> AnnotationData:
     >>> data.controls
     {'q1, answer 1': 'left', 'q1, answer 2': 'right', 'q2, answer 3': 'right'}
     """
+    require_kind(data, AnnotationData, "take_as_true")
     sure = data.without_unsure()
     items = tuple(f"{sure.items[item]}, answer {number}" for number, item in enumerate(sure.item, 1))
     known = {item: sure.labels[code] for item, code in zip(items, sure.label, strict=True)}

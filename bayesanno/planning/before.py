@@ -110,10 +110,10 @@ def plan_answers(
     Returns
     -------
     pandas.DataFrame
-        One row per number of answers, with the columns of `expected_progress`, so that `find_needed` accepts it. Here
-        `accuracy` is the mean share of right labels, with an interval over simulations. `p_reached` refers to
-        that share, so it includes the luck of these items. The additional column `probability` is the share that the
-        fits expect: the mean probability of the best labels.
+        One row per number of answers, with the columns of `expected_progress`. Here `accuracy` is the mean share of
+        right labels, with an interval over simulations. `p_reached` refers to that share, so it includes the luck of
+        these items. The additional column `probability` is the share that the fits expect: the mean probability of the
+        best labels.
 
     Raises
     ------

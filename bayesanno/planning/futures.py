@@ -67,8 +67,8 @@ class Futures:
         if allocation not in get_args(Allocation):
             raise DataError(f"allocation is {allocation!r}: it must be one of {listed(get_args(Allocation))}")
         data = asked.data
-        self._states, self._budget, self._rng = _take_some(asked.states, data.n_annotators), budget, rng
-        self._is_open = asked.find_open()[:, : data.n_annotators]  # of comparisons, in the order of the item
+        self._states, self._budget, self._rng = _take_some(asked.states, len(data.annotators)), budget, rng
+        self._is_open = asked.find_open()[:, : len(data.annotators)]  # of comparisons, in the order of the item
         self._n_answers = np.bincount(data.item, minlength=data.n_items) * (allocation != "each")
         given = np.bincount(data.annotator, minlength=len(data.annotators))
         with np.errstate(divide="ignore"):  # annotators without answers, such as new ones, count as the others' mean

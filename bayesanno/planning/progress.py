@@ -162,41 +162,6 @@ def tabulate_progress(
     return table
 
 
-def find_needed(
-    progress: pd.DataFrame, column: str = "answers", *, ci_prob: float | None = None
-) -> tuple[float, float, float]:
-    """Return how many answers a target needs: the median over futures, and an interval of equal tails.
-
-    Parameters
-    ----------
-    progress : DataFrame
-        The result of `expected_progress` with a target.
-    column : {"answers", "per_item", "cost"}
-        The unit of the result.
-    ci_prob : float, optional
-        The share of futures within the interval; by default as in `summary`.
-
-    Returns
-    -------
-    tuple of float
-        Median, lower and upper end, by linear interpolation between rows; infinite if the last row is not enough.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesanno.planning.progress import find_needed
-    >>> find_needed(pd.DataFrame({"answers": [0, 100, 200], "p_reached": [0.0, 0.5, 1.0]}))
-    (100.0, 11.0, 189.0)
-    """
-    ci_prob = choose_prob(ci_prob)
-    levels = np.array([0.5, (1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    levels = np.nextafter(levels, 0)  # below them: the first of equal rows is enough
-    reached = np.maximum.accumulate(progress["p_reached"])
-    found = np.interp(levels, reached, progress[column].astype(float), right=np.inf)
-    median, lower, upper = found.round(9).tolist()
-    return median, lower, upper
-
-
 @one_blas_thread()
 def stopping_table(
     fit: xr.DataTree | FitView,

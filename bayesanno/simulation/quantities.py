@@ -288,16 +288,13 @@ def draws_of_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Ge
     return ModelDraws(model, data, draw_prior(model, data, n, rng), known)
 
 
-def draw_prior(
-    model: AnnotationModel, data: Data, n: int, rng: np.random.Generator, *, names: Sequence[str] | None = None
-) -> xr.Dataset:
+def draw_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Generator) -> xr.Dataset:
     """Draw parameters and derived quantities of a model from its prior: dims (chain, draw, ...), one chain.
 
-    Names may be given to draw only some. Values that a model takes from the data, such as label frequencies, are not
-    drawn.
+    Values that a model takes from the data, such as label frequencies, are not drawn.
     """
     graph = model.build(data)
-    variables = [one for one in (*graph.free_RVs, *graph.deterministics) if names is None or one.name in names]
+    variables = [*graph.free_RVs, *graph.deterministics]
     drawn = pm.draw(variables, draws=n, random_seed=rng, mode=BY_NUMPY)  # there are few numbers to draw
     found = {}
     for variable, values in zip(variables, drawn, strict=True):

@@ -318,16 +318,13 @@ def test_a_figure_is_of_one_dimension(refuses, multi_fit):
     (axes,) = ba.plot_annotators(multi_fit, dimension="polarity").axes
     assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
     assert axes.get_title(loc="left").startswith("polarity: accuracy of 4 annotators")
-    items = [text.get_text() for text in ba.plot_labels(multi_fit, dimension="focus").axes[0].get_yticklabels()]
-    assert items == ba.label_table(multi_fit).query("dimension == 'focus'").sort_values(
-        "entropy", ascending=False, kind="stable")["item"].tolist()[:30]  # fmt: skip
     covered = ba.coverage_table(multi_fit).query("dimension == 'polarity'")["accuracy"]
     drawn = ba.plot_coverage(multi_fit, dimension="polarity").axes[0].lines[1].get_ydata()
     np.testing.assert_array_equal(drawn, covered)  # nan where no gold is kept
     with refuses(FitError, "no gold label is known of dimension 'focus'"):
         ba.plot_coverage(hidden(multi_fit, "focus"), dimension="focus")
     with refuses(FitError, "this fit has dimensions .*: name one"):
-        ba.plot_labels(multi_fit)
+        ba.plot_annotators(multi_fit)
 
 
 # ------------------------------------------------------------------------------------------------- noise

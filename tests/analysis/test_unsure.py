@@ -66,7 +66,6 @@ def test_figures_have_a_column_for_unsure_answers(fit):
     figure = ba.plot_confusion(fit)
     assert figure.axes[0].images[0].get_array().shape == (2, 3)
     ba.plot_coverage(fit)
-    ba.plot_labels(fit)
 
 
 def test_the_report_is_written(fits, tmp_path):

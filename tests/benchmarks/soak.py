@@ -32,19 +32,7 @@ LABELS = ("maybe", "no", "yes")
 FEW = {"draws": 50, "tune": 100, "chains": 2}
 BY = {"nuts": FEW, "advi": {"draws": 50, "chains": 2, "method_options": {"steps": 500}}, "em": {}, "vb": FEW}
 BY["fullrank_advi"] = BY["advi"]
-PLOTS = [
-    "annotators",
-    "confusion",
-    "chain_ranks",
-    "traces",
-    "dependence",
-    "coverage",
-    "entropy",
-    "labels",
-    "plates",
-    "prior_posterior",
-    "calibration",
-]
+PLOTS = ["annotators", "confusion", "dependence", "coverage", "plates", "calibration"]
 
 
 def make_data(model: str, rng: np.random.Generator) -> Any:

@@ -185,7 +185,6 @@ def test_commands_end_well_and_names_come_back_as_they_were(rows, quoting, chose
         if ends_well(folder, "next", "x", "--batch", 5, "--out", "n.csv"):
             asked = open_table(folder / "n.csv")
             assert set(asked.columns[asked.header.index("item")]) <= set(data.items)
-        ends_well(folder, "plan", "x")
         groups = [[item, rows[number % len(rows)][2]] for number, item in enumerate(data.items)]
         (folder / "g.csv").write_bytes(as_file(groups, ("item", "group"), ",", quoting).encode())
         ends_well(folder, "groups", "x", "--by", "g.csv", "--out", "g2.csv")
@@ -216,10 +215,6 @@ def compare(folder, _):
 
 def sensitivity(folder, _):
     ends_well(folder, "sensitivity", "mace", "a.csv", *FEW, "--workers", 1, "--grid", "strategy_prior=1", "--out", "x")
-
-
-def modes(folder, _):
-    ends_well(folder, "modes", "model_b", "a.csv", "--starts", 3, "--seed", 1, "--out", "m.csv")
 
 
 def export(folder, data):
@@ -261,8 +256,6 @@ def ask(folder, data):
 def simulate(folder, data):
     ends_well(folder, "simulate", "mace", "--items", 3, "--annotators", 2, "--per-item", 2, "--seed", 1,
               f"--labels={','.join(data.labels)}", "--out", "s.csv")  # fmt: skip
-    ends_well(folder, "plan", "one_coin", "--items", 3, "--annotators", 2, "--per-item", "1,2", "--simulations", 2,
-              f"--labels={','.join(data.labels)}", "--seed", 1, "--out", "p.csv")  # fmt: skip
 
 
 def options(folder, data):
@@ -283,7 +276,7 @@ def dimensions(folder, data):
     ends_well(folder, "fit", "model_a_multi", "d.csv", *named, *FEW, "--out", "x")
 
 
-LONGER = (compare, sensitivity, modes, export, recalibrate, ask, simulate, options, dimensions)
+LONGER = (compare, sensitivity, export, recalibrate, ask, simulate, options, dimensions)
 
 
 @pytest.mark.parametrize("chosen", LONGER)

@@ -92,20 +92,6 @@ def test_costs_and_items_to_ask_about_are_read_from_files(at, folder):
     np.testing.assert_allclose(table["gain"], same["gain"], rtol=1e-5)
 
 
-def test_how_many_are_enough(at):
-    code, out, _ = at("plan", "run", "--target", "0.97", "--seed", "1")
-    assert code == 0
-    assert out.splitlines()[0].split()[:3] == ["answers", "per_item", "accuracy"]  # no cost where none is given
-    assert out.splitlines()[-1].startswith("an accuracy of 0.97 is expected with ")
-    _, out, _ = at("plan", "run", "--target", "0.5", "--seed", "1")
-    assert out.splitlines()[-1] == "an accuracy of 0.5 is expected already"
-    _, out, _ = at("plan", "run", "--target", "0.999", "--per-annotator", "2", "--seed", "1")
-    assert out.splitlines()[-1] == "an accuracy of 0.999 is not expected with 16 more answers"
-    _, out, _ = at("plan", "run", "--target", "0.97", "--annotators", "who.csv", "--seed", "1")
-    assert out.splitlines()[0].split()[:3] == ["answers", "per_item", "cost"]
-    assert "more answers" in out.splitlines()[-1]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -136,8 +122,6 @@ def test_how_many_are_enough(at):
         (("next", "run", "--loss", "half.csv", "--utility", "accuracy"), "--utility and --loss both set how"),
         (("next", "run", "--items", "who.csv"), "who.csv has no column for the item"),
         (("next", "run", "--items", "far.csv"), "item 'i99' is not in this fit"),
-        (("plan", "run", "--target", "95"), "--target is 95.0"),
-        (("plan", "run", "--allocation", "fair"), "allocation is 'fair'"),
         (("fit", "one_coin", "crowd.csv", "--add", "crowd.csv", "--out", "x"), "crowd.csv, line 2: "),
         (
             ("fit", "one_coin", "crowd.csv", "--add", "truth.csv", "--out", "x"),

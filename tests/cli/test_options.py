@@ -7,14 +7,12 @@ import pytest
 from bayesanno.cli.agreement import agreement, noise
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit
-from bayesanno.cli.modes import modes
 from bayesanno.cli.options import DATA_OPTIONS, DEFAULTS, OF_MODELS, DataOptions, gather_options, reads_data
 from bayesanno.ground.errors import DataError
 
 LACKING = {
     fit: set(),
     compare: set(),
-    modes: {"gold", "gold_file"},
     sensitivity: {"successes", "trials"},
     noise: {*OF_MODELS},
     agreement: {*OF_MODELS},

@@ -26,7 +26,7 @@ def test_the_command_writes_tables_and_tells_of_them(run, tmp_path):
     assert code == 0
     assert err.splitlines()[0].startswith("mace: 1,646 annotations")
     names = ["prior.csv", "powerscale.csv", "labels.csv", "grid.csv", "flips.csv", "annotators.csv"]
-    names += ["prior.png", "powerscale.png", "labels.png", "priors.png", "run.json"]
+    names += ["prior.png", "labels.png", "priors.png", "run.json"]
     assert [line for line in out.splitlines() if line.startswith("found/")] == [f"found/{name}" for name in names]
     assert "would change their label if the prior were doubled or halved" in out
     prior = pd.read_csv(tmp_path / "found" / "prior.csv")

@@ -136,10 +136,7 @@ class TestSpread:
             ba.data_of,
             ba.coverage_table,
             ba.dependence_table,
-            ba.plot_labels,
-            ba.plot_entropy,
             ba.plot_coverage,
-            ba.plot_prior_posterior,
             lambda one: ba.predict_labels(one, tiny_data()),
         ):
             with refuses(FitError, "made on Dask, so it holds no items .*write_labels"):

@@ -103,6 +103,7 @@ ASKED = {
     "two label columns": ("item,annotator,q1,q2\n1,a,x,y\n", {"label": ["q1", "q2"]}, "label names 'q1', 'q2'"),
     "a table of controls": ("item,annotator,label\n1,a,x\n1,b,y\n", {"controls": [1]}, "controls is a list, but must"),
     "several items": ("item,annotator,label\n1,a,x\n1,b,y\n", {"item": ["item"]}, "must be the name of one column"),
+    "a number of annotators": (lines([{"id": 1, "annotators": 3, "labels": ["joy"]}]), {}, "no field names the ann"),
     "doccano in one file": (json.dumps([{"id": 1, "text": "t", "label": ["y", "n"]}]), {}, r"annotator='label\[\]#'"),
 }  # fmt: skip
 
@@ -114,6 +115,8 @@ def test_names_that_do_not_decide_are_asked_about(at, refuses, text, options, me
 
 
 READ = {
+    "rows of annotators": ("name,Q1,Q2\nada,x,y\nbo,x,x\n",
+                           {"transpose": True, "annotator": "name", "columns": "Q1,Q2"}, ("Q1", "Q2")),
     "columns before a label": ("item,worker,category,joy,fear\n0,a,news,1,0\n0,b,web,0,1\n",
                                {"multi_label": True, "columns": "joy,fear"}, ("0 / fear", "0 / joy")),
     "columns of a DataFrame": ("0,1,2\nx,a,7\nx,b,8\n", {"item": 0, "annotator": 1, "label": 2}, ("x",)),

@@ -108,6 +108,66 @@ def test_records_are_read_as_tables_are(keep):
     assert found.item_columns["data.model_a"].names == of_table.item_columns["model_a"].names
 
 
+ALPACA = [
+    {"instruction": f"i{n}", "generator_1": "gpt4", "generator_2": "llama", "annotator": "claude", "preference": said,
+     "raw_completion": {"a": 1}}
+    for n, said in enumerate((2.0, 1.0, 0, None))
+]  # fmt: skip
+STUDIO = [
+    {"id": n, "data": {"model_a": "x", "model_b": "y"},
+     "annotations": [{"completed_by": k, "result": [{"type": "pairwise", "value": {"selected": said}}]}
+                     for k, said in enumerate(("left", "right"))]}
+    for n in range(2)
+]  # fmt: skip
+PUBLIC = {
+    "AlpacaEval": (ALPACA, {"item": "instruction", "pairs": "generator_1,generator_2", "annotator": "annotator",
+                            "label": "preference", "tie": "0"}, ["generator_2", "generator_1", "tie"]),
+    "Label Studio": (STUDIO, {"item": "id", "pairs": "data.model_a,data.model_b",
+                              "annotator": "annotations[].completed_by",
+                              "label": "annotations[].result[].value.selected"}, ["data.model_a", "data.model_b"] * 2),
+    "PandaLM": (pd.DataFrame({"item": [1, 2, 3], "first": "a", "second": "b", "annotator": "p", "label": [0, 1, 2]}),
+                {"pairs": "first,second", "tie": "0"}, ["tie", "first", "second"]),
+    "a baseline": (pd.DataFrame({"item": [1, 2, 3], "system": "a", "judge": "p", "verdict": ["win", "Loss", "draw"]}),
+                   {"pairs": "system", "baseline": "gpt-4"}, ["system", "baseline", "tie"]),
+    "other codes": (pd.DataFrame({"item": [1, 2, 3], "a": "x", "b": "y", "judge": "p", "label": [-1, 0, 1]}),
+                    {"pairs": "a,b", "first": "-1", "second": "1", "tie": "0"}, ["a", "tie", "b"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "options", "said"), PUBLIC.values(), ids=PUBLIC)
+def test_public_shapes_are_read(source, options, said):
+    assert ba.read_annotations(source, **options).to_frame()["label"].tolist() == said
+
+
+def test_known_labels_of_both_orders_name_systems(read, refuses):
+    rows = "q,a,b,w,j,gold\n1,x,y,x,ada,x\n1,y,x,x,bo,x\n2,x,y,y,bo,b\n"
+    of_rows = {"pairs": "a,b", "item": "q", "label": "w", "annotator": "j"}
+    data = read(rows, **of_rows)
+    assert (data.gold, data.labels) == ({"1": "a", "2": "b"}, ("a", "b"))
+    assert data.to_frame()["gold"].tolist() == ["a", "b", "b"]
+    assert read(rows, **of_rows, controls={"1": "y"}).controls == {"1": "b"}
+    with refuses(DataError, "controls: item '1' was shown in both orders, so 'a' may be either of 'x', 'y': give the"):
+        read(rows, **of_rows, controls={"1": "a"})
+
+
+def test_an_annotator_may_see_both_orders_but_not_one_twice(read, refuses, recwarn):
+    rows = "a,b,w,j\nx,y,x,ada\ny,x,x,ada\n"
+    assert read(rows, pairs="a,b", label="w", annotator="j").n_annotations == 2
+    assert not recwarn.list
+    with refuses(DataError, "'ada' compares 'y' with 'x' again"):
+        read(rows + "y,x,y,ada\n", pairs="a,b", label="w", annotator="j")
+
+
+def test_subsets_are_of_items(read, refuses):
+    rows = "q,c,a,b,w,j\n1,m,x,y,x,ada\n1,m,y,x,x,bo\n2,k,x,y,y,bo\n"
+    options = {"pairs": "a,b", "item": "q", "label": "w", "annotator": "j", "by": "c"}
+    assert read(rows, **options).item_columns["c"].names == ["m", "k"]
+    with refuses(DataError, "item '1' has two values of 'c', 'm' and 'k': keep one"):
+        read(rows.replace("1,m,y", "1,k,y"), **options)
+    with refuses(DataError, r"by=\.\.\. is only for comparisons"):
+        read("item,annotator,label\n1,a,x\n", by="item")
+
+
 def test_ties_are_those_that_are_named_and_what_is_unsure_stays(read):
     drawn = ARENA.replace("tie (bothbad)", "draw").replace("Tie", "skip")
     data = read(drawn, **OF_ARENA, tie="draw,tie", unsure="skip")

@@ -15,10 +15,9 @@ from bayesanno.ground.errors import DataError
 from bayesanno.report.plots import style
 
 PLOTS = sorted(name for name in dir(ba) if name.startswith("plot_"))
-UNTITLED = {"plot_plates", "plot_predictive_check", "plot_prior", "plot_ranks"}  # panels and plates name themselves
+UNTITLED = {"plot_plates", "plot_prior", "plot_ranks"}  # panels and plates name themselves
 PANELS = UNTITLED - {"plot_plates"} | {
-    "plot_chain_ranks", "plot_confusion", "plot_groups", "plot_label_power_scaling", "plot_power_scaling",
-    "plot_prior_posterior", "plot_priors", "plot_ranking", "plot_traces",
+    "plot_confusion", "plot_groups", "plot_label_power_scaling", "plot_priors", "plot_ranking",
 }  # fmt: skip
 
 
@@ -45,7 +44,7 @@ def test_a_figure_of_one_axes_can_be_a_part_of_another(tiny_fit):
     axes[0, 0].set_title("mine", loc="left")
     assert ba.plot_usage(crowd, ax=axes[0, 1], figsize=(2, 2), title=False) is whole
     assert ba.plot_annotators(tiny_fit, ax=axes[0, 2]) is whole
-    assert ba.plot_entropy(tiny_fit, ax=axes[1, 0], title=False) is whole
+    assert ba.plot_coverage(tiny_fit, ax=axes[1, 0], title=False) is whole
     assert ba.plot_plates("mace", ax=axes[1, 1]) is whole
     assert ba.plot_distances(crowd, ax=axes[1, 2]) is whole
     assert whole.get_size_inches().tolist() == [9, 6]
@@ -58,7 +57,7 @@ def test_a_figure_of_one_axes_can_be_a_part_of_another(tiny_fit):
 
 def test_an_option_that_is_not_there_is_refused(tiny_fit):
     with pytest.raises(TypeError, match="'figsiz'"):
-        ba.plot_labels(tiny_fit, figsiz=(3, 3))
+        ba.plot_coverage(tiny_fit, figsiz=(3, 3))
     with pytest.raises(TypeError, match="'colour'"):
         ba.plot_confusion(tiny_fit, colour="red")
 
@@ -70,7 +69,7 @@ def titles(figure):
 
 
 def test_sizes_and_titles_are_as_asked_for(tiny_fit):
-    for plot in (ba.plot_annotators, ba.plot_labels, ba.plot_traces, ba.plot_prior_posterior):
+    for plot in (ba.plot_annotators, ba.plot_coverage):
         figure = plot(tiny_fit, figsize=(5, 4.5), title=False)
         assert figure.get_size_inches().tolist() == [5, 4.5]
         assert len(titles(figure)) == len(titles(plot(tiny_fit))) - 1

@@ -24,7 +24,6 @@ FIGURES = {
     "usage": ba.plot_usage,
     "divergence": ba.plot_divergence,
     "distances": ba.plot_distances,
-    "subsets": lambda data: ba.plot_subsets(ba.subset_table(data, least_items=1, largest=3)),
 }
 
 
@@ -78,8 +77,6 @@ def test_what_cannot_be_drawn_is_refused(refuses):
         ba.plot_divergence(alone)
     with refuses(DataError, "there is no measure 'kl': choose one of leverage, kld, jsd_mean"):
         ba.plot_divergence(tiny_data(), measure="kl")
-    with refuses(DataError, "no subset of annotators shares items enough"):
-        ba.plot_subsets(ba.subset_table(tiny_data(), least_items=100))
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of few draws and one annotator

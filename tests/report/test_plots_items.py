@@ -6,7 +6,6 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.report.plots.style import write_png
 from tests.samples import tiny_data
 
 QUICK = {"random_seed": 1, "progressbar": False, "method": "em"}
@@ -15,66 +14,6 @@ QUICK = {"random_seed": 1, "progressbar": False, "method": "em"}
 @pytest.fixture(scope="module")
 def crowd_em(crowd):
     return ba.fit("mace", crowd[0], **QUICK)
-
-
-def names_beside(axes):
-    """The texts on the right of the bars: known labels from the top, and what they are."""
-    return [text.get_text() for text in axes.texts if text.get_position()[0] > 1]
-
-
-class TestPlotLabels:
-    def test_the_least_sure_are_on_top_with_a_bar_for_each_label(self, mace_fit):
-        (axes,) = ba.plot_labels(mace_fit).axes
-        table = ba.label_table(mace_fit).sort_values("entropy", ascending=False, kind="stable")[:30]
-        assert [text.get_text() for text in axes.get_yticklabels()] == table["item"].tolist()
-        assert axes.get_ylim()[0] > axes.get_ylim()[1]
-        for bars, label in zip(axes.containers, ["maybe", "no", "yes"], strict=True):
-            np.testing.assert_allclose([bar.get_width() for bar in bars], table[f"p[{label}]"])
-        np.testing.assert_allclose([bar.get_x() for bar in axes.containers[1]], table["p[maybe]"])
-        right = (table["label"] == table["gold"]).sum()
-        shown = {one.get_label(): len(one.get_offsets()) for one in axes.collections}
-        assert shown == {"gold, and the most probable": right, "gold, and not the most probable": 30 - right}
-        assert names_beside(axes) == [*table["gold"], "gold"]
-        legend = [text.get_text() for text in axes.get_legend().get_texts()]
-        assert legend[:3] == ["maybe", "no", "yes"]
-
-    def test_a_mark_is_in_the_middle_of_its_part(self):
-        fit = ba.fit("one_coin", tiny_data(gold={"s4": "yes"}), **QUICK)
-        (axes,) = ba.plot_labels(fit, items=["s5", "s4"]).axes
-        row = ba.label_table(fit).set_index("item").loc["s4"]
-        (mark,) = axes.collections
-        np.testing.assert_allclose(mark.get_offsets()[0], [row["p[no]"] + row["p[yes]"] / 2, 1])
-        assert [text.get_text() for text in axes.get_yticklabels()] == ["s5", "s4"]
-        assert axes.get_title(loc="left") == "Labels of 2 of 6 items"
-
-    def test_without_gold_nothing_is_marked(self, tmp_path):
-        records = [(f"$item^{n}", who, ("$x^", "y" * 50)[n % 2]) for n in range(4) for who in ("a_{", "\\frac", "c")]
-        figure = ba.plot_labels(ba.fit("one_coin", ba.AnnotationData.from_records(records), **QUICK))
-        (axes,) = figure.axes
-        assert not axes.collections
-        assert names_beside(axes) == []
-        assert axes.get_title(loc="left") == "Labels of all 4 items"
-        write_png(figure, tmp_path / "figure.png")
-
-    def test_what_cannot_be_drawn_is_refused(self, crowd_em, refuses):
-        with refuses(FitError, "item 'nowhere' is not in this fit, which has 400"):
-            ba.plot_labels(crowd_em, items=["nowhere"])
-        with refuses(FitError, "no item is asked for"):
-            ba.plot_labels(crowd_em, items=[])
-        with refuses(FitError, "has no dimensions: leave out dimension='focus'"):
-            ba.plot_labels(crowd_em, dimension="focus")
-
-
-def test_entropy_histogram_has_every_item_and_lines_at_coverages(mace_fit):
-    figure = ba.plot_entropy(mace_fit)
-    (axes,) = figure.axes
-    assert sum(bar.get_height() for bar in axes.patches) == 400
-    table = ba.coverage_table(mace_fit, [0.75, 0.9])
-    lines = [line.get_xdata()[0] for line in axes.lines]
-    np.testing.assert_allclose(lines, [*table["max_entropy"], np.log(3)])
-    written = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert written[0].startswith("the surest 75% (300 items): up to")
-    assert axes.get_xlabel() == "entropy of the label (nats)"
 
 
 class TestPlotCoverage:

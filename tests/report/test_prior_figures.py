@@ -1,11 +1,11 @@
-"""Figures of priors and of power-scaling: they draw what the tables say."""
+"""Figures of priors, and of how labels depend on them: they draw what the tables say."""
 
 import numpy as np
 import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.report.plots.sensitivity import plot_label_power_scaling, plot_power_scaling, plot_prior
+from bayesanno.report.plots.sensitivity import plot_label_power_scaling, plot_prior
 
 
 def names(axes):
@@ -37,23 +37,6 @@ def test_a_panel_for_each_quantity_and_a_row_for_each_prior():
     assert [text.get_text() for text in legend.get_texts()] == ["type 1", "type 2", "type 3"]
 
 
-def test_parameters_are_in_the_order_of_how_far_they_rest_on_the_prior(tiny_fit, refuses):
-    table = ba.power_scaling_table(tiny_fit, ["accuracy", "confusion"])
-    left, right = plot_power_scaling(table).axes
-    ordered = table.sort_values("prior", ascending=False, kind="stable")
-    assert names(left) == ordered["parameter"].tolist()
-    np.testing.assert_allclose(points(left, "o")[:, 0], ordered["prior"])
-    np.testing.assert_allclose(points(left, "s")[:, 0], ordered["likelihood"])
-    np.testing.assert_allclose(points(right, "o")[:, 0], ordered["prior_slope"] / ordered["sd"])
-    few = plot_power_scaling(table, most=3).axes[0]
-    assert names(few) == ordered["parameter"].tolist()[:3]
-    assert few.get_title(loc="left").endswith(f"the 3 of {len(table)} that depend most on the prior")
-    with refuses(FitError, "most is 0: it must be at least 1"):
-        plot_power_scaling(table, most=0)
-    with refuses(FitError, "the table has no rows to draw"):
-        plot_power_scaling(table[:0])
-
-
 def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):
     table = ba.label_power_scaling(tiny_fit)
     left, right = plot_label_power_scaling(table.sample(frac=1, random_state=1)).axes
@@ -65,17 +48,22 @@ def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):
     np.testing.assert_allclose(points(right, "|")[:, 0], table["probability"])
     soon = (table["doublings"].abs() < 1).sum()
     assert left.get_title(loc="left") == f"Labels that depend on the prior: {soon} would change within one doubling"
+    with refuses(FitError, "most is 0: it must be at least 1"):
+        plot_label_power_scaling(table, most=0)
     with refuses(FitError, "the table has no rows to draw"):
         plot_label_power_scaling(table[:0])
 
 
 @pytest.mark.parametrize("rows", [3, 400])
 def test_few_rows_and_many_are_drawn(rows, tiny_fit):
-    table = ba.power_scaling_table(tiny_fit, ["confusion"])
-    many = table.sample(rows, replace=True, random_state=1).assign(parameter=[f"x[{n}]" for n in range(rows)])
-    figure = plot_power_scaling(many)
-    assert len(names(figure.axes[0])) == min(rows, 60)
+    table = ba.label_power_scaling(tiny_fit)
+    many = table.sample(rows, replace=True, random_state=1).assign(item=[f"x{n}" for n in range(rows)])
+    figure = plot_label_power_scaling(many)
+    assert len(names(figure.axes[0])) == min(rows, 40)
     assert figure.get_size_inches()[1] <= 14
+    few = plot_label_power_scaling(many, most=2).axes[0]
+    assert len(names(few)) == 2
+    assert f"2 of {rows} drawn" in few.get_title(loc="left")
 
 
 def test_the_rows_of_a_study_differ_in_their_names():

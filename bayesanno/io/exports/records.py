@@ -99,7 +99,9 @@ def _find_fields(document: Document, options: ReadOptions) -> Fields:
     if document.kind != "table" and found["item"] is None and len(header.matching_loosely()) == 1:
         found["item"] = header.header[header.matching_loosely()[0]]
     people = document.first.get(found["annotator"] or "")
-    if options.annotator is None and isinstance(people, list) and any(isinstance(each, Mapping) for each in people):
+    is_number = found["annotator"] in _ALSO["annotator"] and isinstance(people, int)
+    of_objects = isinstance(people, list) and any(isinstance(each, Mapping) for each in people)
+    if options.annotator is None and (is_number or of_objects):
         found["annotator"] = None
     if options.gold is None and found["gold"] in options.label:
         found["gold"] = None

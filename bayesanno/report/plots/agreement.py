@@ -1,4 +1,4 @@
-"""Figures of agreement: use of labels, divergences, groups of annotators, agreement of subsets, and shared errors."""
+"""Figures of agreement: use of labels, divergences, groups of annotators, and shared errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from bayesanno.fits.view import Fit
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_made
 from bayesanno.ground.wording import counted
 from bayesanno.report.plots import style
 
@@ -43,7 +42,7 @@ def plot_usage(data: AnnotationData, **options: Unpack[style.OneAxes]) -> Figure
     ----------
     data : AnnotationData
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------
@@ -92,7 +91,7 @@ def plot_divergence(
     ci_prob, ci_kind
         As in `summary`; of a fit.
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------
@@ -156,7 +155,7 @@ def plot_distances(
     base : float
         The base of the logarithm: e for nats, 2 for bits.
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------
@@ -189,51 +188,6 @@ def plot_distances(
     return style.finish(axes, **options)
 
 
-def plot_subsets(table: pd.DataFrame, **options: Unpack[style.OneAxes]) -> Figure:
-    """Draw alpha of subsets of annotators against their size, the best of each size joined.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `bayesanno.subset_table` gives it.
-    figsize, title, ax
-        As in `plot_labels`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    DataError
-        If no subset has enough items.
-    FitError
-        If this is no such table.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> ba.plot_subsets(ba.subset_table(ba.read_annotations("@table9"))).axes[0].get_xlabel()
-    'annotators in the subset'
-    """
-    check_made(table, "DataFrame", "subset_table", ["alpha", "size", "search"])
-    known = table.dropna(subset=["alpha"])
-    if known.empty:
-        raise DataError("no subset of annotators shares items enough for alpha: lower least_items")
-    best = known.groupby("size")["alpha"].max()
-    axes = style.open_axes(6, 4, options)
-    aside = np.random.default_rng(0).uniform(-0.2, 0.2, len(known))  # so that subsets do not hide each other
-    axes.plot(known["size"] + aside, known["alpha"], ".", color=style.PALE, markersize=3, alpha=0.5, label="a subset")
-    axes.plot(best.index, best, "o-", color=style.ACCENT, markersize=4, label="the best of its size")
-    axes.axhline(0.8, color=style.INK, linewidth=0.8, linestyle="--", label="0.8, often asked for")
-    axes.locator_params(axis="x", integer=True)
-    axes.set(xlabel="annotators in the subset", ylabel="Krippendorff's alpha (nominal)")
-    searched = " (by a search)" if (known["search"] == "beam").any() else ""
-    style.write_title(axes, f"agreement of subsets of the annotators{searched}")
-    axes.legend(fontsize=8)
-    return style.finish(axes, **options)
-
-
 def _unit(base: float) -> str:
     return {2: "bits", math.e: "nats"}.get(base, f"logarithm to base {base:g}")
 
@@ -256,7 +210,7 @@ def plot_dependence(
     groups, truth, dimension, least_items, ci_prob
         As `bayesanno.dependence_table` takes them.
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------

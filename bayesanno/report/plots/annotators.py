@@ -13,8 +13,9 @@ from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.fits.parts import part_of
+from bayesanno.fits.parts import find_positions, part_of
 from bayesanno.fits.view import Fit, FitView
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.intervals import CiKind, find_bounds
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
@@ -48,7 +49,7 @@ def plot_annotators(
     ci_prob, ci_kind
         As in `summary`.
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def plot_confusion(
     ci_prob, ci_kind
         As in `summary`.
     figsize, title
-        As in `plot_labels`; a figure of several panels takes no `ax`.
+        As in `plot_coverage`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -170,7 +171,9 @@ def plot_confusion(
     if annotators is None:
         codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
     else:
-        codes = style.find_codes("annotator", annotators, everybody, "with most answers")
+        if not annotators:
+            raise FitError("no annotator is asked for: name some, or leave annotators out for those with most answers")
+        codes = find_positions("annotator", annotators, everybody)
     chosen = [everybody[code] for code in codes]
     described = describe_draws(find_confusion(view, codes), ci_prob, ci_kind)
     found = dict(

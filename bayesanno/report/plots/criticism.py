@@ -1,4 +1,4 @@
-"""Figures of model criticism: predicted against observed statistics, calibration, and simulation-based calibration.
+"""Figures of model criticism: calibration, and simulation-based calibration.
 
 References
 ----------
@@ -15,110 +15,19 @@ from typing import Unpack
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.calibration import BINS, calibration_table
-from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.fits.view import Fit
-from bayesanno.ground.intervals import CiKind, choose_interval, choose_prob, name_bounds, name_interval
+from bayesanno.ground.intervals import choose_prob, name_bounds
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_made, check_seed, check_share
+from bayesanno.ground.validate import check_seed, check_share
 from bayesanno.report.plots import style
 
-PAGE = (7.6, 10.0)  # inches: no figure is larger
-PANEL = 3.2  # inches, the height of a panel where there is room
-NAMED = 7.0  # names an inch
-SMALL = 0.05  # a p-value below it is marked
 RANKS_PANEL = 2.8  # inches
 MOST_SIMULATED = 40_000  # uniform samples that the band is made from
 IN_TAIL = 100  # uniform samples that should be outside the band
-
-
-def plot_predictive_check(
-    check: PredictiveCheck, *, ci_prob: float | None = None, ci_kind: CiKind = None, figsize: style.Size = None
-) -> Figure:
-    """Draw observed over predicted statistics, a panel for each statistic.
-
-    A statistic of one number is a histogram of the replicates with a line where the data are. One of several has a row
-    for each: a bar that holds most of the replicates, and a point for the data, which is a cross where its p
-    is below 0.05. More than 60 rows have no names and are in the order of what is predicted. The title has
-    the p of the statistic as a whole. Names of rows are left out where there is no room for them.
-
-    Parameters
-    ----------
-    check : PredictiveCheck
-    ci_prob, ci_kind
-        As in `summary`: the share of the replicates that a bar holds.
-    figsize
-        As in `plot_labels`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    FitError
-        If this is something else.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
-    >>> figure = ba.plot_predictive_check(ba.predictive_check(fit, "unanimous", random_seed=1))
-    >>> figure.axes[0].get_xlabel()
-    'share of items on which all agree'
-    """
-    check_made(check, "PredictiveCheck", "predictive_check")
-    by = [name for name in ("dimension", "statistic") if name in check.table]
-    replicates = xr.DataArray(check.replicated[None], dims=("chain", "draw", "row"))
-    *_, low, high = describe_draws(replicates, ci_prob, ci_kind).values()
-    table = check.table.assign(low=low, high=high)
-    groups = list(table.groupby(by, sort=False))
-    columns = min(len(groups), 2 if len(groups) <= 6 else 3)
-    height = min(PANEL, (PAGE[1] - 1.2) / -(-len(groups) // columns) - 0.25)
-    figure, axes = style.new_grid(len(groups), columns, ((PAGE[0] - 1.6) / columns, height))
-    for one, (names, rows) in zip(axes, groups, strict=True):
-        p = rows.loc[rows["of"] == "", "p"].item()
-        if len(rows) == 1:
-            replicated = check.replicated[:, rows.index[0]]
-            one.hist(replicated, bins="auto" if np.ptp(replicated) > 0 else 1, color=style.PALE)
-            one.axvline(rows["observed"].item(), color=style.ACCENT, linewidth=2)
-            one.set_ylabel("replicates", fontsize=9)
-        else:
-            _draw_rows(one, rows[rows["of"] != ""], round(NAMED * height))
-        words = ": ".join(style.WORDS.get(name, name) for name in map(str, names))
-        one.set_xlabel(words, fontsize=8, parse_math=False)
-        one.set_title(f"p = {p:.3f}", fontsize=9, loc="left", fontweight="bold" if p < SMALL else "normal")
-    bars = f"predicted (bars: {name_interval(*choose_interval(ci_prob, ci_kind))})"
-    keys = [
-        Line2D([], [], color=style.PALE, linewidth=4, label=bars),
-        Line2D([], [], color=style.ACCENT, marker="o", markersize=4, label="observed"),
-        Line2D([], [], color=style.INK, marker="x", linestyle="", label=f"observed, p below {SMALL}"),
-    ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=3, fontsize=7, frameon=False)
-    return style.finish(figure, figsize=figsize)
-
-
-def _draw_rows(axes: Axes, rows: pd.DataFrame, n_names: int) -> None:
-    if len(rows) > style.MOST_NAMES:
-        rows = rows.sort_values("mean", ascending=False, kind="stable")
-    place, width = np.arange(len(rows)), min(4.0, 5 * n_names / len(rows))  # half the distance of rows, in points
-    axes.hlines(place, rows["low"], rows["high"], color=style.PALE, linewidth=width)
-    small = (rows["p"] < SMALL).to_numpy()
-    for marked, marker, colour in ((~small, "o", style.ACCENT), (small, "x", style.INK)):
-        seen, size = rows["observed"].to_numpy()[marked], max(3 if marker == "o" else 12, 16 - len(rows) / 15)
-        axes.scatter(seen, place[marked], s=size, marker=marker, color=colour, zorder=3)
-    if len(rows) > style.MOST_NAMES:
-        axes.set_yticks([])
-        axes.set_ylabel(f"{len(rows):,} values, by what is predicted", fontsize=9)
-    else:
-        style.name_rows(axes, rows["of"].tolist(), most=n_names)
-    axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.invert_yaxis()
 
 
 def plot_calibration(
@@ -143,7 +52,7 @@ def plot_calibration(
     bins, ci_prob, cumulative, order
         As for `calibration_table`.
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------
@@ -210,7 +119,7 @@ def plot_ranks(
     random_seed : int, optional, default 1
         The seed of the uniform samples that the band is made from.
     figsize
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------

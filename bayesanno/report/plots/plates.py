@@ -39,7 +39,7 @@ def plot_plates(
     data : AnnotationData, CountData or MultiAnnotationData, optional
         Whose numbers of items and annotators are written on the plates; otherwise they are I and J.
     figsize, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.criticism.power_scaling import THRESHOLD
 from bayesanno.criticism.prior import PriorDescription
 from bayesanno.criticism.sensitivity import Study
 from bayesanno.ground.errors import FitError
@@ -40,7 +39,7 @@ def plot_prior(
     ci_prob, ci_kind
         As in `summary`: the share of the draws that a bar holds.
     figsize
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------
@@ -111,63 +110,6 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         style.write_legend(axes, handles=keys.values(), frameon=False, **options)
 
 
-def plot_power_scaling(table: pd.DataFrame, *, most: int = style.MOST_NAMES, **options: Unpack[style.Panels]) -> Figure:
-    """Draw how much parameters depend on the prior and on the likelihood, those that depend most on the prior on top.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `bayesanno.power_scaling_table` gives it, or some of its rows.
-    most : int, default 60
-        Rows that are drawn; the title says of how many.
-    figsize, title
-        As in `plot_labels`; a figure of several panels takes no `ax`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        On the left the sensitivities, with a line at 0.05, below which none counts; the shade covers what chance alone
-        gives to 19 in 20 of the prior's, with this number of draws; among many parameters some go farther by chance,
-        and the table's `diagnosis` shows which count. On the right by how much a prior, or likelihood, of twice the
-        strength would move the mean, in standard deviations of the posterior, with two Monte Carlo standard errors on
-        either side.
-
-    Raises
-    ------
-    FitError
-        If there is no row, most is below 1, or this is no such table.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> data = ba.read_annotations("@crowd")
-    >>> fit = ba.fit("one_coin", data, draws=50, tune=50, random_seed=1, progressbar=False)  # doctest: +SKIP
-    >>> ba.plot_power_scaling(ba.power_scaling_table(fit, ["accuracy"]))  # doctest: +SKIP
-    """
-    check_made(table, "DataFrame", "power_scaling_table", ["prior", "prior_noise", "likelihood"])
-    ordered = table.sort_values("prior", ascending=False, kind="stable")
-    shown, figure, left, right = _begin_sides(ordered, most)
-    place = np.arange(len(shown))
-    sd = shown["sd"].where(shown["sd"] > 0).to_numpy()
-    for of, marker, colour, shift in (("likelihood", "s", style.PALE, 0.14), ("prior", "o", style.ACCENT, -0.14)):
-        look: dict[str, Any] = {"linestyle": "", "marker": marker, "markersize": 4, "color": colour}
-        left.plot(shown[of], place, label=of, **look)
-        slope, error = shown[f"{of}_slope"] / sd, 2 * shown[f"{of}_slope_mcse"] / sd
-        right.errorbar(slope, place + shift, xerr=error, elinewidth=1, **look)
-    left.axvline(THRESHOLD, color=style.INK, linewidth=0.8, linestyle=":")
-    chance, label = shown["prior_noise"].max(), "prior, 19 in 20 by chance"
-    left.axvspan(0, chance, color=style.ACCENT, alpha=0.1, linewidth=0, label=label)
-    right.axvline(0, color=style.INK, linewidth=0.8)
-    style.name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
-    left.set_xlim(0, None)
-    left.set_xlabel("sensitivity", fontsize=9)
-    right.set_xlabel("shift of the mean at twice the strength, in sd", fontsize=9)
-    what = f": the {len(shown)} of {len(table):,} that depend most on the prior" if len(shown) < len(table) else ""
-    style.write_title(left, f"sensitivity to the prior and to the answers{what}")
-    figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
-    return style.finish(figure, **options)
-
-
 def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: Unpack[style.Panels]) -> Figure:
     """Draw the items whose labels depend on the prior; those that change first are on top.
 
@@ -178,7 +120,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: 
     most : int, default 40
         Items that are drawn; the title says of how many.
     figsize, title
-        As in `plot_labels`; a figure of several panels takes no `ax`.
+        As in `plot_coverage`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -257,7 +199,7 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     study : Study
         As `bayesanno.sensitivity` gives it.
     figsize, title
-        As in `plot_labels`; a figure of several panels takes no `ax`.
+        As in `plot_coverage`; a figure of several panels takes no `ax`.
 
     Returns
     -------

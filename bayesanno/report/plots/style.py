@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
-from bayesanno.fits.parts import find_positions
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import Fit
 from bayesanno.ground.errors import FitError
@@ -31,7 +30,7 @@ MOST_PARTS = 20  # of a bar: shades of more look alike
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
 
-# Okabe and Ito's colours, of which neighbours differ for all readers; of chains.
+# Okabe and Ito's colours, of which neighbours differ for all readers.
 COLOURS = (ACCENT, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", INK)
 TITLE = "title"  # marks what `finish` may remove
 
@@ -231,16 +230,3 @@ def name_fits(fits: Fit | Mapping[str, Fit]) -> dict[str, Fit]:
     if not named:
         raise FitError("there is no fit to draw")
     return named
-
-
-def find_codes(what: str, asked: Sequence[str], names: Sequence[str], otherwise: str) -> list[int]:
-    """Return the codes of the named items or annotators.
-
-    Raises
-    ------
-    FitError
-        If one is not in the fit, or none is named; `otherwise` says which are drawn by default.
-    """
-    if not asked:
-        raise FitError(f"no {what} is asked for: name some, or leave {what}s out for those {otherwise}")
-    return find_positions(what, asked, names)

@@ -15,7 +15,7 @@ from bayesanno.ground.validate import check_made
 from bayesanno.modeling.pairs import SUBSET
 from bayesanno.report.plots import style
 
-MOST_SYSTEMS = 16  # with numbers in their cells
+MOST_IN_MATRIX = 16  # with numbers in their cells
 MOST_LABELS = 9  # with a panel each
 BESIDE = 0.3  # between the marks of two sources
 
@@ -32,7 +32,7 @@ def plot_ranking(
     ci_prob, ci_kind
         As in `ranking_table`.
     figsize, title
-        As in `plot_labels`; a figure of several panels takes no `ax`.
+        As in `plot_coverage`; a figure of several panels takes no `ax`.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def plot_wins(
     ci_prob, ci_kind
         As in `win_table`.
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def plot_wins(
     low, high, interval = find_bounds(wins, "share_won")
     names = list(dict.fromkeys([*wins["first"], *wins["second"]]))
     n, place = len(names), {name: at for at, name in enumerate(names)}
-    axes = style.open_axes(2.4 + 0.8 * n, 1.2 + 0.6 * n, options)
+    axes = style.open_axes(3 + 0.8 * n, 1.2 + 0.6 * n, options)
     share = np.full((n, n), np.nan)
     rows = wins[["first", "second", "share_won_mean", low, high]].itertuples(index=False)
     for first, second, mean, lowest, highest in rows:
@@ -121,14 +121,14 @@ def plot_wins(
             (second, first, (1 - mean, 1 - highest, 1 - lowest)),
         ):
             share[place[a], place[b]] = cell[0]
-            if n <= MOST_SYSTEMS:
+            if n <= MOST_IN_MATRIX:
                 text = f"{cell[0]:.0%}\n{cell[1]:.0%} to {cell[2]:.0%}".replace("%", "")
                 axes.text(place[b], place[a], text, ha="center", va="center", fontsize=7)
     image = axes.imshow(share, cmap=style.BOTH_WAYS, vmin=0, vmax=1, alpha=0.7, interpolation="nearest")
     style.add_scale(image, axes, "share won", shrink=0.7)
     style.name_square(axes, names, np.zeros(n))
     axes.set(xlabel="against", ylabel="system")
-    style.write_title(axes, f"% of comparisons that the row wins: mean and {interval}")
+    style.write_title(axes, f"% won by the row, with {interval}")
     return style.finish(axes, **options)
 
 
@@ -145,7 +145,7 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     table : DataFrame
         By `group_table`, without differences.
     figsize, title
-        As in `plot_labels`; a figure of several panels takes no `ax`.
+        As in `plot_coverage`; a figure of several panels takes no `ax`.
 
     Returns
     -------

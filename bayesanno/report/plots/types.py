@@ -48,7 +48,7 @@ def plot_types(
     ci_prob, ci_kind
         As in `summary`.
     figsize, title, ax
-        As in `plot_labels`.
+        As in `plot_coverage`.
 
     Returns
     -------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table
 from bayesanno.analysis.recalibrated import view_before
@@ -20,13 +22,14 @@ from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.findings import WRONG
 from bayesanno.modeling.findings import threshold_of
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
-from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
-from bayesanno.report.plots.parameters import plot_prior_posterior
+from bayesanno.report.plots.criticism import plot_calibration
+from bayesanno.report.plots.style import WORDS
 from bayesanno.report.plots.types import plot_types
 from bayesanno.report.sections.findings import Findings, p_values
 
 SMALL = threshold_of("statistic-off")  # p-values below it are reported
 MOST_ROWS = 10  # parameters that are listed
+MOST_CHECKED = 12  # statistics, and values of them, that are listed
 # Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
 MOST_OF_ONE = 20
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
@@ -66,11 +69,25 @@ def _show_predictions(found: Findings, check: PredictiveCheck) -> Iterator[PageB
         how += " These statistics cannot see the problems listed at the top of the page."
     yield Heading("Does it predict the observed answers?")
     yield Text(how)
-    said = (
-        "Grey: what the fit predicts (of several values bars with an interval). Blue: what was observed. A black "
-        f"cross is an observed value with p below {SMALL}."
+    said = "Statistics as a whole (of several values: how far they are from what is predicted), then single values"
+    yield small_table(_list_predictions(check), caption=f"{said}; those with the smallest p come first")
+
+
+def _list_predictions(check: PredictiveCheck) -> pd.DataFrame:
+    """Return what was observed and predicted of the statistics as a whole, and of the values with the smallest p."""
+    every = check.table
+    low, high, interval = find_bounds(every)
+    by = [name for name in ("dimension", "statistic") if name in every]
+    alone = every.groupby(by)["of"].transform("size") == 1  # a statistic of one number
+    whole: pd.Series = every["statistic"].map(WORDS) + np.where(alone, "", ": distance")
+    table = every[by].assign(
+        of=every["of"].where(every["of"] != "", whole),
+        observed=every["observed"],
+        predicted=every["mean"],
+        **{interval: [f"{ends[0]:.4g} to {ends[1]:.4g}" for ends in every[[low, high]].to_numpy()]},
+        p=every["p"].round(3),
     )
-    yield draw(plot_predictive_check(check), said, alt="Predictive checks: simulated and observed statistics")
+    return table.iloc[np.lexsort((every["p"], every["of"] != ""))[:MOST_CHECKED]]
 
 
 def _show_calibration(view: FitView, random_seed: int) -> Iterator[PageBlock]:
@@ -84,8 +101,6 @@ def _show_calibration(view: FitView, random_seed: int) -> Iterator[PageBlock]:
 
 def _show_prior(view: FitView) -> Iterator[PageBlock]:
     yield Heading("How much did the prior matter?")
-    said = "Prior (pale) and posterior of some parameters; those that moved most come first."
-    yield draw(plot_prior_posterior(view), said)
     few = [str(name) for name, values in view.posterior.items() if values[0, 0].size <= MOST_OF_ONE]
     competence = [view.model.competence] if view.model.competence is not None else []
     table = power_scaling_table(view, list(dict.fromkeys([*competence, *few])))

@@ -11,8 +11,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.fields import as_typed
 from bayesanno.ground.wording import counted
 from bayesanno.modeling.class_prior import class_prior_of
-from bayesanno.report.blocks import Card, Heading, PageBlock, SmallTable, Text, draw
-from bayesanno.report.plots.parameters import plot_traces
+from bayesanno.report.blocks import Card, Heading, PageBlock, SmallTable, Text
 from bayesanno.report.sections.findings import Findings
 
 
@@ -24,8 +23,6 @@ def judge_chains(found: Findings) -> Iterator[PageBlock]:
     modes = view.diagnostics.get("modes", {}).get("found", [])
     if len(modes) > 1:
         yield _list_modes(modes)
-    if found.has_problems and view.yields == "mcmc":
-        yield draw(plot_traces(view), "Chains that agree overlap.", alt="Traces of the parameters that mix worst")
 
 
 ABOVE = "The problems are at the top of the page."

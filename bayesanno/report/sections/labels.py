@@ -20,7 +20,7 @@ from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.progress import expected_progress, stopping_table
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
-from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_labels, plot_progress
+from bayesanno.report.plots.items import plot_coverage, plot_progress
 from bayesanno.report.sections.findings import Findings
 from bayesanno.report.sections.summary import LEAST_SURE
 
@@ -69,18 +69,15 @@ def show_items(found: Findings) -> Iterator[PageBlock]:
 
 
 def _show_part(found: Findings, part: FitPart) -> Iterator[PageBlock]:
-    view, off = found.view, ", by probabilities that are off" if found.is_off else ""
-    state, scored, name = "type" if part.is_of_types else "label", score_part(part), part.dimension or None
+    state, scored = "type" if part.is_of_types else "label", score_part(part)
     yield Text(_describe_certainty(part, state, is_off=found.is_off) + found.caveat)
     if scored:
         surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
         yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}.")
     counts = _count_states(part, state)
     yield small_table(counts.drop(columns="items, expected") if found.is_off else counts)
-    yield draw(plot_labels(view, dimension=name), f"The items with the least certain {state}s{off}.")
-    yield draw(plot_entropy(view, dimension=name), f"How uncertain the items are{off}.")
-    if scored and not name:
-        yield draw(plot_coverage(view), "Accuracy by the share of items kept, the most certain first.")
+    if scored and not part.dimension:
+        yield draw(plot_coverage(found.view), "Accuracy by the share of items kept, the most certain first.")
 
 
 def _describe_certainty(part: FitPart, state: str, *, is_off: bool) -> str:
@@ -186,7 +183,7 @@ def show_progress(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
     if not isinstance(data, AnnotationData) or view.yields == "point":
         return
     if data.n_items * len(data.annotators) > MOST_PAIRS:
-        yield Text("There are too many pairs of item and annotator for this page: use bayesanno plan.")
+        yield Text("There are too many pairs of item and annotator for this page: use bayesanno.expected_progress.")
         return
     try:
         open_pairs = make_askable(view, "the report", np.random.default_rng(random_seed)).find_open()

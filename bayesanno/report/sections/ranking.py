@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayesanno.analysis.group_shares import POWERED, group_table
-from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.ranking import has_pairs, ranking_table, win_table
-from bayesanno.ground.lazy import pd
 from bayesanno.inference.diagnosis.findings import WRONG
-from bayesanno.modeling.pairs import STRENGTH, SYSTEM
-from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
-from bayesanno.report.plots.systems import draw_ranking, of_all_items, plot_groups
+from bayesanno.modeling.pairs import SYSTEM
+from bayesanno.report.blocks import PageBlock, Text, draw, large_table
+from bayesanno.report.plots.systems import MOST_IN_MATRIX, draw_ranking, of_all_items, plot_groups, plot_wins
 from bayesanno.report.sections.findings import Findings
 from bayesanno.simulation.quantities import says_labels
 
 SURE = 0.95  # of which of two systems is stronger
 MOST_SYSTEMS = 100  # with shares of labels
-MOST_NEIGHBOURS = 30  # pairs of neighbours in the ranking that are listed
 DOUBT = (
     " The answers are not as the model predicts them: where judges err together, intervals of strengths are too "
     "narrow. Fit shared_errors, or give true answers of some comparisons as controls, and compare."
@@ -40,16 +37,18 @@ def show_ranking(found: Findings) -> Iterator[PageBlock]:
     )
     said = "Strength, and rank with the probability of being the best, of each system, with intervals."
     yield draw(draw_ranking(table), said)
-    shown = table.drop(columns=[f"{STRENGTH}_{what}" for what in DIAGNOSTICS])  # summary.csv has them
-    yield large_table(shown, name="ranking-table", what="systems", by="strength_mean")
-    neighbours = wins[_are_neighbours(overall, wins)].head(MOST_NEIGHBOURS)
-    yield Heading("Neighbours in the ranking")
-    yield small_table(neighbours, caption="How often the first truly wins, a tie counting half")
+    of_each = ("subset", "system", "n_answers", "elo", "share_won", "rank", "p_best")  # ranking.csv has more
+    shown = [name for kind in of_each for name in map(str, table) if name == kind or name.startswith(f"{kind}_")]
+    yield large_table(table[[name for name in shown if not name.endswith("_sd")]], name="ranking-table", what="systems",
+                      by="elo_mean")  # fmt: skip
+    if len(overall) <= MOST_IN_MATRIX:
+        said = "How often judges like these say that the row wins against the column, with ties as half a win."
+        yield draw(plot_wins(view), said)
 
 
 def show_systems(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
     """Show the share of labels among the items of each system; nothing without a column `system` of the items."""
-    view, data = found.view, found.view.data
+    view, data = found.view, found.view.named_data
     if view.yields == "point" or SYSTEM not in getattr(data, "item_columns", {}) or not says_labels(view.model, data):
         return
     n_systems = len(data.item_columns[SYSTEM].levels)
@@ -63,8 +62,3 @@ def show_systems(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
     )
     yield draw(plot_groups(table), "Shares of labels by system, with intervals.")
     yield large_table(table, name="system-table", what="rows", by="mean")
-
-
-def _are_neighbours(table: pd.DataFrame, wins: pd.DataFrame) -> pd.Series[bool]:
-    place = {name: at for at, name in enumerate(table["system"])}
-    return wins["second"].map(place) == wins["first"].map(place) + 1
