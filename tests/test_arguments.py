@@ -52,16 +52,28 @@ def test_what_are_no_data_is_refused(function, given, refuses, tmp_path, monkeyp
 
 def test_a_table_is_not_data_yet_and_what_reads_it_is_named(refuses):
     with refuses(
-        DataError, r"mace needs AnnotationData .*, not DataFrame: read a table with bayesanno\.read_annotations"
-    ):
-        ba.fit("mace", TABLE)
-    with refuses(
         DataError, r"usage_table needs AnnotationData .*, not DataFrame: read a table with bayesanno\.read_ann"
     ):
         ba.usage_table(TABLE)
     with refuses(
-        DataError, r"binomial_mixture needs CountData .*, not DataFrame: read a table with bayesanno\.read_counts"
+        DataError, r"model_a_multi needs MultiAnnotationData .*: read a table with bayesanno\.read_multi_annotations"
     ):
+        ba.fit("model_a_multi", TABLE)
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # an answer is there twice
+def test_a_fit_reads_what_is_no_data_yet(refuses, tmp_path):
+    settings = {"method": "em", "check": False, "random_seed": 1, "progressbar": False}
+    data = tiny_data()
+    data.to_frame().to_csv(tmp_path / "tiny.csv", index=False)
+    for source in (
+        data.to_frame(),
+        tmp_path / "tiny.csv",
+        str(tmp_path / "tiny.csv"),
+        data.to_frame().to_dict("records"),
+    ):
+        assert ba.data_of(ba.fit("one_coin", source, **settings)).to_frame().equals(data.to_frame())
+    with refuses(DataError, "has no column for the successes"):
         ba.fit("binomial_mixture", TABLE)
 
 

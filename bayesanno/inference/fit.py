@@ -6,13 +6,15 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.lazy import import_when_called, pm, xr
+from bayesanno.ground.lazy import import_when_called, pd, pm, xr
 from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
@@ -22,6 +24,9 @@ from bayesanno.inference.methods import Method, NUTSSampler, Results, check_meth
 from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.count_tables import read_counts
+from bayesanno.io.sources import Source
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.class_prior import terms_of
@@ -37,13 +42,14 @@ if TYPE_CHECKING:
 
 allow_large_tasks = import_when_called("bayesanno.inference.dask.cluster:allow_large_tasks")
 
+READERS: Mapping[type, Callable[[Any], Any]] = {AnnotationData: read_annotations, CountData: read_counts}
 SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the method's gradients
 LEAST_GRADIENTS = 3_000  # on small data the search costs almost nothing
 
 
 def fit(
     model: str | AnnotationModel,
-    data: Data | DaskAnnotations | str | os.PathLike[str],
+    data: Data | DaskAnnotations | Source,
     *,
     method: str = "nuts",
     draws: int = 1000,
@@ -66,8 +72,9 @@ def fit(
     ----------
     model : str or AnnotationModel
         The name of a model, or an instance (with your own priors).
-    data : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Annotations, or counts of positive answers. EM and VB also take annotations on a Dask cluster: the result of
+    data : AnnotationData, CountData or MultiAnnotationData, as the model takes; path, str, DataFrame or list of records
+        Annotations, or counts of positive answers; whatever else is given is read by `read_annotations` or
+        `read_counts`, without further options. EM and VB also take annotations on a Dask cluster: the result of
         `distribute_annotations`, or, with a `client`, a folder of Parquet files or a dask.dataframe.
     method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
         NUTS samples the posterior. ADVI fits a normal approximation on the unconstrained scale (independent, or with
@@ -205,6 +212,10 @@ def fit(
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
     """Return the data to fit: those in memory if the model takes them, or those on a Dask cluster."""
+    if client is None and isinstance(data, str | os.PathLike | pd.DataFrame | list):
+        if model.data_class not in READERS:  # several dimensions need the names of their columns
+            model.check(data)
+        data = READERS[model.data_class](data)
     if client is not None or isinstance(data, AnnotationTotals) or is_remote(data):
         check_method_on_dask(method)
         from bayesanno.inference.dask.annotations import require_distributed

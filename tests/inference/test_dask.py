@@ -255,7 +255,7 @@ class TestRefused:
             ba.fit("mace", dd.from_pandas(crowd[0].to_frame(), npartitions=1), method="advi")
         with refuses(FitError, f"easy_hard has no EM: models that have are {WITH_EM}"):
             ba.fit("easy_hard", folder, method="em", client=client)
-        with refuses(FitError, r"answers' is read on a Dask cluster: give client=dask\.distributed\.Client"):
+        with refuses(DataFileError, "answers' is a folder: give the path of a file, or fit a folder .* with client"):
             ba.fit("mace", folder, method="em")
         with refuses(FitError, "a Dask DataFrame is read on a Dask cluster: give client"):
             ba.fit("mace", dd.from_pandas(crowd[0].to_frame(), npartitions=1), method="em")
