@@ -236,11 +236,11 @@ def prefer_first(view: FitView) -> xr.DataArray | None:
     """Return how much each judge prefers the side that is shown first, (chain, draw, annotator), from -1 to 1.
 
     It is the share of firsts less that of seconds among the judge's answers to equally many pairs of which the first or
-    the second is truly better; 0 for a judge without such a preference. None if no item of the fit compares systems, or
-    the model has no habits.
+    the second is truly better; 0 for a judge without such a preference. None if no item of the fit compares systems,
+    comparisons follow from rankings, or the model has no habits.
     """
     pairs = next((term for term in terms_of(view.model) if isinstance(term, Pairs)), None)
-    if pairs is None:
+    if pairs is None or pairs.weight:  # rankings have no sides that are shown
         return None
     of_judges = _score_first(view, pairs, take_draws(view.posterior, MOST_DRAWS))
     found = of_judges.sel(true_class=[pairs.first, pairs.second]).sum("true_class") - 1

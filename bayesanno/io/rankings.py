@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -41,14 +41,6 @@ _OF_TIES = "=~"
 type Levels = dict[str, float]  # of each system; lower is better
 
 
-class Compared(NamedTuple):
-    """A comparison of two systems: which is better, "" for equal ones, and its weight."""
-
-    pair: tuple[str, str]
-    better: str
-    weight: float
-
-
 def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, ReadOptions, np.ndarray]:
     """Return a table of comparisons, (row,), the options to read it, and the weight of each comparison.
 
@@ -60,15 +52,19 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
     item = table.find_item(options.item)
     annotator = table.need("annotator", options.annotator)
     asked = [str(row) for row in range(1, table.n_rows + 1)] if item is None else table.columns[item]
-    place = {name: number for number, name in enumerate(dict.fromkeys(asked))}
+    ranked, people = list(_read_rows(table, options)), table.columns[annotator]
+    question = {name: number for number, name in enumerate(dict.fromkeys(asked))}
+    place = {name: number for number, name in enumerate(sorted({name for levels in ranked for name in levels}))}
     rows: list[tuple[str, ...]] = []
     lines, weights = list[int | str](), list[float]()
-    for row, levels in enumerate(_read_rows(table, options)):
-        for i, j, one in _compare(levels, untied=bool(options.best_worst)):
-            a, b = one.pair if (place[asked[row]] + i + j) % 2 else one.pair[::-1]
-            rows.append((asked[row], table.columns[annotator][row], a, b, one.better or TIE))
-            lines.append(table.lines[row])
-            weights.append(one.weight)
+    for row, levels in enumerate(ranked):
+        pairs = [pair for pair in combinations(sorted(levels), 2) if _is_compared(levels, *pair, options)]
+        weights += [_weigh(levels, pairs)] * len(pairs)
+        lines += [table.lines[row]] * len(pairs)
+        for a, b in pairs:
+            better = TIE if levels[a] == levels[b] else min(a, b, key=levels.__getitem__)
+            sides = (a, b) if (question[asked[row]] + place[a] + place[b]) % 2 else (b, a)
+            rows.append((asked[row], people[row], *sides, better))
     if not rows:
         raise DataError(f"{table.name} has no row that ranks two systems")
     header: tuple[str, ...] = ("item", "annotator", *RANKED, "label")
@@ -82,22 +78,21 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
     return long, replace(options, **used), np.array(weights)
 
 
-def _compare(levels: Levels, *, untied: bool) -> Iterator[tuple[int, int, Compared]]:
-    """Yield the comparisons of a ranking, with the positions of the two systems by name; `untied` leaves out equals."""
-    pairs = [
-        (i, j, a, b)
-        for (i, a), (j, b) in combinations(enumerate(sorted(levels)), 2)
-        if levels[a] != levels[b] or not untied
-    ]
-    strict = [(a, b) if levels[a] < levels[b] else (b, a) for *_, a, b in pairs if levels[a] != levels[b]]
-    balance = dict.fromkeys(levels, 0)
-    for better, worse in strict:
-        balance[better] += 1
-        balance[worse] -= 1
-    weight = 2 * len(strict) / sum(x**2 for x in balance.values()) if strict else 1.0
-    for i, j, a, b in pairs:
-        better = "" if levels[a] == levels[b] else min(a, b, key=levels.__getitem__)
-        yield i, j, Compared((a, b), better, weight)
+def _is_compared(levels: Levels, a: str, b: str, options: ReadOptions) -> bool:
+    """Return whether a row compares two systems: equal ones are a tie, except between the best and the worst."""
+    return levels[a] != levels[b] or not options.best_worst
+
+
+def _weigh(levels: Levels, pairs: Sequence[tuple[str, str]]) -> float:
+    """Return the weight of the comparisons of a row."""
+    balance = dict.fromkeys(levels, 0)  # wins less losses
+    for pair in pairs:
+        better, worse = sorted(pair, key=levels.__getitem__)
+        won = int(levels[better] < levels[worse])
+        balance[better] += won
+        balance[worse] -= won
+    n_strict = sum(levels[a] != levels[b] for a, b in pairs)
+    return 2 * n_strict / sum(x**2 for x in balance.values()) if n_strict else 1.0
 
 
 def _read_rows(table: TextTable, options: ReadOptions) -> Iterator[Levels]:

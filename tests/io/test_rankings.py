@@ -100,6 +100,13 @@ def test_the_side_of_a_system_does_not_depend_on_the_answer():
     assert {name: int((first == name).sum()) for name in "abcd"} == dict.fromkeys("abcd", 450)
 
 
+def test_judges_who_rank_other_systems_see_no_other_order():
+    rows = [("q1", "ada", "a > b > c > d"), ("q1", "bo", "d > b"), ("q1", "cy", "c > d > b")]
+    data = ba.read_annotations(pd.DataFrame(rows, columns=["item", "annotator", "order"]), ranking="order")
+    assert not data.has_both_orders
+    assert data.n_items == 6
+
+
 REFUSED = {
     "a name twice": (RANKED.replace("c > a > b", "c > a > c"), OF_RANKED, "line 3: 'c' is ranked twice: keep one"),
     "no ranking": (RANKED.replace("c > a > b", "c"), OF_RANKED, r"line 3: 'c' is no ranking: write it as 'a > b = c'"),
