@@ -123,8 +123,17 @@ def _fill_in(table: TextTable, **names: str | None) -> TextTable:
     for role, name in names.items():
         if name is not None and name not in table.header and FIELD.search(name):
             rows = Rows({role: name}, dict.fromkeys(table.header), inner="")
+            fields = [field.strip() for field in FIELD.findall(name)]
             records = Document.from_table(table).records()
             cells = [row.values[role].as_text() for record in records for row in rows.read(record)]
+            own = zip(
+                *(table.columns[table.header.index(field)] for field in fields if field in table.header), strict=True
+            )
+            if len({*own}) > len({*cells}):
+                raise DataError(
+                    f"{table.name}: {role}={name!r} gives one name to rows that differ: put another separator between "
+                    "its fields"
+                )
             table = replace(table, header=(*table.header, name), columns=(*table.columns, cells))
     return table
 
@@ -226,6 +235,9 @@ def as_frame(source: Any) -> pd.DataFrame:
             frame = pa.RecordBatchReader.from_stream(source).read_all().to_pandas()
     except Exception as error:
         reason = f" ({name_error(error)})"
+    for name, feature in dict(getattr(source, "features", None) or {}).items():  # of a Dataset: codes have names
+        if (names := getattr(feature, "names", None)) is not None and isinstance(frame, pd.DataFrame):
+            frame[name] = frame[name].map(dict(enumerate(names)).get)
     if not isinstance(frame, pd.DataFrame):
         raise DataError(
             f"cannot read annotations from {type(source).__name__}{reason}: give a path, '@name', a DataFrame of "

@@ -308,6 +308,8 @@ def as_text(series: pd.Series[Any]) -> list[str]:
     if series.dtype == object:
         series = series.infer_objects()
     missing = series.isna().to_numpy(dtype=bool)
+    if series.dtype == object and isinstance(next(iter(series[~missing]), None), bytes):
+        series = series.map(lambda cell: cell.decode(errors="replace") if isinstance(cell, bytes) else cell)
     cells = zip(series.tolist(), missing, strict=True)
     if series.dtype.kind in "fO":
         return ["" if absent else str(int(cell) if _is_whole(cell) else cell).strip() for cell, absent in cells]

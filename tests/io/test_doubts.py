@@ -1,7 +1,9 @@
 """Files whose owners would be misunderstood: what is asked, what is read, and what is warned of."""
 
 import json
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 import bayesanno as ba
@@ -47,6 +49,9 @@ JUDGED = [
     for n in range(4)
 ]
 NESTED = [{"id": n, "task": "hate", "labels": {"a": "xy"[n % 2], "b": "x"}} for n in range(4)]
+FLAGS = [
+    (n, who, label, int((who == "a") == (label == "joy"))) for n in (1, 2) for who in "ab" for label in ("joy", "fear")
+]
 ASKED = {
     "rows of JSON": (lines(ROW_IDS), {}, "'task' may not name the items, since annotators answer .* again"),
     "models of JSON": (lines(MODELS), {}, "'id' may not name the items, since annotators answer some of its names"),
@@ -103,6 +108,14 @@ ASKED = {
     "two label columns": ("item,annotator,q1,q2\n1,a,x,y\n", {"label": ["q1", "q2"]}, "label names 'q1', 'q2'"),
     "a table of controls": ("item,annotator,label\n1,a,x\n1,b,y\n", {"controls": [1]}, "controls is a list, but must"),
     "several items": ("item,annotator,label\n1,a,x\n1,b,y\n", {"item": ["item"]}, "must be the name of one column"),
+    "a row for each label": (rows("item_id,worker_id,label,selected", FLAGS), {},
+                             "use item='{item_id} / {label}' and label='selected'; if not, use label='label'"),
+    "a number of answers": (rows("item,annotator,label,count", [(1, "a", "x", 3), (1, "b", "y", 2)]), {},
+                            "the column 'count' may say how often an answer was given"),
+    "a template that joins": (rows("item,part,annotator,label", [("1/2", 3, "a", "x"), (1, "2/3", "a", "y")]),
+                              {"item": "{item}/{part}"}, "gives one name to rows that differ"),
+    "half a template": (rows("item,part,annotator,label", [(1, 3, "a", "x"), (1, 2, "a", "y")]),
+                        {"item": "{item}-{part"}, "'{item}-{part' is no template: write each field in its own braces"),
     "a number of annotators": (lines([{"id": 1, "annotators": 3, "labels": ["joy"]}]), {}, "no field names the ann"),
     "doccano in one file": (json.dumps([{"id": 1, "text": "t", "label": ["y", "n"]}]), {}, r"annotator='label\[\]#'"),
 }  # fmt: skip
@@ -115,6 +128,9 @@ def test_names_that_do_not_decide_are_asked_about(at, refuses, text, options, me
 
 
 READ = {
+    "rows of labels": (rows("item_id,worker_id,label,selected", FLAGS),
+                       {"item": "{item_id} / {label}", "label": "selected"},
+                       tuple(f"{n} / {label}" for n in (1, 2) for label in ("joy", "fear"))),
     "rows of annotators": ("name,Q1,Q2\nada,x,y\nbo,x,x\n",
                            {"transpose": True, "annotator": "name", "columns": "Q1,Q2"}, ("Q1", "Q2")),
     "columns before a label": ("item,worker,category,joy,fear\n0,a,news,1,0\n0,b,web,0,1\n",
@@ -137,6 +153,13 @@ READ = {
 @pytest.mark.parametrize(("text", "options", "items"), READ.values(), ids=READ)
 def test_options_decide(at, text, options, items):
     assert ba.read_annotations(at(text), **options).items == items
+
+
+def test_codes_of_a_dataset_have_names():
+    table = pd.DataFrame({"item": [1, 1], "annotator": [b"ada", b"bo"], "label": [0, 1]})
+    features = {"label": SimpleNamespace(names=["no", "yes"]), "item": SimpleNamespace()}
+    data = ba.read_annotations(SimpleNamespace(features=features, to_pandas=lambda: table))
+    assert (data.labels, data.annotators) == (("no", "yes"), ("ada", "bo"))
 
 
 def test_a_code_is_the_side_with_its_letter(at):

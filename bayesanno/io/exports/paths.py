@@ -219,6 +219,8 @@ def _each(several: Value, kind: str) -> Iterator[tuple[Any, Value]]:
 def _paths_of(template: str, first: Mapping[str, Any]) -> list[str]:
     """Return the paths in a template, or the only path that a text is."""
     found = [] if template in first else [path.strip() for path in FIELD.findall(template)]
+    if found and set(FIELD.sub("", template)) & {"{", "}"}:
+        raise DataError(f"{template!r} is no template: write each field in its own braces, as in '{{a}}/{{b}}'")
     return found or [template]
 
 

@@ -20,6 +20,7 @@ from bayesanno.io.text_table import LAST_ALIASES, TextTable, header_only, strip_
 _AS_THEY_ARE = ReadOptions()
 _WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
 _OF_ANSWERS = re.compile(r"score|rating|label|predict|pred$|selected|chosen|correct|verdict|toxic")
+_FLAGS = {"0", "1", "0.0", "1.0", "true", "false", "True", "False"}
 _TEXTS = ("response", "answer")  # which a label may be about
 ENOUGH = 20  # answers needed to judge whether labels are repeated
 
@@ -105,6 +106,23 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
             f"answer an item again: name the column of annotators with annotator=..., or use "
             f"annotator={names['annotator']!r}"
         )
+    if "item" not in weak and not options.label and 2 * pairs <= n:
+        used, cells = {*columns.values()}, dict(zip(table.header, table.columns, strict=True))
+        flags = [name for at, name in enumerate(table.header) if at not in used and {*cells[name]} <= _FLAGS]
+        if flags:
+            item = f"{{{names['item']}}} / {{{names['label']}}}"
+            raise DataError(
+                f"{table.name}: each annotator answers an item again, and the column {flags[0]!r} has 0 and 1: if a "
+                f"row says whether an answer has a label, use item={item!r} and label={flags[0]!r}; if not, use "
+                f"label={names['label']!r}"
+            )
+    counts = [at for at in table.matching("count") if at not in columns.values() and not options.label]
+    for at in counts:
+        if {*table.columns[at]} - {"0", "1", ""} and all(map(str.isdecimal, filter(None, table.columns[at]))):
+            raise DataError(
+                f"{table.name}: the column {table.header[at]!r} may say how often an answer was given, and a row is "
+                f"one answer: repeat the rows, or if it says something else, use label={names['label']!r}"
+            )
     n_labels, score = len(set(answers.label)), [one for one in table.header if one.casefold() in LAST_ALIASES["label"]]
     why = ""
     if n >= (3 if "label" in weak else ENOUGH) and n_labels > n / 2:
