@@ -28,6 +28,7 @@ from bayesanno.inference.diagnosis.findings import refresh_findings
 from bayesanno.inference.tempering.parts import adjusted_parts, replace_logs, store, temperings_of
 from bayesanno.inference.tempering.rule import Tempering
 from bayesanno.io.columns import read_known
+from bayesanno.io.pairs import understand_winners
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.simulation.quantities import refuse_types
 
@@ -228,7 +229,9 @@ def _read_labels(data: AnnotationData, gold: Any) -> dict[str, str]:
         raise DataError(
             f"gold is of type {type(gold).__name__}: give a mapping of item to label, a Series, a DataFrame or a file"
         )
-    return read_known(gold, ("gold", "label"), data.items, data.classes)
+    if not data.sides:
+        return read_known(gold, ("gold", "label"), data.items, data.classes)
+    return understand_winners(data, read_known(gold, ("gold", "label"), data.items, None), "gold")
 
 
 def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> xr.Dataset:

@@ -36,6 +36,7 @@ from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
+from bayesanno.modeling.class_prior import weights_of
 
 
 def compare(
@@ -134,11 +135,21 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
     for name, view in others:
         if view.data.hash != one.data.hash:
             raise FitError(f"{first!r} and {name!r} are fits of different data: fit all models to the same")
+        if not np.array_equal(_weigh_items(one), _weigh_items(view)):
+            raise FitError(
+                f"{first!r} and {name!r} weigh the items differently: give Pairs(weight=...) of both, or none"
+            )
     for (first, one), (name, view) in combinations(views.items(), 2):
         same_labels = (labels.equals(view.labels[dimension]) for dimension, labels in one.labels.items())
         if one.model == view.model and one.posterior.equals(view.posterior) and all(same_labels):
             raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
     return views
+
+
+def _weigh_items(view: FitView) -> np.ndarray:
+    """Return the weights of items in the likelihood, (item,)."""
+    weights = weights_of(view.model, view.data)
+    return np.ones(view.data.n_items) if weights is None else weights
 
 
 def _leave_one_out(name: str, view: FitView) -> Any:

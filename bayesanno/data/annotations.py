@@ -230,8 +230,8 @@ class AnnotationData(Labelled):
 
     @cached_property
     def usage(self) -> np.ndarray:
-        """How often each annotator gave each label; shape (annotator, label)."""
-        return freeze(count_cells(self.annotator, self.label, (self.n_annotators, self.n_labels)).astype(float))
+        """How often each annotator gave each label, of sides as shown; shape (annotator, label)."""
+        return freeze(count_cells(self.annotator, self.shown_label, (self.n_annotators, self.n_labels)).astype(float))
 
     @cached_property
     def class_shares(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ def tabulate(data: Any) -> pd.DataFrame:
     table: dict[str, Any] = {
         "item": names,
         "annotator": np.array(data.annotators, dtype=object)[data.annotator],
-        "label": seen[np.where(data.swapped, data.exchange[0][data.label], data.label)],
+        "label": seen[data.shown_label],
     }
     other = dict(zip(data.sides, reversed(data.sides), strict=True))
     if data.gold:
@@ -28,6 +29,12 @@ def tabulate(data: Any) -> pd.DataFrame:
         for name, column in data.item_columns.items()
     }
     return pd.DataFrame(table, dtype="str").assign(**of_items | show_systems(data, data.item, data.swapped))
+
+
+def name_winners(data: Any, labels: Iterable[str], items: Iterable[int]) -> list[str]:
+    """Return labels of some items, by position, with the names of systems in place of sides."""
+    systems = {side: data.item_columns[side].names for side in data.sides if side in data.item_columns}
+    return [systems[label][item] if label in systems else label for label, item in zip(labels, items, strict=True)]
 
 
 def show_systems(data: Any, item: np.ndarray, swapped: np.ndarray) -> dict[str, np.ndarray]:

@@ -34,6 +34,7 @@ class InEitherOrder:
 
     if TYPE_CHECKING:  # fields or properties of subclasses
         annotator: Codes
+        label: Codes
         annotators: tuple[str, ...]
         labels: tuple[str, ...]
 
@@ -79,6 +80,11 @@ class InEitherOrder:
         """Return the name of a viewer."""
         swapped, annotator = divmod(code, self.n_annotators)
         return self.annotators[annotator] + " (other order)" * swapped
+
+    @property
+    def shown_label(self) -> Codes:
+        """The label of each annotation, of the sides in the order that was shown; shape (annotation,)."""
+        return np.where(self.swapped, self.exchange[0][self.label], self.label) if self.has_both_orders else self.label
 
     @cached_property
     def exchange(self) -> tuple[Codes, Codes]:

@@ -6,7 +6,7 @@ possibly its own `FitPart`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
@@ -18,6 +18,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
+from bayesanno.data.frame import name_winners
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import groups_by_dimension
 from bayesanno.fits.view import LABELS, FitView
@@ -145,7 +146,8 @@ class FitPart:
         items, posterior = list(data.items), self.posterior.values
         table = tabulate_posterior(items, self.states, posterior, n_annotations, votes, name=name)
         if {*data.sides} & {*data.item_columns}:
-            table.insert(2, "winner", pd.Series(self._name_winners(table["label"]), dtype="str"))
+            winners = name_winners(data, table["label"], range(data.n_items))
+            table.insert(2, "winner", pd.Series(winners, dtype="str"))
         for what in (HARD, DIFFICULTY):
             if what in self.latent:
                 table[what] = self.latent[what].values
@@ -154,11 +156,6 @@ class FitPart:
         if self.gold:
             table["gold"] = pd.Series([self.gold.get(item, "") for item in data.items], dtype="str")
         return table
-
-    def _name_winners(self, labels: Iterable[str]) -> list[str]:
-        """Return the names of systems in place of sides, for each item of comparisons."""
-        systems = {side: self.data.item_columns[side].names for side in self.data.sides}
-        return [systems[label][item] if label in systems else label for item, label in enumerate(labels)]
 
 
 class CountPart(FitPart):

@@ -3,8 +3,9 @@
 Such tables come from arenas of language models (model_a, model_b, winner) and from crowds (left, right, label). The
 labels of the data are the names of the two columns and, if there are ties, "tie".
 
-An item is what was asked with two systems, in whichever order they are shown; its sides are those of its first row. So
-two annotators who prefer the same system give the same label, and `swapped` says who saw the other order.
+An item is what was asked with two systems, in whichever order they are shown. Its sides are those that were shown, or
+if both orders were, those in the order of the systems' names. So two annotators who prefer the same system give the
+same label, and `swapped` says who saw the other order.
 
 The invariant: a label is a side only where it has the name of its column, of its system in that row, or of a side, as A
 and B; and no item has other systems in another row.
@@ -13,9 +14,8 @@ and B; and no item has other systems in another row.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -64,10 +64,38 @@ class Words:
     unsure: tuple[str, ...]
     codes: Mapping[str, int] = field(default_factory=dict)
 
-    def is_side(self, label: str) -> bool:
-        """Return whether a label names a side, and no system."""
-        sides = {*self.sides, *(side.rpartition(".")[2] for side in self.sides)}
-        return label not in self.systems and (label in sides or label.casefold() in (*_CODES, *self.codes))
+    def find_side(self, label: str) -> str | None:
+        """Return the side that a label names whichever systems are compared, by its column or by a code."""
+        if label in self.codes:
+            return self.sides[self.codes[label]]
+        words = [re.split(r"[\W_]+", side.casefold())[-1] for side in self.sides]
+        names = {side.rpartition(".")[2]: side for side in self.sides} | {side: side for side in self.sides}
+        if label in names or self.codes:
+            return names.get(label)
+        if words[0] != words[1] and label.casefold() in words:
+            return self.sides[words.index(label.casefold())]
+        return self.sides[_CODES[label.casefold()]] if label.casefold() in _CODES else None
+
+    def understand_known(
+        self, known: Mapping[str, str], pair_of: Mapping[str, Pair], in_both: Container[str], what: str
+    ) -> dict[str, str]:
+        """Return known labels of items as sides or ties; labels of other items stay unchanged.
+
+        Raises
+        ------
+        DataError
+            As for `understand`, or if a side is named of an item that was shown in both orders.
+        """
+        for item, label in known.items():
+            if item in in_both and label not in self.systems and self.find_side(label) is not None:
+                raise DataError(
+                    f"{what}: item {item!r} was shown in both orders, so {label!r} may be either of "
+                    f"{listed(pair_of[item])}: give the name of the system"
+                )
+        return {
+            item: self.understand(label, pair_of[item], f"{what}: item {item!r}") if item in pair_of else label
+            for item, label in known.items()
+        }
 
     def turn(self, label: str) -> str:
         """Return the label for the other order."""
@@ -94,12 +122,8 @@ class Words:
         if label in self.unsure and label != TIE:
             return label
         is_system = label in self.systems
-        if not (self.codes or is_system or label in self.ties):
-            words = [re.split(r"[\W_]+", side.casefold())[-1] for side in self.sides]
-            if label.casefold() in words:
-                return self.sides[words.index(label.casefold())]
-            if label.casefold() in _CODES:
-                return self.sides[_CODES[label.casefold()]]
+        if not (is_system or label in self.ties) and (side := self.find_side(label)) is not None:
+            return side
         if label in self.ties if self.ties else _TIE.match(label) and not is_system:
             return TIE
         first, second = (f"{system!r} ({side})" for system, side in zip(pair, self.sides, strict=True))
@@ -148,19 +172,8 @@ class Comparisons:
     by: Mapping[str, Mapping[str, str]]
 
     def understand_known(self, known: Mapping[str, str], what: str) -> dict[str, str]:
-        """Return known labels of items as sides or ties; labels of other items stay unchanged."""
-        odd = next((item for item, label in known.items() if item in self.in_both and self.words.is_side(label)), None)
-        if odd is not None:
-            raise DataError(
-                f"{what}: item {odd!r} was shown in both orders, so {known[odd]!r} may be either of "
-                f"{listed(self.pair_of[odd])}: give the name of the system"
-            )
-        return {
-            item: self.words.understand(label, self.pair_of[item], f"{what}: item {item!r}")
-            if item in self.pair_of
-            else label
-            for item, label in known.items()
-        }
+        """Return known labels of items as sides or ties; see `Words.understand_known`."""
+        return self.words.understand_known(known, self.pair_of, self.in_both, what)
 
     def understand_gold(self, gold: Mapping[str, str], *, from_file: bool) -> dict[str, str]:
         """Return known labels for evaluation as sides or ties; unsure ties are left out with a warning."""
@@ -231,8 +244,11 @@ def read_pairs(
     )
     _check_pairs(table, shown, words.sides)
     asked = [""] * table.n_rows if item is None else table.columns[item]
-    of_first = dict[Any, Pair]()
-    pairs = [of_first.setdefault((one, *sorted(pair)), pair) for one, pair in zip(asked, shown, strict=True)]
+    orders = {(one, *pair) for one, pair in zip(asked, shown, strict=True)}
+    pairs = [
+        pair if (one, *pair[::-1]) not in orders else (min(pair), max(pair))
+        for one, pair in zip(asked, shown, strict=True)
+    ]  # of items shown in both orders, that of the names
     swapped = np.array([pair != one for pair, one in zip(pairs, shown, strict=True)], dtype=bool)
     columns, ties = dict(enumerate(table.columns)), dict[str, None]()
     for column, cells in zip(labelled, told, strict=True):
@@ -293,11 +309,8 @@ def understand_added(
     DataError
         If a label cannot be understood, or a row has an item that is new or compares other systems.
     """
-    systems = [data.item_columns[side].names for side in data.sides]
-    pair_of = dict(zip(data.items, zip(*systems, strict=True), strict=True))
+    words, pair_of = _find_words(data)
     columns = [table.columns[table.header.index(side)] for side in data.sides if side in table.header]
-    names = tuple(sorted({*systems[0], *systems[1]}))
-    words = Words(sides=(data.sides[0], data.sides[1]), systems=names, ties=(), unsure=data.unsure)
     found = [("", False)] * len(labels)
     for row, (item, label) in enumerate(zip(items, labels, strict=True)):
         if not (label and item):
@@ -310,6 +323,25 @@ def understand_added(
         side, turned = words.understand(label, shown, table.where(row)), shown != pair_of[item]
         found[row] = words.turn(side) if turned else side, turned
     return [label for label, _ in found], [turned for _, turned in found]
+
+
+def understand_winners(data: AnnotationData, known: Mapping[str, str], what: str) -> dict[str, str]:
+    """Return known labels of comparisons that are data already as sides or ties; see `Words.understand_known`."""
+    words, pair_of = _find_words(data)
+    in_both = {data.items[code] for code in data.item[data.swapped]}
+    return words.understand_known(known, pair_of, in_both, what)
+
+
+def _find_words(data: AnnotationData) -> tuple[Words, dict[str, Pair]]:
+    """Return the words of comparisons that are data already, and the pair of each item."""
+    first, second = (data.item_columns[side].names for side in data.sides)
+    words = Words(
+        sides=(data.sides[0], data.sides[1]),
+        systems=tuple(sorted({*first, *second})),
+        ties=(),
+        unsure=data.unsure,
+    )
+    return words, dict(zip(data.items, zip(first, second, strict=True), strict=True))
 
 
 def _check_pairs(table: TextTable, pairs: Sequence[Pair], sides: Pair) -> None:

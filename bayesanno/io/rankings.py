@@ -2,15 +2,16 @@
 
 A ranking says of every two systems which is better; the best and the worst of a set say it of every pair with one of
 these. The comparisons of one ranking are not independent, so that an item counts less than a comparison by itself.
-Where all systems are equally good, let x be the wins less the losses of a system among its comparisons. The curvature
-of the log likelihood of the comparisons is then right for strengths if each has the weight
+Where all systems are equally good, let x be the wins less the losses of a system among the comparisons of its row. The
+curvature of the log likelihood of the comparisons is then right for strengths if each has the weight
 
-    w  =  2 comparisons / (sum over systems of x^2)
+    w  =  2 comparisons that are no ties / (sum over systems of x^2),
 
-It is 1 for two systems, 3 / (k + 1) for a ranking of k, and (2 k - 3) / (k - 1)^2 for the best and the worst of k.
-It is the ratio of curvature and variance of the score of a composite likelihood, which is the same in all directions
-since systems are exchangeable. Only ranks that are uniform in this case are assumed, not the model of Plackett and
-Luce; under that model, a comparison of two has the probabilities of Bradley and Terry.
+summed over all rows of as many systems, so that an answer does not determine its weight, and ties do not become more
+frequent or rarer. It is 1 for two systems, 3 / (k + 1) for rankings of k without ties, and (2 k - 3) / (k - 1)^2 for
+the best and the worst of k. It is the ratio of curvature and variance of the score of a composite likelihood, which is
+the same in all directions since systems are exchangeable. The model of Plackett and Luce is not assumed; under it, a
+comparison of two has the probabilities of Bradley and Terry.
 
 The invariant: each two systems of a row are one comparison, and which is named first does not depend on the answer.
 
@@ -22,6 +23,7 @@ spatial extremes, Statistica Sinica 22:813-845, doi:10.5705/ss.2009.248: the cur
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -37,7 +39,7 @@ from bayesanno.io.read_options import OF_RANKINGS, RANKED, ReadOptions
 from bayesanno.io.text_table import TextTable
 
 TIE = "tie"
-_OF_TIES = "=~"
+_EQUAL = " = "  # with blanks, since names may have the sign
 type Levels = dict[str, float]  # of each system; lower is better
 
 
@@ -56,10 +58,10 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
     question = {name: number for number, name in enumerate(dict.fromkeys(asked))}
     place = {name: number for number, name in enumerate(sorted({name for levels in ranked for name in levels}))}
     rows: list[tuple[str, ...]] = []
-    lines, weights = list[int | str](), list[float]()
+    lines, weights, weight = list[int | str](), list[float](), _weigh(ranked, options)
     for row, levels in enumerate(ranked):
-        pairs = [pair for pair in combinations(sorted(levels), 2) if _is_compared(levels, *pair, options)]
-        weights += [_weigh(levels, pairs)] * len(pairs)
+        pairs = _list_pairs(levels, options)
+        weights += [weight[len(levels)]] * len(pairs)
         lines += [table.lines[row]] * len(pairs)
         for a, b in pairs:
             better = TIE if levels[a] == levels[b] else min(a, b, key=levels.__getitem__)
@@ -78,21 +80,25 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
     return long, replace(options, **used), np.array(weights)
 
 
-def _is_compared(levels: Levels, a: str, b: str, options: ReadOptions) -> bool:
-    """Return whether a row compares two systems: equal ones are a tie, except between the best and the worst."""
-    return levels[a] != levels[b] or not options.best_worst
+def _list_pairs(levels: Levels, options: ReadOptions) -> list[tuple[str, str]]:
+    """Return the comparisons of a row; equal systems are a tie, except between the best and the worst."""
+    pairs = combinations(sorted(levels), 2)
+    return [(a, b) for a, b in pairs if levels[a] != levels[b] or not options.best_worst]
 
 
-def _weigh(levels: Levels, pairs: Sequence[tuple[str, str]]) -> float:
-    """Return the weight of the comparisons of a row."""
-    balance = dict.fromkeys(levels, 0)  # wins less losses
-    for pair in pairs:
-        better, worse = sorted(pair, key=levels.__getitem__)
-        won = int(levels[better] < levels[worse])
-        balance[better] += won
-        balance[worse] -= won
-    n_strict = sum(levels[a] != levels[b] for a, b in pairs)
-    return 2 * n_strict / sum(x**2 for x in balance.values()) if n_strict else 1.0
+def _weigh(ranked: Sequence[Levels], options: ReadOptions) -> dict[int, float]:
+    """Return the weight of comparisons in rows of each number of systems."""
+    n_strict, squares = dict[int, int](), dict[int, int]()
+    for levels in ranked:
+        k, balance = len(levels), dict.fromkeys(levels, 0)  # wins less losses
+        strict = [pair for pair in _list_pairs(levels, options) if levels[pair[0]] != levels[pair[1]]]
+        for pair in strict:
+            better, worse = sorted(pair, key=levels.__getitem__)
+            balance[better] += 1
+            balance[worse] -= 1
+        n_strict[k] = n_strict.get(k, 0) + len(strict)
+        squares[k] = squares.get(k, 0) + sum(x**2 for x in balance.values())
+    return {k: 2 * n_strict[k] / squares[k] if n_strict[k] else 1.0 for k in n_strict}
 
 
 def _read_rows(table: TextTable, options: ReadOptions) -> Iterator[Levels]:
@@ -127,12 +133,12 @@ def _parse(cell: str, where: str, options: ReadOptions) -> Levels:
     if isinstance(given, list):
         return _of_groups([list(map(str, each)) if isinstance(each, list) else [str(each)] for each in given], where)
     separator = options.split or ">"
-    if separator not in cell:
+    if separator not in cell and _EQUAL not in cell:
         raise DataError(
             f"{where}: {cell!r} is no ranking: write it as 'a > b = c', as a list, or say what separates systems, the "
             "best first, with split=..."
         )
-    groups = [each.replace(_OF_TIES[1], _OF_TIES[0]).split(_OF_TIES[0]) for each in split_cell(cell, separator)]
+    groups = [f" {each} ".split(_EQUAL) for each in split_cell(cell, separator)]
     return _of_groups([[name.strip() for name in group] for group in groups], where)
 
 
@@ -155,6 +161,7 @@ def _of_best(best: str, worst: str, cells: Sequence[str], where: str, options: R
     odd = next((name for name in (best, worst) if name not in names), None)
     if odd is not None or best == worst:
         what = f"{odd!r} is not one of the set" if odd is not None else f"{best!r} is both best and worst"
+        what = what if best and worst else "the best or the worst is missing"
         raise DataError(f"{where}: {what}, {listed(names)}: correct it{nearest(odd or '', names)}")
     return dict.fromkeys(names, 1.0) | {best: 0.0, worst: 2.0}
 
@@ -168,8 +175,9 @@ def _check_twice(names: Sequence[str], where: str) -> None:
 def _as_rank(cell: object, name: object, where: str) -> float:
     """Return a rank, of which 1 is the best."""
     try:
-        return float(str(cell))
+        rank = float(str(cell))
     except ValueError:
-        raise DataError(
-            f"{where}: the rank of {str(name)!r} is {cell!r}, but must be a number, 1 for the best"
-        ) from None
+        rank = math.nan
+    if not math.isfinite(rank):
+        raise DataError(f"{where}: the rank of {str(name)!r} is {cell!r}, but must be a number, 1 for the best")
+    return rank

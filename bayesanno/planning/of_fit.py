@@ -16,6 +16,7 @@ from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.data.frame import name_winners
 from bayesanno.fits.parts import PROBABILITY, find_positions
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
@@ -60,6 +61,7 @@ class Askable:
         """Return the names of items, their current labels in the fit, and the probabilities of these."""
         probability = self.states.probability[items]  # (item, class)
         labels = [self.states.names[code] for code in probability.argmax(axis=1)]
+        labels = name_winners(self.data, labels, items)
         table = pd.DataFrame({"item": [self.data.items[i] for i in items], "label_so_far": labels}, dtype="str")
         return table.assign(probability=probability.max(axis=1))
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayesanno.analysis.ranking import require_pairs
-from bayesanno.data.frame import show_systems
+from bayesanno.data.frame import name_winners, show_systems
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError
@@ -77,8 +77,8 @@ def suggest_annotations(
     Returns
     -------
     pandas.DataFrame
-        One row per answer, in the order of choice: `item`, for comparisons in both orders the two systems in the order
-        to show (in columns named as the sides), `annotator`, `gain` (given that the answers above are asked
+        One row per answer, in the order of choice: `item`, for comparisons the two systems in the order to show (in
+        columns named as the sides), `annotator`, `gain` (given that the answers above are asked
         for as well), `gain_per_cost` if there are costs, `label_so_far` and `probability` (the item's label in the fit)
         and `why`. With `target="gold"` there is no annotator, and `gain` is the sum of `gain_here`, for the item's own
         label, and `gain_elsewhere`, for all others.
@@ -166,9 +166,8 @@ def suggest_annotations(
     table = _name_items(asked, items_asked)
     table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators_asked], dtype="str"))
     table.insert(2, "gain", gain)
-    if asked.data.has_both_orders:
-        for at, (side, names) in enumerate(show_systems(asked.data, items_asked, swapped).items()):
-            table.insert(1 + at, side, pd.Series(names, dtype="str"))
+    for at, (side, names) in enumerate(show_systems(asked.data, items_asked, swapped).items()):
+        table.insert(1 + at, side, pd.Series(names, dtype="str"))
     if costs is not None:
         table.insert(3, "gain_per_cost", gain / budget.cost[annotators_asked])
     if target == "annotators":
@@ -235,7 +234,8 @@ def _choose(
 def _name_items(asked: Askable, items: np.ndarray) -> pd.DataFrame:
     """Return the present labels of items in the fit, and the reasons to ask about them."""
     data, table = asked.data, asked.describe(items)
-    why = [_explain(data.votes[i], data.labels, p) for i, p in zip(items, table["probability"], strict=True)]
+    named = [name_winners(data, data.labels, [i] * data.n_labels) for i in items]
+    why = [_explain(data.votes[i], own, p) for i, own, p in zip(items, named, table["probability"], strict=True)]
     return table.assign(why=pd.Series(why, dtype="str"))
 
 

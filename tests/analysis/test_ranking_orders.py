@@ -155,6 +155,29 @@ def test_what_is_asked_next_names_the_order_and_is_read_back(fit):
     assert added["model_a"].tolist() == table["model_a"].tolist()
 
 
+def test_known_winners_recalibrate_by_their_names(fit):
+    data = FitView(fit).data
+    sides = {side: data.item_columns[side].names for side in data.sides}
+    labels = ba.label_table(fit)["label"].tolist()
+    known = {item: sides[label][at] for at, (item, label) in enumerate(zip(data.items[:40], labels, strict=False))}
+    again = FitView(ba.recalibrate(fit, known))
+    assert [again.data.gold[item] for item in data.items[:40]] == labels[:40]
+    with pytest.raises(ba.DataError, match=r"item 'q0' was shown in both orders, so 'model_a' may be either of"):
+        ba.recalibrate(fit, {"q0": "model_a"})
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.IdentifiabilityWarning")  # one answer to each comparison
+def test_fits_that_weigh_items_differently_are_not_compared(refuses):
+    rows = [(f"q{n}", f"j{n % 3}", " > ".join(np.roll(["a", "b", "c"], n % 2))) for n in range(12)]
+    data = ba.read_annotations(pd.DataFrame(rows, columns=["item", "annotator", "order"]), ranking="order")
+    few = SETTINGS | {"draws": 50, "tune": 50}
+    models = {weight: ba.models.OneCoin(class_prior=ba.Pairs(weight=weight)) for weight in ("weight", "")}
+    fits = {weight: ba.fit(model, data, **few) for weight, model in models.items()}
+    with refuses(ba.FitError, "weigh the items differently"):
+        ba.compare(fits)
+    assert "prefers_first_mean" not in ba.annotator_table(fits["weight"])
+
+
 def test_a_report_has_the_systems_of_items():
     rng = np.random.default_rng(3)
     rows = [

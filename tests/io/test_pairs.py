@@ -150,6 +150,29 @@ def test_known_labels_of_both_orders_name_systems(read, refuses):
         read(rows, **of_rows, controls={"1": "a"})
 
 
+@pytest.mark.parametrize(("options", "side"), [({"first": "Links", "second": "Rechts"}, "Links"), ({}, "B")])
+def test_a_side_of_an_item_in_both_orders_is_no_known_label(read, refuses, options, side):
+    rows = "q,resp_a,resp_b,w,j\n1,s,t,s,ada\n1,t,s,s,bo\n"
+    with refuses(DataError, f"item '1' was shown in both orders, so '{side}' may be either of 's', 't'"):
+        read(rows, pairs="resp_a,resp_b", item="q", label="w", annotator="j", controls={"1": side}, **options)
+
+
+def test_what_agrees_does_not_depend_on_the_first_row(read):
+    rows = ["q,a,b,w,j", "1,x,y,x,ada", "1,y,x,x,bo", "2,y,x,x,ada", "2,x,y,y,bo", "3,x,y,x,ada", "3,y,x,x,bo"]
+    options = {"pairs": "a,b", "item": "q", "label": "w", "annotator": "j"}
+    one, other = (read("\n".join([rows[0], *each]), **options) for each in (rows[1:], rows[:0:-1]))
+    assert {item: one.votes[at].tolist() for at, item in enumerate(one.items)} == {
+        item: other.votes[at].tolist() for at, item in enumerate(other.items)
+    }
+    assert one.usage[0].tolist() == [2, 1]  # as shown: ada says the second once, of y and x
+
+
+def test_columns_with_the_same_last_word_have_no_code(read, refuses):
+    with refuses(DataError, "label 'model' is neither"):
+        read("q,left_model,right_model,w,j\n1,x,y,model,ada\n", pairs="left_model,right_model", item="q", label="w",
+             annotator="j")  # fmt: skip
+
+
 def test_an_annotator_may_see_both_orders_but_not_one_twice(read, refuses, recwarn):
     rows = "a,b,w,j\nx,y,x,ada\ny,x,x,ada\n"
     assert read(rows, pairs="a,b", label="w", annotator="j").n_annotations == 2

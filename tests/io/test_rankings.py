@@ -32,8 +32,15 @@ def test_a_ranking_is_its_pairs(read):
     }  # fmt: skip
     assert not data.has_both_orders
     weights = dict(zip(data.items, data.item_columns["weight"].values, strict=True))
-    assert weights["2"] if "2" in weights else next(w for name, w in weights.items() if name.startswith("2")) == 1
-    assert next(w for name, w in weights.items() if name.startswith("1")) == pytest.approx((4 / 6 + 3 / 4) / 2)
+    expected = {"1": 2 * (2 + 3) / (6 + 8), "2": 1.0}  # of rows of three, and of two
+    assert weights == pytest.approx({item: expected[item[0]] for item in data.items})
+
+
+def test_a_tie_does_not_change_its_weight(read):
+    data = read("who,order\nada,a > b > c\nbo,a = b = c\ncy,x=1 > b~2\n", ranking="order", annotator="who")
+    assert {*data.item_columns["weight"].values[:6]} == {0.75}
+    assert {*data.item_columns["first"].levels} == {"a", "b", "c", "x=1", "b~2"}
+    assert data.usage[1].tolist() == [0, 0, 3]
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
@@ -116,6 +123,9 @@ REFUSED = {
                        "line 2: 'x' is not one of the set, 'u', 'y'"),
     "best and worst": ("who,b,w,s\nada,u,u,\"u,y\"\n", {"annotator": "who", "best_worst": "b,w,s"},
                        "'u' is both best and worst"),
+    "no number": ("who,a,b\nada,1,NaN\n", {"annotator": "who", "ranks": "a,b"}, "the rank of 'b' is 'NaN', but"),
+    "no worst": ('who,b,w,s\nada,u,,"u,y"\n', {"annotator": "who", "best_worst": "b,w,s"},
+                 "line 2: the best or the worst is missing, 'u', 'y'"),
     "no set": (RANKED, {**OF_RANKED, "ranking": (), "best_worst": "order,who"}, r"best_worst=\.\.\. needs the columns"),
     "two kinds": (RANKED, {**OF_RANKED, "pairs": "q,who"}, r"named twice, by pairs=\.\.\. and ranking=\.\.\."),
     "nothing": ("who,order\nada,\n", {"annotator": "who", "ranking": "order"}, "has no row that ranks two systems"),
