@@ -151,6 +151,20 @@ TEXTS = {
         "58ab,chatglm-6b,koala-13b,model_b,arena_user_973,1,True,English,1682351591.13\n"
         "2a5c,oasst-pythia-12b,alpaca-13b,tie (bothbad),arena_user_973,1,True,English,1682351655.58\n"
     ),
+    "pandalm.csv": "item,first,second,annotator,label\n0,bloom,llama,p1,2\n1,bloom,llama,p1,0\n2,llama,bloom,p2,1\n",
+    "annotations.json": json.dumps([
+        {"instruction": f"i{n}", "generator_1": "gpt4", "generator_2": "llama", "annotator": "claude",
+         "preference": said, "raw_completion": {"text": "2"}} for n, said in enumerate((2.0, 1.0, 0))
+    ]),
+    "project.json": json.dumps([
+        {"id": n, "data": {"model_a": "x", "model_b": "y"}, "annotations": [
+            {"completed_by": who, "result": [{"type": "pairwise", "value": {"selected": said}}]}
+            for who, said in ((1, "left"), (2, "right"))]} for n in range(2)
+    ]),
+    "ranked.json": json.dumps([
+        {"id": "r1", "responses": [{"user_id": who, "values": {"ranking": {"value": [
+            {"value": "a", "rank": 1 + who}, {"value": "b", "rank": 2 - who}]}}} for who in (0, 1)]}
+    ]),
     "comparisons.csv": "worker,left,right,label\nw1,a,b,a\nw2,a,b,b\nw1,b,c,c\n",
     "tokens.csv": "text,token,annotator,label\ns1,0,ada,B-LOC\ns1,1,ada,O\ns1,0,bo,O\ns1,1,bo,O\n",
 }
@@ -179,6 +193,10 @@ EXPECTED = {
     "mqm.tsv": (("Online-A.1574/3", "Online-B.1590/3"), ("rater1", "rater2"), ("Major", "Minor"), 2),
     "judgements.jsonl": (("81/1",), ("author_1", "expert_2"), ("model_a", "model_b", "tie"), 2),
     "arena.csv": (("58ab", "2a5c"), ("arena_user_973",), ("model_a", "model_b", "tie"), 2),
+    "pandalm.csv": (("0", "1", "2"), ("p1", "p2"), ("first", "second", "tie"), 3),
+    "annotations.json": (("i0", "i1", "i2"), ("claude",), ("generator_1", "generator_2", "tie"), 3),
+    "project.json": (("0", "1"), ("1", "2"), ("data.model_a", "data.model_b"), 4),
+    "ranked.json": (("r1",), ("0", "1"), ("first", "second"), 2),
     "comparisons.csv": (("a | b", "b | c"), ("w1", "w2"), ("left", "right"), 3),
     "cifar10n.csv": (("1", "2"), ("random_label1", "random_label2", "random_label3"), ("4", "6", "9"), 6),
     "chaosnli.csv": (("19610n", "64538c"), ("anyone",), ("e", "n", "c"), 200),

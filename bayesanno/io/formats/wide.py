@@ -239,9 +239,7 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
 
 def _doubt_labels(table: TextTable, labels: Sequence[int], item: int | None) -> None:
     """Raise a DataError if a column of votes may be no label: by its name, or as no number in the first one repeats."""
-    roles = {at for role in ("annotator", "label", "count") for at in table.matching(role)} | {
-        *table.matching_loosely()
-    }
+    roles = {*table.matching("annotator"), *table.matching("label"), *table.matching_loosely()}
     first = labels[0]
     names_items = item is None and table.n_rows >= _ROWS and len(set(table.columns[first])) == table.n_rows
     odd = next((at for at in labels if at in roles), first if names_items else None)
