@@ -229,7 +229,7 @@ def _read_labels(data: AnnotationData, gold: Any) -> dict[str, str]:
         raise DataError(
             f"gold is of type {type(gold).__name__}: give a mapping of item to label, a Series, a DataFrame or a file"
         )
-    if not data.sides:
+    if not data.has_systems:
         return read_known(gold, ("gold", "label"), data.items, data.classes)
     return understand_winners(data, read_known(gold, ("gold", "label"), data.items, None), "gold")
 

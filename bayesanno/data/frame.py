@@ -33,13 +33,13 @@ def tabulate(data: Any) -> pd.DataFrame:
 
 def name_winners(data: Any, labels: Iterable[str], items: Iterable[int]) -> list[str]:
     """Return labels of some items, by position, with the names of systems in place of sides."""
-    systems = {side: data.item_columns[side].names for side in data.sides if side in data.item_columns}
+    systems = {side: data.item_columns[side].names for side in data.sides} if data.has_systems else {}
     return [systems[label][item] if label in systems else label for label, item in zip(labels, items, strict=True)]
 
 
 def show_systems(data: Any, item: np.ndarray, swapped: np.ndarray) -> dict[str, np.ndarray]:
     """Return the systems by side, in the order of these items (row,) or the other one; nothing without systems."""
-    if not data.sides or not {*data.sides} <= data.item_columns.keys():
+    if not data.has_systems:
         return {}
     pair = [np.array(data.item_columns[side].names, dtype=object)[item] for side in data.sides]
     return {side: np.where(swapped, pair[1 - at], pair[at]) for at, side in enumerate(data.sides)}

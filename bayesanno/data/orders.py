@@ -67,6 +67,11 @@ class InEitherOrder:
         return bool(self.swapped.any())
 
     @property
+    def has_systems(self) -> bool:
+        """Whether items have columns with the names of the two systems that they compare."""
+        return bool(self.sides) and {*self.sides} <= {*getattr(self, "item_columns", ())}
+
+    @property
     def n_viewers(self) -> int:
         """Number of viewers: the annotators, and with both orders as many again."""
         return self.n_annotators * (1 + self.has_both_orders)

@@ -145,7 +145,7 @@ class FitPart:
         votes = None if self.is_of_types else self.votes
         items, posterior = list(data.items), self.posterior.values
         table = tabulate_posterior(items, self.states, posterior, n_annotations, votes, name=name)
-        if {*data.sides} & {*data.item_columns}:
+        if data.has_systems:
             winners = name_winners(data, table["label"], range(data.n_items))
             table.insert(2, "winner", pd.Series(winners, dtype="str"))
         for what in (HARD, DIFFICULTY):

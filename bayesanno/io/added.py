@@ -85,7 +85,7 @@ def add_from(data: AnnotationData, source: Source, options: ReadOptions) -> Anno
     (labels,) = join_spellings([labels], options, data.labels)
     rows = [row for row, label in enumerate(labels) if label]
     swapped = [False] * len(labels)
-    if data.sides:
+    if data.has_systems:
         labels, swapped = understand_added(data, table, items, labels)
     codes = zip(data.item, data.annotator, data.swapped, strict=True)
     given = {(data.items[i], data.annotators[j], bool(turned)) for i, j, turned in codes}

@@ -20,6 +20,7 @@ from bayesanno.io.text_table import LAST_ALIASES, TextTable, header_only, strip_
 _AS_THEY_ARE = ReadOptions()
 _WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
 _OF_ANSWERS = re.compile(r"score|rating|label|predict|pred$|selected|chosen|correct|verdict|toxic")
+_OF_COUNTS = ("n", "weight")  # in a long table they may say something else
 _FLAGS = {"0", "1", "0.0", "1.0", "true", "false", "True", "False"}
 _TEXTS = ("response", "answer")  # which a label may be about
 ENOUGH = 20  # answers needed to judge whether labels are repeated
@@ -117,7 +118,7 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
                 f"label={names['label']!r}"
             )
     counts = [at for at in table.matching("count") if at not in columns.values() and not options.label]
-    for at in counts:
+    for at in (at for at in counts if table.header[at].casefold() not in _OF_COUNTS):
         if {*table.columns[at]} - {"0", "1", ""} and all(map(str.isdecimal, filter(None, table.columns[at]))):
             raise DataError(
                 f"{table.name}: the column {table.header[at]!r} may say how often an answer was given, and a row is "
