@@ -152,19 +152,48 @@ TEXTS = {
         "2a5c,oasst-pythia-12b,alpaca-13b,tie (bothbad),arena_user_973,1,True,English,1682351655.58\n"
     ),
     "pandalm.csv": "item,first,second,annotator,label\n0,bloom,llama,p1,2\n1,bloom,llama,p1,0\n2,llama,bloom,p2,1\n",
-    "annotations.json": json.dumps([
-        {"instruction": f"i{n}", "generator_1": "gpt4", "generator_2": "llama", "annotator": "claude",
-         "preference": said, "raw_completion": {"text": "2"}} for n, said in enumerate((2.0, 1.0, 0))
-    ]),
-    "project.json": json.dumps([
-        {"id": n, "data": {"model_a": "x", "model_b": "y"}, "annotations": [
-            {"completed_by": who, "result": [{"type": "pairwise", "value": {"selected": said}}]}
-            for who, said in ((1, "left"), (2, "right"))]} for n in range(2)
-    ]),
-    "ranked.json": json.dumps([
-        {"id": "r1", "responses": [{"user_id": who, "values": {"ranking": {"value": [
-            {"value": "a", "rank": 1 + who}, {"value": "b", "rank": 2 - who}]}}} for who in (0, 1)]}
-    ]),
+    "annotations.json": json.dumps(
+        [
+            {
+                "instruction": f"i{n}",
+                "generator_1": "gpt4",
+                "generator_2": "llama",
+                "annotator": "claude",
+                "preference": said,
+                "raw_completion": {"text": "2"},
+            }
+            for n, said in enumerate((2.0, 1.0, 0))
+        ]
+    ),
+    "project.json": json.dumps(
+        [
+            {
+                "id": n,
+                "data": {"model_a": "x", "model_b": "y"},
+                "annotations": [
+                    {"completed_by": who, "result": [{"type": "pairwise", "value": {"selected": said}}]}
+                    for who, said in ((1, "left"), (2, "right"))
+                ],
+            }
+            for n in range(2)
+        ]
+    ),
+    "ranked.json": json.dumps(
+        [
+            {
+                "id": "r1",
+                "responses": [
+                    {
+                        "user_id": who,
+                        "values": {
+                            "ranking": {"value": [{"value": "a", "rank": 1 + who}, {"value": "b", "rank": 2 - who}]}
+                        },
+                    }
+                    for who in (0, 1)
+                ],
+            }
+        ]
+    ),
     "comparisons.csv": "worker,left,right,label\nw1,a,b,a\nw2,a,b,b\nw1,b,c,c\n",
     "tokens.csv": "text,token,annotator,label\ns1,0,ada,B-LOC\ns1,1,ada,O\ns1,0,bo,O\ns1,1,bo,O\n",
 }

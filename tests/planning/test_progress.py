@@ -24,7 +24,8 @@ def coins(n_items, n_annotators, accuracy=ACCURACY, given=0):
     """Items without answers, or with some, of two classes, and annotators whose accuracies are known."""
     pairs = np.indices((given, n_annotators)).reshape(2, -1)
     names = tuple(f"a{j}" for j in range(n_annotators))
-    data = SimpleNamespace(item=pairs[0], annotator=pairs[1], n_items=n_items, annotators=names)
+    who = {"annotator": pairs[1], "viewer": pairs[1], "annotators": names, "n_viewers": n_annotators}
+    data = SimpleNamespace(item=pairs[0], n_items=n_items, **who)
     answer = np.where(np.eye(2, dtype=bool), accuracy, 1 - accuracy)[None, None, :, :, None]
     state = np.full((1, n_items, 2, 1), 0.5, dtype=np.float32)
     states = DrawnStates(("no", "yes"), state, np.repeat(answer, n_annotators, axis=1).astype(np.float32))
@@ -91,7 +92,8 @@ def test_a_budget_does_not_depend_on_the_others_that_are_listed(allocation):
 def test_items_with_fewest_answers_come_first_whatever_is_bought():
     asked = coins(20, 12)
     begun = np.repeat(np.arange(10), 3)  # ten items have three answers
-    data = SimpleNamespace(**vars(asked.data) | {"item": begun, "annotator": np.tile(np.arange(3), 10)})
+    who = np.tile(np.arange(3), 10)
+    data = SimpleNamespace(**vars(asked.data) | {"item": begun, "annotator": who, "viewer": who})
     (look,) = Futures(
         replace(asked, data=data), make_budget(data.annotators), "evenly", np.random.default_rng(1)
     ).follow([30])
