@@ -202,7 +202,7 @@ def test_models_version_and_help(tmp_path):
     assert general.returncode == of_fit.returncode == 0
     assert all(command in general.stdout for command in ("models", "fit", "simulate"))
     commands = general.stdout.partition("Commands:\n")[2].splitlines()
-    assert len(commands) == 14
+    assert len(commands) == 12
     assert all(re.fullmatch(r"  [a-z]+ +[A-Z][^.]+\.", line) for line in commands)  # whole sentences
     assert all(option in of_fit.stdout for option in ("--out", "--set", "--seed", "--gold-file", "--coverage"))
     assert run("fit", "mace", cwd=tmp_path).returncode == 2  # --out is missing
