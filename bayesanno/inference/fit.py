@@ -24,9 +24,6 @@ from bayesanno.inference.methods import Method, NUTSSampler, Results, check_meth
 from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
-from bayesanno.io.annotations import read_annotations
-from bayesanno.io.count_tables import read_counts
-from bayesanno.io.sources import Source
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.class_prior import terms_of
@@ -39,10 +36,14 @@ if TYPE_CHECKING:
     from dask.distributed import Client
 
     from bayesanno.inference.dask.annotations import DaskAnnotations
+    from bayesanno.io.sources import Source
 
+READERS: Mapping[type, Callable[[Any], Any]] = {
+    AnnotationData: import_when_called("bayesanno.io.annotations:read_annotations"),
+    CountData: import_when_called("bayesanno.io.count_tables:read_counts"),
+}
 allow_large_tasks = import_when_called("bayesanno.inference.dask.cluster:allow_large_tasks")
 
-READERS: Mapping[type, Callable[[Any], Any]] = {AnnotationData: read_annotations, CountData: read_counts}
 SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the method's gradients
 LEAST_GRADIENTS = 3_000  # on small data the search costs almost nothing
 
