@@ -18,17 +18,14 @@ s2,🙂,no
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
-@pytest.mark.parametrize(
-    ("command", "name"), [("agreement answers.csv --no-plots --out run", "שלום"), ("modes mace answers.csv", "🙂")]
-)
-def test_names_beyond_a_console_s_letters_are_shown(tmp_path, encoding, command, name):
+def test_names_beyond_a_console_s_letters_are_shown(tmp_path, encoding):
     (tmp_path / "answers.csv").write_text(ANSWERS, encoding="utf-8")
     done = subprocess.run(
-        [COMMAND, *command.split()],
+        [COMMAND, *["agreement", "answers.csv", "--no-plots", "--out", "run"]],
         cwd=tmp_path,
         env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert name.encode(encoding, "backslashreplace") in done.stdout
+    assert "שלום".encode(encoding, "backslashreplace") in done.stdout

@@ -61,7 +61,7 @@ def test_named_comparisons_need_no_options(run, tmp_path, options, terms):
 
 
 def test_comparisons_are_read_where_there_are_no_strengths(run):
-    code, _, err = run(*"agreement x.csv --pairs a,b --out t.csv".split())
+    code, _, err = run(*["agreement", "x.csv", "--pairs", "a,b", "--out", "t.csv"])
     assert code == 0, err
     assert "labels a, b, tie" in err
 
