@@ -112,7 +112,8 @@ class Labelled(InEitherOrder, Described):
     @cached_property
     def class_codes(self) -> Codes:
         """Index of each class among the labels; shape (true_class,)."""
-        return np.array([self.labels.index(name) for name in self.classes], dtype=np.int64)
+        place = {name: code for code, name in enumerate(self.labels)}
+        return np.array([place[name] for name in self.classes], dtype=np.int64)
 
     @property
     def names_class(self) -> np.ndarray:

@@ -51,12 +51,13 @@ class InEitherOrder:
 
     def check_sides(self) -> None:
         """Freeze the orders, or raise a DataError if these, or the sides, do not suit the annotations."""
-        n, classes = self.annotator.size, [self.labels[code] for code in self.class_codes]
+        n = self.annotator.size
         swapped = np.array(self.swapped if np.any(self.swapped) else np.zeros(n), dtype=bool)
         if swapped.shape != (n,):
             raise DataError(f"swapped must have one entry per annotation, shape ({n},), not {swapped.shape}")
         sides = tuple(self.sides)
-        if (sides or swapped.any()) and (len(sides) != 2 or len({*sides}) != 2 or not {*sides} <= {*classes}):
+        classes = [self.labels[code] for code in self.class_codes] if sides or swapped.any() else []
+        if classes and (len(sides) != 2 or len({*sides}) != 2 or not {*sides} <= {*classes}):
             raise DataError(f"sides must be two of the labels {listed(classes)}, not {listed(sides)}")
         object.__setattr__(self, "sides", sides)
         object.__setattr__(self, "swapped", freeze(swapped))
@@ -95,9 +96,9 @@ class InEitherOrder:
     def exchange(self) -> tuple[Codes, Codes]:
         """The positions of labels, (label,), and of classes, (true_class,), after the two sides are exchanged."""
         other = dict(zip(self.sides, reversed(self.sides), strict=True))
-        labels = np.array([self.labels.index(other.get(label, label)) for label in self.labels], dtype=np.int64)
-        of_class = labels[self.class_codes][:, None] == self.class_codes
-        return freeze(labels), freeze(of_class.argmax(axis=1))
+        place = {label: code for code, label in enumerate(self.labels)}
+        labels = np.array([place[other.get(label, label)] for label in self.labels], dtype=np.int64)
+        return freeze(labels), freeze(np.searchsorted(self.class_codes, labels[self.class_codes]))
 
     def of_viewers(self, table: np.ndarray) -> np.ndarray:
         """Return a table of viewers (viewer, response, true_class, ...) from that of annotators."""
