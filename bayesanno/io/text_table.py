@@ -156,7 +156,9 @@ class TextTable:
             return self.header.index(str(option))
         matching = self.matching(role)
         canonical = [column for column in matching if self.header[column].casefold() == role]
-        if role == "annotator" and canonical and self.columns:  # it may name groups, and another one the people
+        if (
+            role == "annotator" and canonical and len(matching) > 1 and self.columns
+        ):  # it may name groups, and another one the people
             n_names = {column: len({*self.columns[column]}) for column in matching}
             canonical = canonical if n_names[canonical[0]] == max(n_names.values()) else []
         return self._only(role, canonical if len(canonical) == 1 else matching)
@@ -249,10 +251,7 @@ def table_from_rows(rows: Rows, name: str, unit: str, separator: str = "", *, no
     if no_header:
         header, rest = list(map(str, range(1, len(header) + 1))), [*rows.items()]
     width = len(header)
-    no_data = next(
-        ((at, cells) for at, cells in rest if cells == header or (any(cells) and all(map(_RULE.fullmatch, cells)))),
-        None,
-    )
+    no_data = next(((at, cells) for at, cells in rest if cells == header or _is_rule(cells)), None)
     if no_data is not None:
         what = "repeats the header" if no_data[1] == header else "is a rule"
         raise DataError(f"{name}, {unit} {no_data[0]} {what}: delete it")
@@ -263,6 +262,11 @@ def table_from_rows(rows: Rows, name: str, unit: str, separator: str = "", *, no
         raise DataError(f"{name}, {unit} {wrong[0]}: {_width_error(wrong[1], width, separator, first)}")
     columns = zip(*(cells for _, cells in rest), strict=True) if rest else ([] for _ in header)
     return _checked(name, header, [list(map(str.strip, column)) for column in columns], [at for at, _ in rest], unit)
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    """Return whether a row has dashes alone, as under the header of a table in Markdown."""
+    return "--" in cells[len(cells) // 2] and all(map(_RULE.fullmatch, cells))
 
 
 def _width_error(record: list[str], width: int, separator: str, line: int) -> str:

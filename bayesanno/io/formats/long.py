@@ -144,9 +144,10 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
 def _find_other_labels(answers: NamedAnswers, columns: Mapping[str, int]) -> str | None:
     """Return an unused column that may hold the labels, where the column of labels is a property of the items."""
     table, item = answers.table, answers.item.tolist()
-    n_answers = np.bincount(answers.item)
+    n_answers, first = np.bincount(answers.item), dict[int, str]()
     n_items = np.count_nonzero(n_answers)
-    if np.count_nonzero(n_answers > 1) < 2 or len({*zip(item, answers.label, strict=True)}) > n_items:
+    is_other = any(first.setdefault(at, label) != label for at, label in zip(item, answers.label, strict=True))
+    if is_other or np.count_nonzero(n_answers > 1) < 2:
         return None
     for at, name in enumerate(table.header):
         cells = [table.columns[at][row] for row in answers.row.tolist()]
