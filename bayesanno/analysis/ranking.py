@@ -187,7 +187,12 @@ def describe_ranks(draws: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
 
 def has_pairs(view: FitView) -> bool:
     """Whether the items of a fit compare systems."""
-    return any(isinstance(term, Pairs) for term in terms_of(view.model))
+    return _find_pairs(view) is not None
+
+
+def _find_pairs(view: FitView) -> Pairs | None:
+    """Return the term with strengths of systems in a fit's class prior, if there is one."""
+    return next((term for term in terms_of(view.model) if isinstance(term, Pairs)), None)
 
 
 def require_pairs(view: FitView) -> Pairs:
@@ -198,7 +203,7 @@ def require_pairs(view: FitView) -> Pairs:
     FitError
         If there is no such term, or the fit is a point estimate.
     """
-    pairs = next((term for term in terms_of(view.model) if isinstance(term, Pairs)), None)
+    pairs = _find_pairs(view)
     if pairs is None:
         raise FitError(
             f"this fit of {view.model.name} compares no systems: fit with class_prior=Pairs(first=..., second=...)"
@@ -239,7 +244,7 @@ def prefer_first(view: FitView) -> xr.DataArray | None:
     the second is truly better; 0 for a judge without such a preference. None if no item of the fit compares systems,
     comparisons follow from rankings, or the model has no habits.
     """
-    pairs = next((term for term in terms_of(view.model) if isinstance(term, Pairs)), None)
+    pairs = _find_pairs(view)
     if pairs is None or pairs.weight:  # rankings have no sides that are shown
         return None
     of_judges = _score_first(view, pairs, take_draws(view.posterior, MOST_DRAWS))

@@ -17,6 +17,7 @@ from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.datasets import options_of
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
+from bayesanno.io.read_options import OF_COMPARISONS
 from bayesanno.io.registry import EXPORTS
 from bayesanno.io.sources import open_source
 from bayesanno.modeling.class_prior import Term
@@ -188,18 +189,7 @@ _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ig
 _OF_TABLES = ("format", "columns", "count", "transpose")
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = dict.fromkeys(
-    (
-        "--add",
-        "--items",
-        "--pairs",
-        "--first",
-        "--second",
-        "--tie",
-        "--baseline",
-        "--ranking",
-        "--ranks",
-        "--best-worst",
-    ),
+    ("--add", "--items", *(f"--{name.replace('_', '-')}" for name in OF_COMPARISONS)),
     "{option} is for models of annotations with one label column: {model} takes others, so leave it out",
 )
 

@@ -127,7 +127,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "count": _column("The column that counts the items with the answers of a row."),
     "items": _file("A table of items (item and further columns), for --class-prior."),
     "pairs": _text("A,B", "The columns that name the two systems compared; their strengths are fitted."),
-    "first": _text("A,B,...", "With --pairs: codes for the first side, beside A, 1, left, first and win."),
+    "first": _text("A,B,...", "With --pairs: codes for the first side, in place of A, 1, left, first and win."),
     "second": _text("A,B,...", "With --pairs: codes for the second side."),
     "tie": _text("A,B,...", 'With --pairs: labels that are ties; by default draw, and those that begin with "tie".'),
     "baseline": _text("NAME", "The system that all others were compared with, if --pairs names one column."),

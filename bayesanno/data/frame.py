@@ -18,8 +18,8 @@ def tabulate(data: Any) -> pd.DataFrame:
         "annotator": np.array(data.annotators, dtype=object)[data.annotator],
         "label": seen[data.shown_label],
     }
-    other = dict(zip(data.sides, reversed(data.sides), strict=True))
     if data.gold:
+        other = data.other_side
         known = [data.gold.get(name, "") for name in names]
         table["gold"] = [
             other.get(label, label) if turned else label for label, turned in zip(known, data.swapped, strict=True)

@@ -73,6 +73,11 @@ class InEitherOrder:
         return bool(self.sides) and {*self.sides} <= {*getattr(self, "item_columns", ())}
 
     @property
+    def other_side(self) -> dict[str, str]:
+        """The label for the other side, by that of a side."""
+        return dict(zip(self.sides, reversed(self.sides), strict=True))
+
+    @property
     def n_viewers(self) -> int:
         """Number of viewers: the annotators, and with both orders as many again."""
         return self.n_annotators * (1 + self.has_both_orders)
@@ -95,7 +100,7 @@ class InEitherOrder:
     @cached_property
     def exchange(self) -> tuple[Codes, Codes]:
         """The positions of labels, (label,), and of classes, (true_class,), after the two sides are exchanged."""
-        other = dict(zip(self.sides, reversed(self.sides), strict=True))
+        other = self.other_side
         place = {label: code for code, label in enumerate(self.labels)}
         labels = np.array([place[other.get(label, label)] for label in self.labels], dtype=np.int64)
         return freeze(labels), freeze(np.searchsorted(self.class_codes, labels[self.class_codes]))

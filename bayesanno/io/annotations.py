@@ -180,12 +180,12 @@ def read_annotations(
         For comparisons: the two columns, or fields of records, that name the systems compared, as "model_a,model_b".
         They become `item_columns`, and the labels are their names and "tie". In the table a label, or a true label, is
         the name of a column, the name of a system, a side (A, 1, left, first or win, and B, 2, right, second, loss or
-        lose), or a tie. An item is one pair, in whichever order it is shown; its sides are those of its first row.
-        Items are named by the item column, with the pair if an item has several (`"q1: llama | opt"`); without an item
-        column each pair is an item.
+        lose), or a tie. An item is one pair, in whichever order it is shown; if both orders are, its first side is the
+        system whose name comes first. Items are named by the item column, with the pair if an item has several
+        (`"q1: llama | opt"`); without an item column each pair is an item.
     first, second, tie : str or sequence of str, optional
-        Other codes for the sides; and the labels that are ties, by default draw and those that begin with "tie" in
-        upper or lower case. A text is split at commas, as in "draw,both".
+        Codes for the sides, in place of A, 1 and the others; and the labels that are ties, by default draw and those
+        that begin with "tie" in upper or lower case. A text is split at commas, as in "draw,both".
     baseline : str, optional
         The system with which all others were compared, if `pairs` names one column.
     by : str, optional

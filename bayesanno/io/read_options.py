@@ -27,6 +27,7 @@ OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 OF_PAIRS = ("first", "second", "tie")  # what labels mean
 BASELINE, RANKED, WEIGHT = "baseline", ("first", "second"), "weight"  # columns that reading adds
 OF_RANKINGS = ("ranking", "ranks", "best_worst")
+OF_COMPARISONS = ("pairs", *OF_PAIRS, "baseline", "by", *OF_RANKINGS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,7 +107,7 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
             f"answer an item again: name the column of annotators with annotator=..., or use "
             f"annotator={names['annotator']!r}"
         )
-    if "item" not in weak and not options.label and 2 * pairs <= n:
+    if not options.label and 2 * pairs <= n:
         used, cells = {*columns.values()}, dict(zip(table.header, table.columns, strict=True))
         flags = [name for at, name in enumerate(table.header) if at not in used and {*cells[name]} <= _FLAGS]
         if flags:
