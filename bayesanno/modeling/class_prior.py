@@ -100,7 +100,7 @@ class ClassPrior:
     --------
     >>> import bayesanno as ba
     >>> ba.Pairs(first="left", second="right") + ba.Columns("length")
-    Pairs(first='left', second='right', strength_prior=1.0, tie_prior=(-1.0, 1.0)) + Columns(formula='length', ...)
+    Pairs(first='left', second='right', strength_prior=1.0, ...) + Columns(formula='length', ...)
     """
 
     terms: tuple[Term, ...]
