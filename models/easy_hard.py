@@ -21,7 +21,7 @@ Symbols, and priors.
     q    easy_prevalence   (response)              ~ Dirichlet(easy_prevalence_prior): 1 by default
     b    coin              (annotator, response)   ~ Dirichlet(coin_prior): 10 by default, which is nearly even
     s    slip              (annotator)             ~ Beta(1, 9): one in ten on average; only with easy_error="learnt"
-         hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
+         hard              (item), derived: p(H_i = 1 | X_i), which is the last state's probability
 With two annotators and two labels, coin_prior=100 reproduces the paper's p = 1/2; with 1, p is nearly unknown, and the
 noise level is several times as large.
 
@@ -55,13 +55,13 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ConstrainsStates, HasViews, View
 from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.latents import Derived
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 
 @dataclass(frozen=True, kw_only=True)
-class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
+class EasyHard(AnnotationModel):
     """Agreement on easy items, coins on hard ones.
 
     Parameters
@@ -85,7 +85,6 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
     """
 
     name: ClassVar[str] = "easy_hard"
-    has_hard_items: ClassVar[bool] = True
     state_dim: ClassVar[str] = "item_type"
 
     hard_prior: tuple[Positive, Positive] = (1.0, 1.0)
@@ -138,8 +137,8 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
         return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
 
     @override
-    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
-        return {"hard": View(("item",), probability[:, -1])}
+    def derived(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
+        return {"hard": Derived(("item",), probability[:, -1])}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         ranked = np.sort(data.vote_shares, axis=1)  # (item, label)

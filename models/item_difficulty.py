@@ -24,7 +24,7 @@ Symbols, and priors.
     slope_spread  ()                     ~ HalfNormal(0.5), with form="2pl"
     prevalence    (true_class)           ~ Dirichlet(3), as in model B
     accuracy      (annotator)            deterministic: P(right) on a random item, with difficulty integrated out
-    views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
+    derived for an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 Under the prior, an annotator is right in .76 of the cases on average with two labels, and in .55 with five.
 
 Identifiability.  With two labels, negative abilities and swapped classes explain answers equally well; the prior of the
@@ -131,7 +131,7 @@ class ItemDifficulty(DifficultyModel):
         true_class = design.draw_classes(p)  # (item,)
         numbers = (pm.Normal.dist(shape=(design.n_items,), name=name) for name in ("difficulty", "slope"))  # (item,)
         z, slope = (number[design.item] for number in numbers)  # (annotation,)
-        gain = self.gain(p, design.annotator, z, slope, design.class_response.size)
+        gain = self.gain(p, design.annotator, z, slope, design.n_classes)
         return true_class, draw_responses(design, true_class, gain, p.get("habit"))
 
     def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:

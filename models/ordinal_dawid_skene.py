@@ -61,7 +61,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasScales
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
@@ -72,7 +71,7 @@ from bayesanno.models._order import find_order
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalDawidSkene(ItemNumberModel, HasScales):
+class OrdinalDawidSkene(ItemNumberModel):
     """A true grade that annotators perceive with bias and noise, and report by common thresholds.
 
     Parameters
@@ -99,7 +98,6 @@ class OrdinalDawidSkene(ItemNumberModel, HasScales):
 
     name: ClassVar[str] = "ordinal_dawid_skene"
     competence: ClassVar[str | None] = "accuracy"
-    has_severity: ClassVar[bool] = True
 
     noise: Noise = "logistic"
     shared: bool = False
@@ -154,7 +152,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasScales):
         perceived = design.show(true_class) - p.severity[who] + p.sd[who] * noise
         if self.shared:
             perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,), name="shared_error")[item]
-        thresholds = _grades.ends_of(p.width, design.class_response.size)[1][:-1]
+        thresholds = _grades.ends_of(p.width, design.n_classes)[1][:-1]
         grade = (perceived[:, None] > thresholds).sum(axis=1)  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[grade]
 

@@ -21,7 +21,7 @@ Symbols, and priors: as in `item_difficulty`, except for the loading.
     spread      ()                     ~ HalfNormal(1): standard deviation of the difficulties
     prevalence  (true_class)           ~ Dirichlet(3)
     accuracy    (annotator)            deterministic: P(right) on a random item, with difficulty integrated out
-    views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
+    derived for an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 
 Identifiability.  With two classes, the class and the shared error of some annotators can be exchanged, however many
 answers there are: the fit of a latent-class model does not identify the dependence of errors (Albert and Dodd 2004).
@@ -115,7 +115,7 @@ class SharedErrors(DifficultyModel):
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.draw_classes(p)  # (item,)
         z = pm.Normal.dist(shape=(design.n_items,), name="shared_error")[design.item]  # (annotation,)
-        gain = self.gain(p, design.annotator, z, None, design.class_response.size)
+        gain = self.gain(p, design.annotator, z, None, design.n_classes)
         return true_class, draw_responses(design, true_class, gain, p.habit)
 
     def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:

@@ -18,7 +18,6 @@ from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import as_names
 from bayesanno.inference.diagnosis.chance import MARGIN, measure_above
-from bayesanno.modeling.capabilities import OF_GRADING
 
 
 def annotator_table(
@@ -68,8 +67,8 @@ def annotator_table(
     """
     view = view_for_table(fit)
     variables = {"competence": competence_name(view)}
-    if view.model.has_severity:
-        variables |= dict(zip(OF_GRADING, OF_GRADING, strict=True))
+    if view.has_severity:
+        variables |= {"severity": "severity", "sd": "sd"}
 
     preference = prefer_first(view)
 

@@ -20,10 +20,9 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_choice
-from bayesanno.modeling.capabilities import HasKnownParameters
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import each_law
+from bayesanno.simulation.quantities import each_table
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 
@@ -184,8 +183,8 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
     if "confusion" in view.posterior:
         return _confusion_of(view).isel(annotator=codes)
     require_confusion(view)
-    known = view.known if isinstance(view.model, HasKnownParameters) else {}  # fits on Dask have none
-    laws = each_law(view.model, view.named_data, take_draws(view.posterior, most), known)
+    known = view.known
+    laws = each_table(view.model, view.named_data, take_draws(view.posterior, most), known)
     found = [of_answer[codes] for _, of_answer in laws]  # of each draw (annotator, response, true_class)
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)

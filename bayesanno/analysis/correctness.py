@@ -11,7 +11,7 @@ from bayesanno.fits.parts import PROBABILITY, find_positions, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import NONE_OF_THESE
+from bayesanno.modeling.latents import NONE_OF_THESE
 
 
 def correctness_table(

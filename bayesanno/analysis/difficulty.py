@@ -44,7 +44,7 @@ def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None
     >>> ba.difficulty_table(fit).head(3)  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    if not view.model.has_difficulty:
+    if not view.derives("difficulty"):
         raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
     ci_prob = choose_prob(ci_prob)
     lower, upper = name_bounds("eti", ci_prob, "difficulty")

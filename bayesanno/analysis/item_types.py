@@ -10,8 +10,8 @@ from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.intervals import CiKind
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import ITEM_TYPE
 from bayesanno.modeling.item_types import ItemTypeModel
+from bayesanno.modeling.latents import ITEM_TYPE
 from bayesanno.modeling.posterior import compile_formula
 
 

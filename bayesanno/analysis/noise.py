@@ -98,11 +98,11 @@ def noise_posterior(fit: xr.DataTree | FitView, *, ci_prob: float = 0.95) -> Noi
     check_share("ci_prob", ci_prob)
     view = view_for_table(fit, from_draws=True)
     part, *others = parts_of(view)
-    if not view.model.has_hard_items or part.votes is None or others:
+    if not view.derives("hard") or part.votes is None or others:
         raise FitError(f"{view.model.name} does not infer which annotated items are hard: fit easy_hard")
     shared = shared_items(part.votes)  # (item,)
     agreed = shared & ~disagreed_items(part.votes)
-    hard, pattern = compile_formula(view.model, view.data, view.posterior, view.known).view(HARD)
+    hard, pattern = compile_formula(view.model, view.data, view.posterior, view.known).derived(HARD)
     of_shared, of_agreed = (
         count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1])) for chosen in (shared, agreed)
     )

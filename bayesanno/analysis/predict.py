@@ -21,7 +21,6 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.inference.tempering.parts import temper_parts
-from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
 COPIES = 4  # copies of each draw of the population, each with its own annotators
@@ -94,7 +93,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     check_seed(random_seed)
     recoded = recode(view.data, new_data, view.model)
     posterior, copies = view.posterior, 1
-    if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
+    if view.has_population and recoded.annotators != view.data.annotators:
         posterior = add_new_annotators(
             view.model, recoded, posterior, np.random.default_rng(random_seed), copies=COPIES
         )

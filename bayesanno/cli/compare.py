@@ -32,7 +32,6 @@ from bayesanno.ground.validate import check_at_least, known_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
-from bayesanno.modeling.capabilities import HasKnownParameters
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
@@ -295,7 +294,7 @@ def name_priors(model: ba.AnnotationModel, grid: dict[str, list[str]]) -> dict[s
         named[", ".join(f"{field}={value}" for field, value in setting.items())] = ba.get_model(model, setting)
     found: dict[str, ba.AnnotationModel] = {}
     for name, one in named.items():
-        own = one.without_data() if isinstance(one, HasKnownParameters) else one
+        own = one.without_data()
         if own in found.values():
             continue
         given = one.to_fields()

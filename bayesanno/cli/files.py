@@ -33,7 +33,6 @@ from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_table
-from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.pairs import SUBSET
@@ -136,12 +135,12 @@ def write_fit(
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     ba.save(view.tree, folder / "posterior.nc")
     model = view.model
-    of_grades = grades or (model.has_severity and view.named_data.labels_are_ordered)
+    of_grades = grades or (view.has_severity and view.named_data.labels_are_ordered)
     possible: dict[str, tuple[bool, Callable[[FitView], pd.DataFrame]]] = {
         "labels.csv": (labels is None, lambda view: ba.label_table(view, coverage=coverage)),
         "annotators.csv": (model.competence is not None, ba.annotator_table),
-        "population.csv": (isinstance(model, HasPopulation), ba.population_table),
-        "difficulty.csv": (model.has_difficulty, ba.difficulty_table),
+        "population.csv": (view.has_population, ba.population_table),
+        "difficulty.csv": (view.derives("difficulty"), ba.difficulty_table),
         "grades.csv": (of_grades, ba.grade_table),
         "tags.csv": (bio, ba.tag_table),
         "summary.csv": (True, ba.summary),

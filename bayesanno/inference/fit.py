@@ -25,7 +25,6 @@ from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.findings import warn_of
@@ -256,7 +255,7 @@ def _fit_graph(
     """Fit a graph: prepare, sample, relabel, compute."""
     graph = model.build(data)
     _require_memory(model, graph, settings)
-    exchangeable = relabel and is_exchangeable(model, data)
+    exchangeable = relabel and model.is_exchangeable(data)
     if exchangeable:
         dims = graph.named_vars_to_dims
         require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])

@@ -264,10 +264,14 @@ def _answers(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimen
         control=given[CONTROL][given[PATTERN_ITEM]] if CONTROL in given else None,
         n_annotators=data.n_annotators,
         n_responses=data.n_labels,
-        names_class=np.equal.outer(data.class_codes, np.arange(data.n_labels)),
+        names_class=_names_class(data),
         index=own,
         orders=Orders(own[KEPT_SWAPPED], *data.exchange) if KEPT_SWAPPED in own else None,
     )
+
+
+def _names_class(data: AnnotationData) -> np.ndarray:
+    return np.equal.outer(data.class_codes, np.arange(data.n_labels))
 
 
 def _design(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimension: str) -> Design:
@@ -276,7 +280,7 @@ def _design(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimens
         annotator=given[Key("annotation_annotator", dimension)],
         item=given[Key("annotation_item", dimension)],
         n_items=given[ITEM_PATTERN].shape[0],
-        class_response=data.class_codes,
+        names_class=_names_class(data),
         control=given.get(CONTROL),
         class_row=given.get(ROW_OF_ITEM),
         orders=Orders(swapped, *data.exchange) if swapped is not None else None,

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, override
+from typing import Any, override
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
-from bayesanno.modeling.capabilities import DIFFICULTY, HasViews, View
 from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
+from bayesanno.modeling.latents import DIFFICULTY, Derived
 
 BIN = 0.25  # the width of the bins of the posterior of a difficulty
 FARTHEST = 8.0  # the centre of the last bin, which includes everything beyond
@@ -29,15 +29,13 @@ def bin_centres() -> np.ndarray:
     return np.linspace(-FARTHEST, FARTHEST, 2 * round(FARTHEST / BIN) + 1)
 
 
-class DifficultyModel(ItemNumberModel, HasViews):
+class DifficultyModel(ItemNumberModel):
     """A model in which answers depend on the true class and the item's difficulty, `spread` times a standard normal.
 
     Given the item's numbers, the probability of an answer v to an item of class k is proportional to
     exp(habit_v + [v = k] gain). The model declares `spread` (), `prevalence` (true_class), the parameters of its gain,
     and, if it has habits, `habit` (annotator, response).
     """
-
-    has_difficulty: ClassVar[bool] = True
 
     @property
     def ability_is_above_chance(self) -> bool:
@@ -97,7 +95,7 @@ class DifficultyModel(ItemNumberModel, HasViews):
         return super().coords(data) | {DIFFICULTY: bin_centres().tolist()}
 
     @override
-    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
+    def derived(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
         """Return the posterior of item difficulties, and how often annotators are right on the items."""
         nodes = lay_nodes(self.count_nodes(p, answers), self.reach)
         log_answer = self.log_answers(answers, p, nodes.z, nodes.slope)
@@ -106,16 +104,16 @@ class DifficultyModel(ItemNumberModel, HasViews):
         of_z = share.sum(axis=1).reshape((answers.n_items, nodes.length, -1)).sum(axis=2)  # (item, z)
         right = _sum_right(log_answer, answers.names_class)  # (annotator, true_class, node)
         return {
-            "difficulty": View(("item",), p.spread * (of_z * z).sum(axis=1)),
-            "difficulty_probability": View(("item", DIFFICULTY), _bin(of_z, z, nodes.length, p.spread)),
-            "expected_accuracy": View(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
+            "difficulty": Derived(("item",), p.spread * (of_z * z).sum(axis=1)),
+            "difficulty_probability": Derived(("item", DIFFICULTY), _bin(of_z, z, nodes.length, p.spread)),
+            "expected_accuracy": Derived(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
         }
 
 
 def draw_responses(design: Design, true_class: Any, gain: Any, habit: Any | None) -> pt.TensorVariable:
     """Return random responses (annotation,) to items of these classes (item,), given the gain (annotation,)."""
     truth = pt.as_tensor(design.class_response)[design.show(true_class)]
-    score = gain[:, None] * pt.eq(truth[:, None], np.arange(design.class_response.size))  # (annotation, response)
+    score = gain[:, None] * pt.eq(truth[:, None], np.arange(design.n_classes))  # (annotation, response)
     return pm.Categorical.dist(logit_p=score if habit is None else score + habit[design.annotator])
 
 

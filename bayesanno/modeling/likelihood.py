@@ -17,8 +17,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import find_joint_patterns, lay_out
 from bayesanno.data.patterns import find_patterns as find_answers
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
+from bayesanno.modeling.arguments import FixedParameter, Parameters
 from bayesanno.modeling.class_prior import class_prior_of, find_rows, weights_of, with_log_class
 from bayesanno.modeling.data_kinds import (
     CONTROL,
@@ -44,6 +43,15 @@ class ObservedModel(Protocol):
     def generate(self, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         """Return the generative process."""
 
+    def item_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
+        """Return log p(the item's answers | parameters)."""
+
+    def fixed_parameters(self, data: Any) -> dict[str, FixedParameter]:
+        """Return the fixed parameters."""
+
+    def index_arrays(self, data: Any, patterns: Patterns) -> Arrays:
+        """Return the model's own arrays."""
+
 
 def find_patterns(model: ObservedModel, data: Data) -> Patterns:
     """Find the items that are equal for a model."""
@@ -67,7 +75,7 @@ def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays
     arrays |= patterns.class_rows
     if (weights := weights_of(model, data)) is not None:
         arrays[ITEM_WEIGHT] = IndexArray(weights)
-    return arrays | model.index_arrays(data, patterns) if isinstance(model, HasIndexArrays) else arrays
+    return arrays | model.index_arrays(data, patterns)
 
 
 def observed_arrays(model: ObservedModel, data: Data) -> dict[str, np.ndarray]:
@@ -109,7 +117,7 @@ def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariab
     def logp(value: pt.TensorVariable, *inputs: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs)
         answers = kind.answers(outline, given | {kind.values: value})
-        of_item = item_logp(model, answers, p)[given[ITEM_PATTERN]]  # (item,)
+        of_item = model.item_logp(answers, p)[given[ITEM_PATTERN]]  # (item,)
         return of_item * given[ITEM_WEIGHT] if ITEM_WEIGHT in given else of_item
 
     def dist(*inputs_and_size: pt.TensorVariable) -> pt.TensorVariable:
@@ -142,7 +150,7 @@ def declared_parameters(
     model: ObservedModel, data: Data, graph: Any, given: Mapping[Key, pt.TensorVariable]
 ) -> dict[str, pt.TensorVariable]:
     """Return the content of `p` in a model's methods: free, derived and known parameters, by name."""
-    names = [*(variable.name for variable in graph.unobserved_RVs), *known_parameters(model, data)]
+    names = [*(variable.name for variable in graph.unobserved_RVs), *model.fixed_parameters(data)]
     return with_log_class(model, data, {name: graph[name] for name in names}, given)
 
 
@@ -153,7 +161,7 @@ def _taken(
     given: Mapping[Key, pt.TensorVariable],
 ) -> set[str]:
     kind, p = KINDS[model.data_class], Parameters(declared)
-    item_logp(model, kind.answers(data, given), p)
+    model.item_logp(kind.answers(data, given), p)
     model.generate(kind.design(data, given), p)
     return p.used
 

@@ -9,7 +9,6 @@ from typing import Any
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import known_parameters, latents
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 
@@ -70,10 +69,10 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
     states, labels = model.generate(kind.design(data, given), parameters)
-    known = known_parameters(model, data)
+    known = model.fixed_parameters(data)
     names = {variable: variable.name for variable in graph.free_RVs} | {graph[name]: name for name in known}
     drawn_from = getattr(states.tag, "drawn_from", [states])
-    has_state = any(len(latent.states) > 1 for latent in latents(model, data))
+    has_state = any(len(latent.states) > 1 for latent in model.latents(data))
     state = {states: model.state_dim} if has_state else {}
 
     def parents(outputs: list[Any], more: Mapping[Any, str]) -> list[str]:

@@ -23,7 +23,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import SeveralLatents, latents
 from bayesanno.modeling.class_prior import log_classes_of_items, without_items
 from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node, number_of_nodes
 from bayesanno.modeling.posterior import compile_formula, take_draws
@@ -74,9 +73,9 @@ def find_states(
     FitError
         If items have several latents or their own parameters, or an item's answers are not independent given its state.
     """
-    if isinstance(model, SeveralLatents) or not model.collapse_items:
+    if len(model.latents(data)) > 1 or not model.collapse_items:
         raise FitError(f"{model.name} has no single state of an item that explains its answers: fit another model")
-    names = latents(model, data)[0].states
+    names = model.latents(data)[0].states
     n_nodes = number_of_nodes(model, data, posterior) if isinstance(model, ItemNumberModel) else 1
     n_cells = (data.n_items + data.n_annotators * data.n_labels) * len(names) * n_nodes
     most = max(MOST_DRAWS // n_nodes, LEAST_DRAWS)

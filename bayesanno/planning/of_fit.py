@@ -26,7 +26,6 @@ from bayesanno.ground.wording import as_names, nearest
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.tempering.parts import temperings_of
-from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.modeling.states import DrawnStates, find_states
 
@@ -95,7 +94,7 @@ def make_askable(
     data, posterior = view.data, view.posterior
     new = [name for name in as_names(annotators or ()) if name not in set(data.annotators)]
     if new:
-        if not isinstance(view.model, HasPopulation):
+        if not view.has_population:
             raise FitError(
                 f"annotator {new[0]!r} is not in this fit, and only a model with a population of annotators, such as "
                 f"hierarchical_dawid_skene, can predict new ones{nearest(new[0], data.annotators)}"

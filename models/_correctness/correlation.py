@@ -19,7 +19,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Answers, Dimensions, Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import subtract_total
+from bayesanno.modeling.latents import subtract_total
 from bayesanno.models._correctness.blocks import check_blocks
 
 type Pair = tuple[int, int]

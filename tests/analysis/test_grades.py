@@ -156,7 +156,6 @@ class Graders(AnnotationModel):
     """Annotators perceive grade - severity + noise, and say the nearest grade."""
 
     name: ClassVar[str] = "graders"
-    has_severity: ClassVar[bool] = True
     competence: ClassVar[str | None] = "accuracy"
 
     def priors(self, data, prior):  # noqa: ARG002
@@ -175,7 +174,7 @@ class Graders(AnnotationModel):
         return pt.clip(below[:, 1:] - below[:, :-1], 1e-12, 1)  # (annotator, response, true_class)
 
     def generate(self, design, p):
-        n = design.class_response.size
+        n = design.n_classes
         truth = design.with_controls(pm.Categorical.dist(np.ones(n) / n, shape=(design.n_items,)))  # (item,)
         answers = self._answers(p.severity, p.sd, n)
         return truth, pm.Categorical.dist(answers[design.annotator, :, truth[design.item]])

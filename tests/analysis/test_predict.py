@@ -129,7 +129,7 @@ def test_chunks_of_items_are_weighed_as_all_at_once(mace_fit, crowd, monkeypatch
         np.testing.assert_allclose(parts.latent[name], values, rtol=1e-9, atol=1e-12)
     view = view_of(fit)
     formula = way_back.compile_formula(view.model, data, view.posterior, view.known)
-    spam, pattern = formula.view("spam")  # (sample, pattern..)
+    spam, pattern = formula.derived("spam")  # (sample, pattern..)
     logp = formula.log_likelihood().reshape(500, -1)  # (sample, item)
     assert pattern.size == data.n_items
     source = formula.patterns.back("annotation")

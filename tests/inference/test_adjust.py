@@ -15,7 +15,7 @@ from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.inference.tempering.parts import adjust_labels, count_answers, temperings_of
 from bayesanno.inference.tempering.rule import LEAST_VOTE, MOST_VOTE, Tempering, weigh_errors, weigh_votes
-from bayesanno.modeling.capabilities import ITEM_TYPE
+from bayesanno.modeling.latents import ITEM_TYPE
 from tests.inference.draws import make_fit
 from tests.inference.test_misfit import noisy, table
 from tests.models.contract import cases, make_case

@@ -21,7 +21,6 @@ from scipy.stats import chisquare
 from bayesanno import AnnotationData, AnnotationModel, list_models
 from bayesanno.modeling.arguments import Design
 from bayesanno.modeling.arguments import Parameters as SymbolicParameters
-from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.registry import model_class
@@ -153,7 +152,7 @@ def cases() -> list[Any]:
 
 def known_values(model: AnnotationModel, data: Any) -> dict[str, np.ndarray]:
     """The parameters that a model has beforehand."""
-    return {name: known.value for name, known in known_parameters(model, data).items()}
+    return {name: known.value for name, known in model.fixed_parameters(data).items()}
 
 
 class Case:
@@ -272,7 +271,7 @@ def simulate(
         annotator=pt.as_tensor(many.annotator),
         item=pt.as_tensor(many.item),
         n_items=pt.as_tensor(many.n_items),
-        class_response=many.class_codes,
+        names_class=many.names_class,
         control=pt.as_tensor(many.control_codes) if many.controls else None,
     )
     whole = case.for_copies(case.whole(parameters), data.n_items, copies)

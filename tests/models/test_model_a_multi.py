@@ -79,7 +79,7 @@ def formula():
     of_item = patterns.of_item
     outputs = {("", "logp"): entry.item_logp(answers, Parameters(inputs))[of_item]}
     outputs |= {(name, "probability"): pt.exp(logs)[of_item] for name, logs in found.log_probability.items()}
-    for name, views in found.views.items():
+    for name, views in found.derived.items():
         outputs |= {(name, what): view.values[patterns.back(view.dims[0], name)] for what, view in views.items()}
     import pytensor
 

@@ -10,7 +10,7 @@ from bayesanno.inference.climbing.vb import VB, VBSettings, draw_from, evaluate_
 from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
-from bayesanno.modeling.independent import ConjugateModel
+from bayesanno.modeling.independent import ConjugateModel, derives_accuracy
 from bayesanno.modeling.likelihood import observed_arrays
 from tests.models.contract import broken, close, unconstrained
 
@@ -60,7 +60,7 @@ def test_parameters_deterministics_and_priors_are_those_of_the_graph(updates, rn
     named = {name: tuple(graph.named_vars_to_dims[name]) for name in updates.prior_draws[0]}
     named |= {variable.name: tuple(graph.named_vars_to_dims[variable.name]) for variable in graph.deterministics}
     problem = problem_of(updates.entry, data)
-    accuracy = {"accuracy": ("annotator",)} if updates.entry.derives_accuracy else {}
+    accuracy = {"accuracy": ("annotator",)} if derives_accuracy(problem.dims) else {}
     assert problem.dims | accuracy == named
     assert set(problem.prior) == set(updates.prior_draws[0])
     (parameters,) = updates.draw(1, rng)

@@ -10,7 +10,6 @@ from pytensor.graph.traversal import ancestors
 import bayesanno as ba
 from bayesanno.ground.private.pytensor import RandomVariable
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 from bayesanno.modeling.process import describe_process
@@ -91,7 +90,7 @@ def test_every_model_has_a_diagram_with_all_its_parameters(name):
     shown = {text.get_text().replace("\n", "") for text in axes.texts}
     assert {*process.dims, *process.numbers, *filter(None, [process.state])} <= shown
     assert ("summed out" in shown) == (process.state != "") == (name != "label_usage")
-    assert ("from the data" in shown) == bool(known_parameters(model, _smallest(model)))
+    assert ("from the data" in shown) == bool(model.fixed_parameters(_smallest(model)))
     reaching, before = {process.answers}, set()
     while reaching != before:
         before, reaching = reaching, reaching | {parent for parent, child in process.edges if child in reaching}

@@ -26,7 +26,7 @@ from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_memory
 from bayesanno.inference.methods import ClimbSettings
 from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
-from bayesanno.modeling.independent import ConjugateModel, Probability
+from bayesanno.modeling.independent import BetaParam, ConjugateModel
 from bayesanno.modeling.registry import list_model_classes
 
 LEAST_SHARE = 0.01  # in a start: closer to 0, steps take long to leave
@@ -176,7 +176,7 @@ class Problem(ABC):
 
     def is_pair(self, name: str) -> bool:
         """Whether a parameter is a probability, whose two shares are itself and its complement."""
-        return isinstance(self.records[name], Probability)
+        return isinstance(self.records[name], BetaParam)
 
 
 def to_shares(counts: np.ndarray) -> np.ndarray:

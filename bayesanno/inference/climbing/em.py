@@ -31,7 +31,6 @@ from bayesanno.inference.climbing.restarts import Found, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
 from bayesanno.inference.methods import EMSettings, Results
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import Relabels, is_exchangeable
 from bayesanno.modeling.expectation import AddsUp, Shares, expect
 from bayesanno.modeling.independent import ConjugateModel
 
@@ -131,9 +130,7 @@ def find_point(
     """Run EM from all starts, and compare their ends."""
     problem = EM(require_updates(model, "em"), data, items_of(data), settings)
     exchangeable = relabel and (
-        is_exchangeable(model, data)
-        if settings.objective == "map"
-        else isinstance(model, Relabels) and not data.controls  # the likelihood does not distinguish the classes
+        model.is_exchangeable(data) if settings.objective == "map" else model.is_exchangeable(data, by_likelihood=True)
     )
     found = find_best(
         problem, data, initvals, exchangeable=exchangeable, random_seed=random_seed, progressbar=progressbar

@@ -52,7 +52,6 @@ from bayesanno.inference.climbing.without_graph import make_fit, of_draws
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.methods import Results, VBSettings
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.expectation import Items, Shares, expect, sum_classes, sum_log_likelihood
 
 LEAST = np.finfo(float).tiny  # of exp(E log share), which rounds to 0 for concentrations below 1/700
@@ -184,7 +183,7 @@ def fit_by_vb(
     problem = VB(require_updates(model, "vb"), data, items_of(data), settings)
     if isinstance(initvals, str) and initvals == "em":
         initvals = start_at_point(model, data, seed)
-    exchangeable = relabel and is_exchangeable(model, data)
+    exchangeable = relabel and model.is_exchangeable(data)
     found = find_best(problem, data, initvals, exchangeable=exchangeable, random_seed=seed, progressbar=progressbar)
     q = found.best.point
     n_draws = _choose_n_draws(data, q, settings)

@@ -16,13 +16,13 @@ from bayesanno.inference.climbing.restarts import Found, as_draws
 from bayesanno.inference.diagnosis.measures import find_extremes
 from bayesanno.inference.methods import Results
 from bayesanno.modeling.arguments import Answers, Parameters
-from bayesanno.modeling.capabilities import HasViews
+from bayesanno.modeling.independent import derives_accuracy
 
 
 def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Return draws of the parameters on their own scale, (draw, ...), and derived quantities, as one chain."""
     free = as_draws(problem.dims, data, values)
-    if not problem.model.derives_accuracy:
+    if not derives_accuracy(problem.dims):
         return free
     is_class = problem.items.names_class.T
     draws = [Parameters({name: value[draw] for name, value in values.items()}) for draw in range(free.sizes["draw"])]
@@ -40,19 +40,18 @@ def tabulate_items(found: Found, data: AnnotationData, values: Mapping[str, np.n
         "log_probability": (("item", "true_class"), found.log_probability),
         "entropy": (("item",), entr(probability).sum(axis=1)),
     }
-    if isinstance(problem.model, HasViews):
-        answers: Any = Answers(
-            annotator=data.annotator,
-            item=data.item,
-            n_items=data.n_items,
-            all_responses=data.label,
-            kept=slice(None),
-            n_annotators=data.n_annotators,
-            n_responses=data.n_labels,
-            names_class=problem.items.names_class,
-        )  # a view is arithmetic, of arrays as well as of symbols
-        views = problem.model.views(answers, probability, Parameters(values))
-        variables |= {name: (view.dims, view.values) for name, view in views.items()}
+    answers: Any = Answers(
+        annotator=data.annotator,
+        item=data.item,
+        n_items=data.n_items,
+        all_responses=data.label,
+        kept=slice(None),
+        n_annotators=data.n_annotators,
+        n_responses=data.n_labels,
+        names_class=problem.items.names_class,
+    )  # derived quantities are arithmetic, of arrays as well as of symbols
+    derived = problem.model.derived(answers, probability, Parameters(values))
+    variables |= {name: (of.dims, of.values) for name, of in derived.items()}
     return xr.Dataset(variables, coords={"item": list(data.items), "true_class": list(data.classes)})
 
 

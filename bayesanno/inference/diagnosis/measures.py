@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import azs, xr
 from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
-from bayesanno.modeling.capabilities import ITEM_TYPE
+from bayesanno.modeling.latents import ITEM_TYPE
 
 ROUNDING = 1e-9  # nats between equal log densities
 MIN_DRAWS = 4  # with fewer, ArviZ has no R-hat and no ESS

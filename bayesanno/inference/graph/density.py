@@ -24,7 +24,6 @@ from bayesanno.ground.lazy import import_when_called, pm, pt, xr
 from bayesanno.ground.wording import name_error
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import scale_parameters
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, evaluate_draws, exact_arithmetic, keep
@@ -102,7 +101,7 @@ class Density:
 def find_scales(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
     """Return which dimensions of a point are scale parameters of a model, (dimension,)."""
     found = np.zeros(density.n_dim, dtype=bool)
-    for name in scale_parameters(model):
+    for name in model.scale_parameters():
         found[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True
     return found
 

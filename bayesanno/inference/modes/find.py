@@ -26,7 +26,6 @@ from bayesanno.inference.graph.density import add_deterministics, as_chains, ret
 from bayesanno.inference.modes.objective import Objective, Parameters, Target, check_target
 from bayesanno.inference.modes.polish import End, ascend, find_better, polish
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import scale_parameters
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import Formula, compile_formula
@@ -100,7 +99,7 @@ def find_modes(
     """
     model = get_model(model)
     check_search(objective, starts, random_seed)
-    if scale_parameters(model):
+    if model.scale_parameters():
         raise FitError(
             f"the density of {model.name} is highest where all annotators are equal, and it has no mass there: its "
             "modes are meaningless; look for those of model_b"

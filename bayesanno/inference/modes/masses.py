@@ -35,7 +35,6 @@ from bayesanno.inference.modes.chains import (
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_log_density, share_out
 from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
-from bayesanno.modeling.capabilities import scale_parameters
 
 LAPLACE_ERROR = 0.5  # nats: the assumed error of Laplace's method
 NOT_WEIGHED = "all chains are in one mode, and nothing has weighed the others"
@@ -101,7 +100,7 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
     modes = [] if _are_mixed(view) else retry_without_cache(lambda: _weigh(view, rng, by_mass=by_mass))
     if len(modes) < 2:
         shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
-        known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if scale_parameters(view.model) else ()
+        known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if view.model.scale_parameters() else ()
         modes = [ModeMass(tuple(range(shape[0])), np.ones(shape, dtype=bool), *known)]
     return _share_mass(view, modes)
 

@@ -24,7 +24,6 @@ from bayesanno.inference.graph.density import Density, add_deterministics, as_ch
 from bayesanno.inference.modes.laplace import EQUAL, LogDensity, Mode
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula
 
@@ -286,7 +285,7 @@ def make_log_density(
     most_gradients : int
         The budget of gradients for all ascents.
     """
-    scales, permuted = find_scales(density, model, graph), is_exchangeable(model, data)
+    scales, permuted = find_scales(density, model, graph), model.is_exchangeable(data)
 
     def read_states(points: np.ndarray) -> np.ndarray:
         """Return the most probable state of each item, (point, item), for the first latent."""

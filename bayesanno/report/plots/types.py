@@ -72,7 +72,7 @@ def plot_types(
     """
     view = view_for_table(fit)
     model = view.model
-    if not model.has_hard_items:
+    if not view.derives("hard"):
         raise FitError(f"the items of {model.name} are not of types: fit binomial_mixture, diligent_lazy or easy_hard")
     draws = take_draws(view.posterior, MOST_DRAWS)
     seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)

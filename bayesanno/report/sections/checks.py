@@ -93,7 +93,7 @@ def _list_predictions(check: PredictiveCheck) -> pd.DataFrame:
 def _show_calibration(view: FitView, random_seed: int) -> Iterator[PageBlock]:
     yield Heading("Are labels right as often as their probabilities say?")
     yield draw(plot_calibration(view), "Share of labels that are right (vertical), by their probability.")
-    if view.model.has_severity and view.data.labels_are_ordered:
+    if view.has_severity and view.data.labels_are_ordered:
         said = "Share of true grades that are at most a grade (vertical), by the probability of that, for all grades."
         yield draw(plot_calibration(view, cumulative=True), said)
     yield small_table(calibration_scores(view, random_seed=random_seed))

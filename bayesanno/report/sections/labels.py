@@ -60,7 +60,7 @@ def show_items(found: Findings) -> Iterator[PageBlock]:
         if part.dimension:
             yield Heading(part.dimension)
         yield from _show_part(found, part)
-    if view.model.has_difficulty:
+    if view.derives("difficulty"):
         yield Text(_describe_hardest(difficulty_table(view)))
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"

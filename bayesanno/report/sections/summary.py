@@ -96,7 +96,7 @@ def _describe_annotators(found: Findings) -> Iterator[tuple[str, str]]:
         return
     table, by = annotator_table(view).set_index("annotator"), f"by {view.model.name}"
     ends = {"competence_mean": ("annotators", ".2f", "")}
-    if view.model.has_severity:  # exact matches are no measure of a grader
+    if view.has_severity:  # exact matches are no measure of a grader
         ends = {
             "severity_mean": ("severity", "+.2f", " (grades too low; below 0 too high)"),
             "sd_mean": ("spread", ".2f", " (standard deviation, in grades)"),
