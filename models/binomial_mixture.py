@@ -40,9 +40,9 @@ from typing import Annotated, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive, Range
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.counts import CountData
-from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 

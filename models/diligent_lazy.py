@@ -42,10 +42,10 @@ from typing import ClassVar, Self, override
 
 import numpy as np
 
+from bayesanno._core.errors import ModelError
+from bayesanno._core.fields import Fraction, Positive
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import ModelError
-from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import CountDesign, Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.findings import Finding, find
 from bayesanno.modeling.item_types import ItemTypeModel, ordered_answers_logp

@@ -44,9 +44,9 @@ from typing import Annotated, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive, Range
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion

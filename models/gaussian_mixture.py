@@ -42,10 +42,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.fields import Positive, Range
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.ops.intervals import log_between

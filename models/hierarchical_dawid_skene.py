@@ -44,10 +44,10 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Fraction, Positive
+from bayesanno._core.lazy import pm, xr
+from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, xr
-from bayesanno.ground.wording import counted
 from bayesanno.modeling.arguments import Priors
 from bayesanno.modeling.expectation import Votes, in_proportion, votes_of
 from bayesanno.modeling.findings import Finding, check

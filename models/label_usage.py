@@ -36,10 +36,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.agreement.behaviour import usage_shares
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 

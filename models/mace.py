@@ -40,10 +40,10 @@ from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.class_prior import ClassPrior
 from bayesanno.modeling.expectation import Votes

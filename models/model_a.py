@@ -49,12 +49,12 @@ from typing import ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Arrays, Patterns
+from bayesanno.modeling.data_adapters import Arrays, Patterns
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.findings import Finding, find
 from bayesanno.modeling.latents import NONE_OF_THESE, Derived

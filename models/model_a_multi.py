@@ -47,12 +47,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Arrays, Patterns
+from bayesanno.modeling.data_adapters import Arrays, Patterns
 from bayesanno.modeling.latents import Derived, Latent, LatentPosterior
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness import correlation as cox

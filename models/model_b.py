@@ -43,9 +43,9 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Fraction, Positive
+from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.findings import Finding, check, threshold_of

@@ -37,8 +37,8 @@ from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Expected, Shares
 from bayesanno.modeling.findings import Finding
@@ -95,7 +95,7 @@ class OneCoin(ConjugateModel):
     def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
         """Count like the base class; with errors by prevalence, the classes drawn for errors count too."""
         counts = super().expected_counts(shares, expected, names_class)
-        if self.errors == "prevalence":  # the law is not linear in the prevalence
+        if self.errors == "prevalence":  # the table is not linear in the prevalence
             errors = (expected.answers * ~names_class.T).sum(axis=0)  # (response, true_class)
             share, missed = shares["prevalence"], errors.sum(axis=0)  # (true_class,)
             drawn_before = missed * np.divide(share, 1 - share, out=np.zeros_like(share), where=missed > 0)

@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesanno.ground.fields import Positive
+from bayesanno._core.fields import Positive
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.models.model_b import ModelB
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import BayesannoError, DataError, FitError, ModelError
+from bayesanno._core.errors import BayesannoError, DataError, FitError, ModelError
 from tests.samples import tiny_data
 
 TABLE = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["yes", "no"]})

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import as_names
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
@@ -13,10 +17,6 @@ from bayesanno.analysis.ranking import prefer_first
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import as_names
 from bayesanno.inference.diagnosis.chance import MARGIN, measure_above
 
 

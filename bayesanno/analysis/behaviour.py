@@ -11,15 +11,15 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_choice
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_choice
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import each_table
@@ -184,8 +184,8 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
         return _confusion_of(view).isel(annotator=codes)
     require_confusion(view)
     known = view.known
-    laws = each_table(view.model, view.named_data, take_draws(view.posterior, most), known)
-    found = [of_answer[codes] for _, of_answer in laws]  # of each draw (annotator, response, true_class)
+    tables = each_table(view.model, view.named_data, take_draws(view.posterior, most), known)
+    found = [of_answer[codes] for _, of_answer in tables]  # of each draw (annotator, response, true_class)
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import label_table
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
 
 
 def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None) -> pd.DataFrame:

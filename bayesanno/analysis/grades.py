@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import as_names, enumerated, listed, nearest
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import as_names, enumerated, listed, nearest
 from bayesanno.modeling.base import AnnotationModel
 
 LOSSES = {"absolute": 1, "squared": 2}  # the power of the distance of two grades

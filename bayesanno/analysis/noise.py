@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
+from bayesanno._core.validate import check_share
 from bayesanno.agreement.noise import bound_count
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.parts import HARD, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.validate import check_share
 from bayesanno.modeling.posterior import compile_formula
 
 MAX_CELLS = 2**21  # complex numbers in memory at a time

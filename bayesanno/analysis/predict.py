@@ -1,7 +1,7 @@
 """Prediction: labels of new items by the annotators of a fit.
 
 The answers to a new item inform both its label and the parameters. Bayes' rule accounts for both: the posterior of the
-fit is updated by that item, without fitting again (`bayesanno.modeling.weighing`).
+fit is updated by that item, without fitting again (`bayesanno.modeling.importance_weights`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_seed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.fits.parts import recode, split_data
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.inference.tempering.parts import temper_parts
 from bayesanno.modeling.posterior import recover

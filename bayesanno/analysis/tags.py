@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import listed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import listed
 from bayesanno.modeling.base import AnnotationModel
 
 _BEGIN, _INSIDE, _OUTSIDE = "B-", "I-", "O"

@@ -15,6 +15,11 @@ import numpy as np
 import typer
 
 import bayesanno as ba
+from bayesanno._core.files import write_whole
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.running import status
+from bayesanno._core.wording import counted
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects
@@ -26,14 +31,9 @@ from bayesanno.data.labelled import ANYONE
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import Fit, FitView, view_of
-from bayesanno.ground.files import write_whole
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import status
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_table
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.pairs import SUBSET
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Self, cast
 
 import typer
 
-from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.ground.validate import check_seed
-from bayesanno.ground.wording import as_names
+from bayesanno._core.errors import DataError, ModelError
+from bayesanno._core.validate import check_seed
+from bayesanno._core.wording import as_names
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMAT_NAMES
 

@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import CiKind, choose_interval
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, check_seed
+from bayesanno._core.wording import counted, show_rows
 from bayesanno.agreement.vote import split_vote
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import CiKind, choose_interval
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_seed
-from bayesanno.ground.wording import counted, show_rows
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators

@@ -26,19 +26,19 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import BayesannoError, FitError
+from bayesanno._core.lazy import pm, xr
+from bayesanno._core.validate import check_at_least, check_seed, known_seed
 from bayesanno.criticism.prior import require_own_prior
 from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import BayesannoError, FitError
-from bayesanno.ground.lazy import pm, xr
-from bayesanno.ground.validate import check_at_least, check_seed, known_seed
 from bayesanno.inference.diagnosis.modes import chains_are_apart
 from bayesanno.inference.fit import fit
 from bayesanno.inference.graph.density import add_deterministics
 from bayesanno.inference.relabelling import permute_classes
 from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.functions import keep, stack_samples
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model

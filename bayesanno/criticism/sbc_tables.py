@@ -10,6 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, check_made
+from bayesanno._core.wording import name_elements
 from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.calibration import (
     BINS,
@@ -20,11 +25,6 @@ from bayesanno.criticism.calibration import (
     tabulate_scores,
 )
 from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_made
-from bayesanno.ground.wording import name_elements
 
 RANK_BINS = 10  # bins of the test of uniformity
 LEVELS = (50, 94)  # percent of central intervals, such that their ends fall between ranks

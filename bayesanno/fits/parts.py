@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import as_names, listed
 from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -22,9 +25,6 @@ from bayesanno.data.frame import name_winners
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import groups_by_dimension
 from bayesanno.fits.view import LABELS, FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import as_names, listed
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.latents import ITEM_TYPE
 

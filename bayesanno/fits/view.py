@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
 from bayesanno.fits.storage import (
     data_of,
     diagnostics_of,
@@ -24,8 +26,6 @@ from bayesanno.fits.storage import (
     require_tree,
     totals_of,
 )
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 
 LATENT, LABELS = "latent", "labels"  # the groups with the model's posterior, and with the one that tables read

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
+from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
@@ -22,7 +23,6 @@ from bayesanno.fits.storage import (
     versions,
 )
 from bayesanno.fits.view import FitView
-from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.chance import find_chance
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, read_stored, store_findings
 from bayesanno.inference.diagnosis.known_labels import count_all_errors
@@ -34,7 +34,7 @@ from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
 from bayesanno.inference.tempering.parts import adjust_labels
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import Finding, warn_of
 from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import ModelDraws

@@ -11,12 +11,12 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from bayesanno._core.lazy import import_when_called, pd, pm, xr
+from bayesanno._core.running import keep_keyboard_interrupt, one_blas_thread, status
+from bayesanno._core.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.lazy import import_when_called, pd, pm, xr
-from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
-from bayesanno.ground.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.inference.graph.density import retry_without_cache
@@ -26,7 +26,7 @@ from bayesanno.inference.relabelling import align_classes, require_class_matrice
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import warn_of
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
@@ -191,7 +191,7 @@ def fit(
     check_seed(random_seed)
     check_initvals(initvals)
     if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):
-        from bayesanno.inference.climbing.climb import require_updates
+        from bayesanno.inference.em_vb.fixed_point import require_updates
 
         require_updates(model, "em" if chosen.needs_graph else method)
     answers = _require_answers(model, data, method, client)

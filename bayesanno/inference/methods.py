@@ -14,10 +14,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from bayesanno._core.errors import BayesannoError, FitError, SamplerError
+from bayesanno._core.fields import AtLeast, Fields, Range
+from bayesanno._core.lazy import import_when_called, xr
 from bayesanno.fits.view import Yields
-from bayesanno.ground.errors import BayesannoError, FitError, SamplerError
-from bayesanno.ground.fields import AtLeast, Fields, Range
-from bayesanno.ground.lazy import import_when_called, xr
 
 ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
 PER_DRAW = 15  # gradients, for a well-behaved posterior
@@ -99,7 +99,7 @@ class ADVISettings(GraphSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClimbSettings(Settings):
+class FixedPointSettings(Settings):
     """The settings of a method that climbs.
 
     Attributes
@@ -123,8 +123,8 @@ class ClimbSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EMSettings(ClimbSettings):
-    """The settings of EM: those of `ClimbSettings`, and the following.
+class EMSettings(FixedPointSettings):
+    """The settings of EM: those of `FixedPointSettings`, and the following.
 
     Attributes
     ----------
@@ -156,8 +156,8 @@ class EMSettings(ClimbSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VBSettings(ClimbSettings):
-    """The settings of variational Bayes: those of `ClimbSettings`, with `draws * chains` draws in one chain.
+class VBSettings(FixedPointSettings):
+    """The settings of variational Bayes: those of `FixedPointSettings`, with `draws * chains` draws in one chain.
 
     Raises
     ------
@@ -239,8 +239,8 @@ class Method:
 
 sample_nuts = import_when_called("bayesanno.inference.sampling.nuts:sample_nuts")
 approximate = import_when_called("bayesanno.inference.sampling.advi:approximate")
-fit_by_em = import_when_called("bayesanno.inference.climbing.em:fit_by_em")
-fit_by_vb = import_when_called("bayesanno.inference.climbing.vb:fit_by_vb")
+fit_by_em = import_when_called("bayesanno.inference.em_vb.em:fit_by_em")
+fit_by_vb = import_when_called("bayesanno.inference.em_vb.vb:fit_by_vb")
 
 METHODS = {
     "nuts": Method(NUTSSettings, sample_nuts, "mcmc"),

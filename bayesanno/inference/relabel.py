@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
 from bayesanno.fits.view import FitView, require_as_fitted
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.modes.record import searched_of
 from bayesanno.inference.relabelling import Rule, align_fit, compose

@@ -44,10 +44,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
+from bayesanno._core.validate import check_choice
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.validate import check_choice
 from bayesanno.modeling.posterior import compile_formula
 
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.ground.fields import Fields
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.any_size import as_data
+from bayesanno._core.fields import Fields
+from bayesanno._core.lazy import pm, pt
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 LOG_CLASS = "log_class"  # log p(class) of distinct items, (row, true_class), among the parameters
 
@@ -161,8 +161,8 @@ class Answers:
         who = self.annotator
         if self.orders is not None:  # as many viewers again
             table = pt.concatenate([table, table[:, self.orders.responses][:, :, self.orders.classes]])
-            who = who + as_data(self.n_annotators) * self.orders.swapped
-        cell = who * as_data(self.n_responses) + self.response  # (annotation,), of annotator and response
+            who = who + as_symbolic(self.n_annotators) * self.orders.swapped
+        cell = who * as_symbolic(self.n_responses) + self.response  # (annotation,), of annotator and response
         by_state = pt.join_dims(table, start_axis=2) if table.ndim > 3 else table
         return add_rows(pt.join_dims(by_state, 0, 2), cell, self.item, self.n_items)
 

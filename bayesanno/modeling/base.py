@@ -21,17 +21,17 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.fields import Fields, Positive
+from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.fields import Fields, Positive
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.ground.wording import listed
 from bayesanno.modeling.arguments import LOG_CLASS, FixedParameter, Parameters, Priors
 from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
-from bayesanno.modeling.data_kinds import CLASS_ROW, Arrays, Patterns
+from bayesanno.modeling.data_adapters import CLASS_ROW, Arrays, Patterns
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.latents import Derived, Latent, LatentPosterior, subtract_total

@@ -1,7 +1,7 @@
 """The E-step of models with annotations independent given the class: in NumPy, a sum over blocks of items.
 
 The E-step computes the same posterior of an item's class as the graph; the contract of the zoo compares the two. A step
-needs only sums over items, so blocks of items may be on other machines: climbing only uses `AddsUp`.
+needs only sums over items, so blocks of items may be on other machines: EM and VB only use `AddsUp`.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.labelled import Labelled
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.class_prior import PREVALENCE, terms_of
-from bayesanno.modeling.data_kinds import PATTERN_ITEM
+from bayesanno.modeling.data_adapters import PATTERN_ITEM
 from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, in_proportion, votes_of
 from bayesanno.modeling.ops.variables import beta_by_probit
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.latents import ITEM_TYPE, Derived
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 RARE = 0.05  # a type with a smaller share of the items is hardly needed,
 CLOSE = 0.05  # as is one of two types whose rates differ by less
@@ -94,7 +94,7 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
     """
     from bayesanno.modeling.ops.transforms import Ascending, gaps_of
 
-    highest = top if top == 1 else as_data(top)
+    highest = top if top == 1 else as_symbolic(top)
     concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
 
     def logp(value: pt.TensorVariable, concentration: pt.TensorVariable) -> pt.TensorVariable:

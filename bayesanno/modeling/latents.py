@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bayesanno.ground.lazy import pt
+from bayesanno._core.lazy import pt
 
 ITEM_TYPE = "item_type"  # the dimension of states that are item types instead of labels
 NONE_OF_THESE = "(none of these)"  # the state of an item with a true label that nobody gave

@@ -12,22 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pt, xr
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import weights_of, with_log_class
-from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, ArrayName, Arrays, Data, Patterns, slice_patterns
 from bayesanno.modeling.functions import DrawsFunction, compile_draws, stack_samples
-from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.weighing import (
+from bayesanno.modeling.importance_weights import (
     average_logs,
     effective_number,
     measure_mcse,
     normalise_weights,
     weighted_mean,
 )
+from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
 Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is
 OF_STATES = ("probability", "log_probability", "probability_mcse")
@@ -153,7 +153,10 @@ def recover(
         own = {what: of_what for (latent_name, what), of_what in dims.items() if latent_name == name}
         named = latent.data_of(data).coords() | model.coords(data) | {latent.dim: list(latent.states)}
         used = {dim for each in own.values() for dim in each} - {"annotation"}  # these have numbers, no names
-        joined = {what: np.concatenate(parts[name, what])[patterns.back(axes[0], name)] for what, axes in own.items()}
+        joined = {
+            what: np.concatenate(parts[name, what])[patterns.expand_to_items(axes[0], name)]
+            for what, axes in own.items()
+        }
         variables = {what: (axes, joined[what]) for what, axes in own.items()}
         averaged[name] = xr.Dataset(variables, coords={dim: names for dim, names in named.items() if dim in used})
     if log_likelihood is not None:
@@ -253,7 +256,7 @@ class Formula:
     def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
         """Evaluate for every draw, for a chunk of patterns or all of them."""
         whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
-        arrays = list(cut(self.arrays, whole).values())
+        arrays = list(slice_patterns(self.arrays, whole).values())
         items = self.patterns.first[whole]
         axes = {name: self.item_axis.get(name) for name in self.draws}
         values = [of if axes[name] is None else of.take(items, axes[name]) for name, of in self.draws.items()]
@@ -345,10 +348,10 @@ def compile_formula(
     beforehand = {
         name: pt.TensorType(np.asarray(value).dtype, (None,) * np.ndim(value))(name) for name, value in known.items()
     }
-    given: dict[Key, pt.TensorVariable] = {
+    given: dict[ArrayName, pt.TensorVariable] = {
         key: pt.TensorType(array.values.dtype, (None,) * array.values.ndim)(key.name) for key, array in arrays.items()
     }
-    answers = KINDS[model.data_class].answers(data, given)
+    answers = DATA_ADAPTERS[model.data_class].answers(data, given)
     p = Parameters(with_log_class(model, data, drawn | beforehand, given))
     latent = model.latent_posterior(answers, p)
     derived = {(name, what): quantity for name, of in latent.derived.items() for what, quantity in of.items()}

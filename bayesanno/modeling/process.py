@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bayesanno.ground.lazy import pt
+from bayesanno._core.lazy import pt
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 
 
@@ -61,14 +61,14 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     from pytensor.graph.traversal import ancestors
     from pytensor.tensor.shape import Shape, Shape_i
 
-    from bayesanno.ground.private.pytensor import RandomVariable
+    from bayesanno._core.private.pytensor import RandomVariable
 
     graph = model.build(data)
-    kind = KINDS[model.data_class]
+    adapter = DATA_ADAPTERS[model.data_class]
     arrays = index_arrays(model, data, find_patterns(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
-    states, labels = model.generate(kind.design(data, given), parameters)
+    states, labels = model.generate(adapter.design(data, given), parameters)
     known = model.fixed_parameters(data)
     names = {variable: variable.name for variable in graph.free_RVs} | {graph[name]: name for name in known}
     drawn_from = getattr(states.tag, "drawn_from", [states])
@@ -88,12 +88,12 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     edges = [(name, child) for one, child in free.items() for name in parents(_used_inputs(one.owner), {})]
     edges += [(name, child) for one, child in numbers.items() for name in parents(one.owner.inputs, state)]
     edges += [(name, model.state_dim) for name in parents(drawn_from, {}) if state]
-    edges += [(name, kind.observed) for name in parents([labels], {**numbers, **state})]
-    if state and (model.state_dim, kind.observed) not in edges:  # a process in NumPy makes both at once
-        edges.append((model.state_dim, kind.observed))
+    edges += [(name, adapter.observed) for name in parents([labels], {**numbers, **state})]
+    if state and (model.state_dim, adapter.observed) not in edges:  # a process in NumPy makes both at once
+        edges.append((model.state_dim, adapter.observed))
     dims = {name: tuple(graph.named_vars_to_dims.get(name) or ()) for name in names.values()}
     of_items = "".join(state.values()), tuple(numbers.values())
-    return ProcessGraph(dims, tuple(known), *of_items, kind.observed, tuple(edges))
+    return ProcessGraph(dims, tuple(known), *of_items, adapter.observed, tuple(edges))
 
 
 def _used_inputs(node: Any) -> list[Any]:

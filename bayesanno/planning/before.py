@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError, MisfitWarning, warn
+from bayesanno._core.intervals import choose_prob
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, check_count, check_seed
 from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.item_columns import take_columns
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
-from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
-from bayesanno.ground.intervals import choose_prob
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_count, check_seed
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method

@@ -16,9 +16,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import UTILITIES, Gains
 from bayesanno.planning.of_fit import Askable, Budget

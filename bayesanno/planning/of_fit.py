@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_count
+from bayesanno._core.wording import as_names, nearest
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items
@@ -19,10 +23,6 @@ from bayesanno.data.described import require_kind
 from bayesanno.data.frame import name_winners
 from bayesanno.fits.parts import PROBABILITY, find_positions
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
-from bayesanno.ground.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_count
-from bayesanno.ground.wording import as_names, nearest
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.tempering.parts import temperings_of

@@ -8,13 +8,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.running import one_blas_thread
+from bayesanno._core.validate import check_count, check_seed, check_share
+from bayesanno._core.wording import listed
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import one_blas_thread
-from bayesanno.ground.validate import check_count, check_seed, check_share
-from bayesanno.ground.wording import listed
 from bayesanno.planning.futures import Allocation, Futures
 from bayesanno.planning.of_fit import make_askable, make_budget
 

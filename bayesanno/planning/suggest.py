@@ -7,15 +7,15 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.running import one_blas_thread
+from bayesanno._core.validate import check_count, check_seed
+from bayesanno._core.wording import counted, listed
 from bayesanno.analysis.ranking import require_pairs
 from bayesanno.data.frame import name_winners, show_systems
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import one_blas_thread
-from bayesanno.ground.validate import check_count, check_seed
-from bayesanno.ground.wording import counted, listed
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
 from bayesanno.planning.of_fit import Askable, Budget, make_askable, make_budget

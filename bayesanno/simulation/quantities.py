@@ -1,10 +1,10 @@
 """Quantities of annotators and replicated answers, for each draw of a model's parameters.
 
 Some models have accuracy, responses and the agreement of annotators among their parameters, others do not. Here they
-are computed from the model's law, or from its formula with hypothetical answers: p(state, answer | parameters) for each
+are computed from the model's tables, or from its formula with hypothetical answers: p(state, answer | parameters) for each
 possible answer of an annotator to an item that nobody else, or one other annotator, answers.
 
-Models with annotations independent given the class have a law, and need only arithmetic with its two tables. Other
+Models with annotations independent given the class need only arithmetic with their two tables. Other
 models use the compiled formula and the generative process, with equal results.
 
 The invariant: a quantity is a function of one draw of the parameters, given the known ones. Observed answers enter only
@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import join_dimensions
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, with_log_class, without_items
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, stack_samples
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.latents import ITEM_TYPE
@@ -174,11 +174,11 @@ def make_data(data: Any, dimension: str, **asked: np.ndarray) -> Any:
     )
 
 
-# ----------------------------------------------------------------------------------------------------- by the law
+# ----------------------------------------------------------------------------------------------------- by the tables
 
 
 def has_tables(model: AnnotationModel) -> bool:
-    """Return whether the law of a model determines its answers, with no other formula in its place."""
+    """Return whether the tables of a model determine its answers, with no other formula in its place."""
     return isinstance(model, IndependentAnswers) and type(model).state_logp is IndependentAnswers.state_logp
 
 
@@ -244,7 +244,7 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
         return
     from pytensor.graph import clone_replace, graph_inputs
 
-    from bayesanno.ground.private.pytensor import RandomType
+    from bayesanno._core.private.pytensor import RandomType
 
     values = stack_samples(draws)
     symbols = {name: pt.TensorType("float64", (None,) * (array.ndim - 1))(name) for name, array in values.items()}
@@ -264,7 +264,7 @@ def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, 
     arrays = index_arrays(model, design, find_patterns(model, design))
     given = {key: as_data(array.values) for key, array in arrays.items()}
     p = Parameters(with_log_class(model, design, parameters, given))
-    states, answers = quietly(generate, model, KINDS[model.data_class].design(design, given), p)
+    states, answers = quietly(generate, model, DATA_ADAPTERS[model.data_class].design(design, given), p)
     return states, answers
 
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import ModelError
+from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.validate import check_seed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
-from bayesanno.ground.errors import ModelError
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.ground.validate import check_seed
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
@@ -67,7 +67,7 @@ def simulate(
     >>> data.n_annotations, len(data.gold), truth["competence"].dims
     (150, 50, ('annotator',))
     """
-    from bayesanno.ground.private.pymc import collect_default_updates, reseed_rngs
+    from bayesanno._core.private.pymc import collect_default_updates, reseed_rngs
 
     process = get_model(model).without_data()
     check_seed(random_seed)
@@ -96,7 +96,7 @@ class Simulator:
     """
 
     def __init__(self, model: AnnotationModel, design: Data) -> None:
-        from bayesanno.ground.private.pymc import find_rng_nodes
+        from bayesanno._core.private.pymc import find_rng_nodes
 
         self.model, self.design, self.graph = model, design, model.build(design)
         known = {name: self.graph[name] for name in model.fixed_parameters(design)}
@@ -112,7 +112,7 @@ class Simulator:
         The parameters include all deterministics of the graph, such as annotators' accuracy. The states of several
         latents are concatenated.
         """
-        from bayesanno.ground.private.pymc import reseed_rngs
+        from bayesanno._core.private.pymc import reseed_rngs
 
         reseed_rngs(self._rngs, random_seed)
         *values, state, label = quietly(self._draw)

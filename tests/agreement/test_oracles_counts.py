@@ -25,7 +25,7 @@ from bayesanno import (
     summary,
     type_table,
 )
-from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture

@@ -5,16 +5,16 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.analysis.labels import score
 from bayesanno.cli.files import describe_accuracy
 from bayesanno.fits.parts import concat_parts, parts_of, split_data
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import DataError, FitError
 from tests.models import references_model_a as reference
 from tests.samples import DIMENSIONS, SHORT, frequencies_agree
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # so few draws
+    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # so few draws
     pytest.mark.usefixtures("by_numpy"),
 ]
 

@@ -8,8 +8,8 @@ import xarray as xr
 from scipy.stats import chisquare
 
 import bayesanno as ba
+from bayesanno._core.errors import FitError
 from bayesanno.criticism import sbc as module
-from bayesanno.ground.errors import FitError
 from bayesanno.models.label_usage import LabelUsage
 from bayesanno.simulation.simulate import Simulator
 from tests.models.contract import broken

@@ -6,8 +6,8 @@ import xarray as xr
 from scipy.stats import binomtest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.criticism.calibration import bound_share
-from bayesanno.ground.errors import DataError, FitError
 from tests.samples import bounds_of, is_covered
 
 

@@ -297,7 +297,7 @@ def test_gold_that_contradicts_a_fit_is_a_warning(copies):
 # ----------------------------------------------------------------------------------------------- models of all kinds
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of made-up draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of made-up draws
 @pytest.mark.parametrize("of", [one for one in cases() if one.values[0][0] not in GUESTS])
 def test_every_model_with_classes_can_be_adjusted(of, rng):
     case = make_case(*of)

@@ -9,8 +9,8 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.fields import Fields
+from bayesanno._core.errors import DataError
+from bayesanno._core.fields import Fields
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from tests.models.contract import TINY

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.stats import beta, dirichlet
 
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.modeling.arguments import FixedParameter
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion, votes_of

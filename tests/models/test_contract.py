@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bayesanno import AnnotationData
-from bayesanno.ground.errors import ModelError
+from bayesanno._core.errors import ModelError
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.posterior import recover
 from tests.models.contract import (

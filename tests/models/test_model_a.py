@@ -9,8 +9,8 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno import AnnotationData
+from bayesanno._core.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.modeling.latents import NONE_OF_THESE
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process

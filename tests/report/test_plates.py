@@ -8,9 +8,9 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 
 import bayesanno as ba
-from bayesanno.ground.private.pytensor import RandomVariable
+from bayesanno._core.private.pytensor import RandomVariable
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 from bayesanno.modeling.process import describe_process
 from bayesanno.modeling.registry import describe_models
@@ -112,7 +112,7 @@ def test_what_is_drawn_for_each_item_is_in_the_diagram(model):
     arrays = index_arrays(model, data, find_patterns(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
-    states, labels = model.generate(KINDS[model.data_class].design(data, given), parameters)
+    states, labels = model.generate(DATA_ADAPTERS[model.data_class].design(data, given), parameters)
     between = set(ancestors([labels], blockers=[states, *graph.free_RVs])) - {states, labels, *graph.free_RVs}
     drawn = [one for one in between if one.owner and isinstance(one.owner.op, RandomVariable) and one.type.ndim == 1]
     of_items = {one.name for one in drawn if len(one.eval(mode=BY_NUMPY)) == data.n_items}

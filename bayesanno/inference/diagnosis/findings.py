@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import PROBABILITY, split_data
 from bayesanno.fits.storage import is_on_dask, require_fit
 from bayesanno.fits.view import RECALIBRATION, Fit, FitView, view_of
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.design import find_in_design
 from bayesanno.inference.diagnosis.known_labels import Errors, count_all_errors
 from bayesanno.inference.diagnosis.measures import mixes

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import azs, xr
+from bayesanno._core.lazy import azs, xr
 from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
 from bayesanno.modeling.latents import ITEM_TYPE
 

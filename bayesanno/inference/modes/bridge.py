@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
+from bayesanno._core.validate import check_seed
 from bayesanno.data.counts import CountData
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.graph.density import compile_model, unconstrain

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.running import track
+from bayesanno._core.lazy import xr
+from bayesanno._core.running import track
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.relabelling import class_permutations, sum_class_matrices
 

@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import one_blas_thread, status, track
-from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.ground.wording import name_elements
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.running import one_blas_thread, status, track
+from bayesanno._core.validate import check_seed, known_seed
+from bayesanno._core.wording import name_elements
 from bayesanno.inference.graph.density import add_deterministics, as_chains, retry_without_cache
 from bayesanno.inference.modes.objective import Objective, Parameters, Target, check_target
 from bayesanno.inference.modes.polish import End, ascend, find_better, polish
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.modes import are_in_proportion
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT
 from bayesanno.inference.graph.density import Density, as_chains, compile_model, retry_without_cache, unconstrain

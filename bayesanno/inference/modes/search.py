@@ -18,13 +18,13 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesanno.ground.lazy import pm
-from bayesanno.ground.running import status, track
+from bayesanno._core.lazy import pm
+from bayesanno._core.running import status, track
 from bayesanno.inference.graph.density import Density, add_deterministics, as_chains, find_scales
 from bayesanno.inference.modes.laplace import EQUAL, LogDensity, Mode
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import compile_formula
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.errors import CacheWarning, FitError, warn
-from bayesanno.ground.lazy import pm
-from bayesanno.ground.private.nutpie import import_nutpie, make_compiled_model
-from bayesanno.ground.running import hold_interrupts
-from bayesanno.ground.wording import name_error
+from bayesanno._core.errors import CacheWarning, FitError, warn
+from bayesanno._core.lazy import pm
+from bayesanno._core.private.nutpie import import_nutpie, make_compiled_model
+from bayesanno._core.running import hold_interrupts
+from bayesanno._core.wording import name_error
 from bayesanno.inference.graph.density import Density, name_draws
 from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
@@ -140,7 +140,7 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
 def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Any:
     nuts: dict[str, object] = {"target_accept": settings.target_accept}
     if settings.nuts_sampler != "pymc":
-        from bayesanno.ground.private.pytensor import register_with_jax
+        from bayesanno._core.private.pytensor import register_with_jax
 
         register_with_jax()
         nuts["chain_method"] = "vectorized"  # runs on any number of devices

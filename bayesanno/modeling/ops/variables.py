@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno.ground.lazy import pm, pt
+from bayesanno._core.lazy import pm, pt
 
 SMALL = 0.2  # a small spread of a posterior: answers with more weight than this prior determine a row
 MIDDLING = 0.35  # a medium spread

@@ -7,16 +7,16 @@ from typing import Unpack, get_args
 
 from matplotlib.figure import Figure
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.validate import check_made, check_share
+from bayesanno._core.wording import listed
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import coverage_table, measure_coverage
 from bayesanno.fits.parts import measure_entropy, part_of
 from bayesanno.fits.view import Fit
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_made, check_share
-from bayesanno.ground.wording import listed
 from bayesanno.planning.progress import Measure
 from bayesanno.report.plots import style
 

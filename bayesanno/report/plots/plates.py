@@ -13,7 +13,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.process import ProcessGraph, describe_process
 from bayesanno.modeling.registry import get_model
 from bayesanno.report.plots import style

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, enumerated
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.dependence import MOST_PAIRS
@@ -11,9 +14,6 @@ from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.population import population_table
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.agreement import describe_worth, draw_dependence, plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import draw_annotators, is_at_chance, plot_confusion

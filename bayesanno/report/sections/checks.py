@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, enumerated
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table
 from bayesanno.analysis.recalibrated import view_before
@@ -16,9 +19,6 @@ from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.findings import WRONG
 from bayesanno.modeling.findings import threshold_of
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import label_table, score_part
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted
 from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.progress import expected_progress, stopping_table

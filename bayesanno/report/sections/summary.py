@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, enumerated
 from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.fits.parts import FitPart, parts_of
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated
 from bayesanno.io.names import explain_alike
 from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Steps, Text, Verdict
 from bayesanno.report.sections.findings import Findings

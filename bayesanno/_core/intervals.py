@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_choice, check_share
+from bayesanno._core.errors import DataError
+from bayesanno._core.validate import check_choice, check_share
 
 CiKind = Literal["hdi", "eti"] | None  # of the highest density, with equal tails, or ArviZ's
 
@@ -26,7 +26,7 @@ def choose_prob(ci_prob: float | None) -> float:
 
     Examples
     --------
-    >>> from bayesanno.ground.intervals import choose_prob
+    >>> from bayesanno._core.intervals import choose_prob
     >>> choose_prob(None), choose_prob(0.5)
     (0.89, 0.5)
     """
@@ -58,7 +58,7 @@ def name_bounds(kind: str, ci_prob: float, of: str = "") -> tuple[str, str]:
 
     Examples
     --------
-    >>> from bayesanno.ground.intervals import name_bounds
+    >>> from bayesanno._core.intervals import name_bounds
     >>> name_bounds("ci", 0.95, "worth")
     ('worth_ci95_lb', 'worth_ci95_ub')
     """
@@ -73,7 +73,7 @@ def find_bounds(columns: Iterable[object], of: str = "") -> tuple[str, str, str]
 
     Examples
     --------
-    >>> from bayesanno.ground.intervals import find_bounds
+    >>> from bayesanno._core.intervals import find_bounds
     >>> find_bounds(["mean", "rank_eti89_lb", "rank_eti89_ub"], "rank")
     ('rank_eti89_lb', 'rank_eti89_ub', '89% interval')
     """

@@ -1,7 +1,7 @@
 """How each kind of data enters a model's graph: its arrays, and their use in formula and generative process.
 
 A kind is chosen by the data class that a model takes, never by a name. Each array declares the kind of its entries
-(`Per`), so that it can be cut to a chunk of patterns. Each array has a key: its role and, if there are several, its
+(`Axis`), so that it can be cut to a chunk of patterns. Each array has a key: its role and, if there are several, its
 dimension.
 """
 
@@ -16,18 +16,18 @@ from typing import Any, NamedTuple, override
 
 import numpy as np
 
+from bayesanno._core.lazy import pt
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.patterns import Layout, find_joint_patterns, find_patterns, lay_out
-from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign, Orders
 
 Data = AnnotationData | CountData | MultiAnnotationData
 
 
-class Per(Enum):
+class Axis(Enum):
     """The kind of entries of an array."""
 
     DATA = "anything else: it is never cut"
@@ -36,7 +36,7 @@ class Per(Enum):
     KEPT = "an annotation of the first item of a pattern"
 
 
-class Key(NamedTuple):
+class ArrayName(NamedTuple):
     """The role of an array, and its dimension; "" if there is only one."""
 
     role: str
@@ -53,15 +53,15 @@ class IndexArray:
     """An array for a formula or a generative process."""
 
     values: np.ndarray
-    per: Per = Per.DATA
+    axis: Axis = Axis.DATA
 
 
-Arrays = dict[Key, IndexArray]
-RESPONSE, SUCCESSES = Key("label"), Key("positive")  # the observed values
-ITEM_PATTERN, PATTERN_ITEM = Key("item_pattern"), Key("pattern_item")
-CONTROL, TRIALS = Key("control"), Key("trials")
-CLASS_ROW, ROW_OF_ITEM = Key("class_row"), Key("class_row_of_item")
-ITEM_WEIGHT = Key("item_weight")
+Arrays = dict[ArrayName, IndexArray]
+RESPONSE, SUCCESSES = ArrayName("label"), ArrayName("positive")  # the observed values
+ITEM_PATTERN, PATTERN_ITEM = ArrayName("item_pattern"), ArrayName("pattern_item")
+CONTROL, TRIALS = ArrayName("control"), ArrayName("trials")
+CLASS_ROW, ROW_OF_ITEM = ArrayName("class_row"), ArrayName("class_row_of_item")
+ITEM_WEIGHT = ArrayName("item_weight")
 SWAPPED, KEPT_SWAPPED = "annotation_swapped", "kept_swapped"  # roles
 
 
@@ -91,7 +91,7 @@ class Patterns:
         """Number of distinct patterns."""
         return int(self.first.size)
 
-    def back(self, dim: str, dimension: str = "") -> np.ndarray:
+    def expand_to_items(self, dim: str, dimension: str = "") -> np.ndarray:
         """Return for each item, or annotation of a dimension, the position of the equal one among the patterns'."""
         return self.of_item if dim == "item" else self.layouts[dimension].source
 
@@ -102,11 +102,11 @@ class Patterns:
         return of[begin:end] - chunk.start
 
 
-class Kind(ABC):
+class DataAdapter(ABC):
     """The interface of a kind of data for `bayesanno.modeling.likelihood`."""
 
     observed: str  # the name of the observed variable,
-    values: Key  # of the array that it observes,
+    values: ArrayName  # of the array that it observes,
     dim: str  # and of its dimension
 
     @abstractmethod
@@ -118,15 +118,15 @@ class Kind(ABC):
         """Return the arrays for formula and generative process, including the observed values."""
 
     @abstractmethod
-    def answers(self, data: Any, given: Mapping[Key, pt.TensorVariable]) -> Any:
+    def answers(self, data: Any, given: Mapping[ArrayName, pt.TensorVariable]) -> Any:
         """Return the argument of a formula; only names and sizes of the data are used."""
 
     @abstractmethod
-    def design(self, data: Any, given: Mapping[Key, pt.TensorVariable]) -> Any:
+    def design(self, data: Any, given: Mapping[ArrayName, pt.TensorVariable]) -> Any:
         """Return the argument of a generative process; only names and sizes of the data are used."""
 
 
-class CountKind(Kind):
+class CountAdapter(DataAdapter):
     """Positive answers out of all answers."""
 
     observed, values, dim = "successes", SUCCESSES, "item"
@@ -141,17 +141,17 @@ class CountKind(Kind):
         return {SUCCESSES: IndexArray(data.successes), TRIALS: IndexArray(data.trials), **_of_patterns(patterns)}
 
     @override
-    def answers(self, data: CountData, given: Mapping[Key, pt.TensorVariable]) -> Counts:
+    def answers(self, data: CountData, given: Mapping[ArrayName, pt.TensorVariable]) -> Counts:
         item = given[PATTERN_ITEM]
         own = {key.role: variable for key, variable in given.items()}
         return Counts(given[SUCCESSES][item], given[TRIALS][item], n_items=item.shape[0], index=own)
 
     @override
-    def design(self, data: CountData, given: Mapping[Key, pt.TensorVariable]) -> CountDesign:
+    def design(self, data: CountData, given: Mapping[ArrayName, pt.TensorVariable]) -> CountDesign:
         return CountDesign(trials=given[TRIALS], n_items=given[TRIALS].shape[0])
 
 
-class LabelKind(Kind):
+class LabelAdapter(DataAdapter):
     """One or several tables of annotations of the same items; patterns cover all of them together."""
 
     observed, values, dim = "annotations", RESPONSE, "annotation"
@@ -176,66 +176,66 @@ class LabelKind(Kind):
         return arrays
 
 
-class AnnotationKind(LabelKind):
+class AnnotationAdapter(LabelAdapter):
     """One table of annotations."""
 
     @override
     def arrays(self, data: Any, patterns: Patterns) -> Arrays:
         return super().arrays(data, patterns) | {CONTROL: IndexArray(data.control_codes)}
 
-    def answers(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Answers:
+    def answers(self, data: AnnotationData, given: Mapping[ArrayName, pt.TensorVariable]) -> Answers:
         return _answers(data, given, "")
 
-    def design(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Design:
+    def design(self, data: AnnotationData, given: Mapping[ArrayName, pt.TensorVariable]) -> Design:
         return _design(data, given, "")
 
 
-class DimensionsKind(LabelKind):
+class DimensionsAdapter(LabelAdapter):
     """Several tables of annotations of the same items."""
 
-    def answers(self, data: MultiAnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Dimensions:
+    def answers(self, data: MultiAnnotationData, given: Mapping[ArrayName, pt.TensorVariable]) -> Dimensions:
         answers = {name: _answers(part, given, name) for name, part in data.by_dimension.items()}
         return Dimensions(answers, given[PATTERN_ITEM].shape[0], data.n_annotators)
 
-    def design(self, data: MultiAnnotationData, given: Mapping[Key, pt.TensorVariable]) -> DimensionsDesign:
+    def design(self, data: MultiAnnotationData, given: Mapping[ArrayName, pt.TensorVariable]) -> DimensionsDesign:
         designs = {name: _design(part, given, name) for name, part in data.by_dimension.items()}
         return DimensionsDesign(designs, given[ITEM_PATTERN].shape[0])
 
 
-KINDS: dict[type[Data], Kind] = {
-    AnnotationData: AnnotationKind(),
-    CountData: CountKind(),
-    MultiAnnotationData: DimensionsKind(),
+DATA_ADAPTERS: dict[type[Data], DataAdapter] = {
+    AnnotationData: AnnotationAdapter(),
+    CountData: CountAdapter(),
+    MultiAnnotationData: DimensionsAdapter(),
 }
 
 
 def outline_of(data: Any) -> SimpleNamespace:
-    """Return the parts of data for `Kind.answers` and `Kind.design`: numbers of annotators and labels, and classes."""
+    """Return the parts of data that `answers` and `design` use: numbers of annotators and labels, and classes."""
     used = ("n_annotators", "n_labels", "class_codes", "exchange")
     sizes = {name: getattr(data, name) for name in used if hasattr(data, name)}
     parts = {name: outline_of(part) for name, part in getattr(data, "by_dimension", {}).items()}
     return SimpleNamespace(**sizes, by_dimension=parts)
 
 
-def cut(arrays: Mapping[Key, IndexArray], chunk: slice) -> dict[Key, np.ndarray]:
+def slice_patterns(arrays: Mapping[ArrayName, IndexArray], chunk: slice) -> dict[ArrayName, np.ndarray]:
     """Cut a chunk of patterns out of arrays, renumbered from zero; arrays without patterns stay whole."""
     within = {}  # the annotations of the chunk, in each dimension
     for key, array in arrays.items():
         if key.role == "kept_pattern":
             within[key.dimension] = slice(*np.searchsorted(array.values, [chunk.start, chunk.stop]))
     renumbered = {}
-    where: dict[Per, Any] = {Per.DATA: slice(None), Per.PATTERN: chunk}
+    where: dict[Axis, Any] = {Axis.DATA: slice(None), Axis.PATTERN: chunk}
     if CLASS_ROW in arrays:
-        where[Per.ROW], renumbered[CLASS_ROW] = np.unique(arrays[CLASS_ROW].values[chunk], return_inverse=True)
+        where[Axis.ROW], renumbered[CLASS_ROW] = np.unique(arrays[CLASS_ROW].values[chunk], return_inverse=True)
     parts = {}
     for key, array in arrays.items():
-        part = array.values[within[key.dimension] if array.per is Per.KEPT else where[array.per]]
+        part = array.values[within[key.dimension] if array.axis is Axis.KEPT else where[array.axis]]
         parts[key] = renumbered.get(key, part - (chunk.start if key.role == "kept_pattern" else 0))
     return parts
 
 
 def _of_patterns(patterns: Patterns) -> Arrays:
-    return {ITEM_PATTERN: IndexArray(patterns.of_item), PATTERN_ITEM: IndexArray(patterns.first, Per.PATTERN)}
+    return {ITEM_PATTERN: IndexArray(patterns.of_item), PATTERN_ITEM: IndexArray(patterns.first, Axis.PATTERN)}
 
 
 def _of_annotations(data: AnnotationData, layout: Layout, dimension: str, begin: int) -> Arrays:
@@ -243,17 +243,17 @@ def _of_annotations(data: AnnotationData, layout: Layout, dimension: str, begin:
     arrays = {
         "annotation_annotator": IndexArray(data.annotator),
         "annotation_item": IndexArray(data.item),
-        "kept_annotation": IndexArray(layout.kept + begin, Per.KEPT),
-        "kept_annotator": IndexArray(data.annotator[layout.kept], Per.KEPT),
-        "kept_pattern": IndexArray(layout.kept_pattern, Per.KEPT),
+        "kept_annotation": IndexArray(layout.kept + begin, Axis.KEPT),
+        "kept_annotator": IndexArray(data.annotator[layout.kept], Axis.KEPT),
+        "kept_pattern": IndexArray(layout.kept_pattern, Axis.KEPT),
     }
     if data.has_both_orders:
         swapped = data.swapped.astype(np.int64)
-        arrays |= {SWAPPED: IndexArray(swapped), KEPT_SWAPPED: IndexArray(swapped[layout.kept], Per.KEPT)}
-    return {Key(role, dimension): array for role, array in arrays.items()}
+        arrays |= {SWAPPED: IndexArray(swapped), KEPT_SWAPPED: IndexArray(swapped[layout.kept], Axis.KEPT)}
+    return {ArrayName(role, dimension): array for role, array in arrays.items()}
 
 
-def _answers(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimension: str) -> Answers:
+def _answers(data: AnnotationData, given: Mapping[ArrayName, pt.TensorVariable], dimension: str) -> Answers:
     own = {key.role: variable for key, variable in given.items() if key.dimension == dimension}
     return Answers(
         annotator=own["kept_annotator"],
@@ -274,11 +274,11 @@ def _names_class(data: AnnotationData) -> np.ndarray:
     return np.equal.outer(data.class_codes, np.arange(data.n_labels))
 
 
-def _design(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimension: str) -> Design:
-    swapped = given.get(Key(SWAPPED, dimension))
+def _design(data: AnnotationData, given: Mapping[ArrayName, pt.TensorVariable], dimension: str) -> Design:
+    swapped = given.get(ArrayName(SWAPPED, dimension))
     return Design(
-        annotator=given[Key("annotation_annotator", dimension)],
-        item=given[Key("annotation_item", dimension)],
+        annotator=given[ArrayName("annotation_annotator", dimension)],
+        item=given[ArrayName("annotation_item", dimension)],
         n_items=given[ITEM_PATTERN].shape[0],
         names_class=_names_class(data),
         control=given.get(CONTROL),

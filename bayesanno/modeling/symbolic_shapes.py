@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt
+from bayesanno._core.lazy import pt
 
 
-def remove_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def make_shapes_symbolic(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Return inputs and outputs of the same graph without sizes: constant arrays and lengths become shared variables.
 
     Parameters
@@ -24,7 +24,7 @@ def remove_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
     inputs, outputs : sequence of TensorVariable
         The inputs have no owner.
     """
-    from bayesanno.ground.private.pytensor import toposort
+    from bayesanno._core.private.pytensor import toposort
 
     nodes = list(toposort(outputs))
     arrays, lengths = _find_constants(nodes)
@@ -49,15 +49,15 @@ def remove_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
     return read, [new.get(output, output) for output in outputs]
 
 
-def as_data(number: float) -> Any:
+def as_symbolic(number: float) -> Any:
     """Return a number that depends on the number of labels, for formulas of any size.
 
     It is an element of a constant array, which becomes data.
 
     Examples
     --------
-    >>> from bayesanno.modeling.any_size import as_data
-    >>> float(as_data(0.5).eval())
+    >>> from bayesanno.modeling.symbolic_shapes import as_symbolic
+    >>> float(as_symbolic(0.5).eval())
     0.5
     """
     return pt.as_tensor(np.full(2, number))[0]
@@ -71,7 +71,7 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
     """
     from pytensor.graph import Constant
 
-    from bayesanno.ground.private.pytensor import RandomVariable
+    from bayesanno._core.private.pytensor import RandomVariable
 
     constant: set[Any] = set()  # what arrays are computed from, or computes arrays
     arrays: dict[Any, None] = {}
@@ -108,7 +108,7 @@ def _lengths_of(node: Any) -> list[int]:
     """Return which inputs of a node are constant lengths of an axis, other than 1."""
     from pytensor.graph import Constant
 
-    from bayesanno.ground.private.pytensor import Alloc, MakeVector, SpecifyShape
+    from bayesanno._core.private.pytensor import Alloc, MakeVector, SpecifyShape
 
     begin = 0 if isinstance(node.op, MakeVector) else 1 if isinstance(node.op, Alloc | SpecifyShape) else None
     if begin is None or (begin == 0 and not node.op.dtype.startswith("int")):
@@ -119,7 +119,7 @@ def _lengths_of(node: Any) -> list[int]:
 
 def _checks_lengths(node: Any) -> bool:
     """Whether a node only asserts the axis lengths of its input, without broadcasting any."""
-    from bayesanno.ground.private.pytensor import SpecifyShape
+    from bayesanno._core.private.pytensor import SpecifyShape
 
     if not isinstance(node.op, SpecifyShape):
         return False

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bayesanno.ground.errors import DataFileError
-from bayesanno.ground.files import write_whole
+from bayesanno._core.errors import DataFileError
+from bayesanno._core.files import write_whole
 
 
 def names(folder):
@@ -128,7 +128,7 @@ def test_a_folder_in_use_stays_and_what_was_made_is_kept_beside_it(tmp_path, mon
 WRITE = """
 import sys, time
 from pathlib import Path
-from bayesanno.ground.files import write_whole
+from bayesanno._core.files import write_whole
 with write_whole(Path(sys.argv[1])) as unfinished:
     unfinished.mkdir()
     Path(unfinished, "half").touch()

@@ -33,14 +33,14 @@ from typing import Any, NamedTuple, override
 
 import numpy as np
 
+from bayesanno._core.lazy import pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.lazy import pt, xr
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import ClassModel
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.functions import BY_NUMPY, compile_draws, evaluate_draws, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 STEP = 1.1  # between nodes, in standard deviations of the narrowest integrand
 MOST_NUMBERS = 2**24  # of an array over items, classes and nodes
@@ -56,7 +56,7 @@ class Size(NamedTuple):
     most: int
 
 
-REACH, SLOPE_REACH = 8.0, 4.0  # the range of nodes, in standard deviations of the items; a slope matters less
+SUPPORT, SLOPE_SUPPORT = 8.0, 4.0  # the range of nodes, in standard deviations of the items; a slope matters less
 SIZES = (Size(64, 1000), Size(8, 16))  # for z, and for a slope
 
 
@@ -73,21 +73,21 @@ class Nodes(NamedTuple):
     length: pt.TensorVariable
 
 
-def lay_nodes(counts: Sequence[Any], reach: float = REACH) -> Nodes:
+def quadrature_nodes(counts: Sequence[Any], support: float = SUPPORT) -> Nodes:
     """Return equally spaced nodes, `counts` on either side of 0, for the numbers of items: for z, or also for a slope.
 
-    For many draws at once, all have as many nodes as the draw with most; nodes beyond the reach have weight 0.
+    For many draws at once, all have as many nodes as the draw with most; nodes beyond the support have weight 0.
 
     Examples
     --------
-    >>> from bayesanno.modeling.item_numbers import lay_nodes
-    >>> lay_nodes([2]).axis.eval().tolist()
+    >>> from bayesanno.modeling.item_effects import quadrature_nodes
+    >>> quadrature_nodes([2]).axis.eval().tolist()
     [-8.0, -4.0, 0.0, 4.0, 8.0]
     """
     none = pt.zeros(1)
     if not counts:
         return Nodes(none, none, none, none, none.shape[0])
-    (z, of_z, length), *others = map(_lay, counts, (reach, SLOPE_REACH), SIZES)
+    (z, of_z, length), *others = map(_lay, counts, (support, SLOPE_SUPPORT), SIZES)
     if not others:
         return Nodes(z, none, of_z, z, length)
     ((slope, of_slope, _),) = others
@@ -97,30 +97,30 @@ def lay_nodes(counts: Sequence[Any], reach: float = REACH) -> Nodes:
     return Nodes(at, of_slopes, log_weight, z, length)
 
 
-def _lay(n: Any, reach: float, size: Size) -> tuple[pt.TensorVariable, pt.TensorVariable, pt.TensorVariable]:
+def _lay(n: Any, support: float, size: Size) -> tuple[pt.TensorVariable, pt.TensorVariable, pt.TensorVariable]:
     """Return the nodes of one number and their log weights, (node,) each, and the number of nodes."""
     from bayesanno.modeling.ops.count_up import CountUp
 
     index = CountUp(2 * size.affordable)(2 * pt.as_tensor(n))
     n = pt.minimum(n, index.shape[0] // 2)
-    at = reach * (pt.minimum(index, 2 * n) / n - 1)
+    at = support * (pt.minimum(index, 2 * n) / n - 1)
     log_weight = pt.switch(index <= 2 * n, -(at**2) / 2, -math.inf)
     return at, log_weight - pt.log(pt.exp(log_weight).sum()), index.shape[0]
 
 
-class ItemNumberModel(ClassModel):
+class ItemEffectModel(ClassModel):
     """A model with answers that depend on the true class and on one or two standard normal numbers of the item.
 
     It declares `prevalence` (true_class) and the probabilities of answers (`log_answers`).
     """
 
     @property
-    def reach(self) -> float:
+    def support(self) -> float:
         """The range of nodes, in standard deviations of the items: many wrong answers make an item very hard."""
-        return REACH
+        return SUPPORT
 
     @abstractmethod
-    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+    def information(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
         """Return for each number the most information in an annotator's answer, (annotator,), and the edge, ()."""
 
     @abstractmethod
@@ -138,22 +138,22 @@ class ItemNumberModel(ClassModel):
         from bayesanno.modeling.ops.sums import add_rows
 
         counts: list[pt.TensorVariable] = []
-        for size, reach, (each, edge) in zip(SIZES, (self.reach, SLOPE_REACH), self.sharpness(p), strict=False):
+        for size, support, (each, edge) in zip(SIZES, (self.support, SLOPE_SUPPORT), self.information(p), strict=False):
             of_item, limit, step = each, pt.as_tensor(size.most), STEP / 2
             if answers is not None:
                 who, item, pattern = (answers.index[name] for name in WHO)
                 of_item = add_rows(each[:, None], who, item, pattern.shape[0])  # (item, 1)
-                n_numbers = 2 * as_data(answers.n_classes) * answers.n_items
+                n_numbers = 2 * as_symbolic(answers.n_classes) * answers.n_items
                 step = STEP
                 limit = pt.clip(MOST_NUMBERS // n_numbers, size.affordable, size.most)
-            wanted = pt.ceil(reach / step * pt.sqrt(1 + of_item.max() + edge))
+            wanted = pt.ceil(support / step * pt.sqrt(1 + of_item.max() + edge))
             counts.append(pt.switch(wanted < limit, wanted, limit).astype("int64"))  # nan is not below the limit
         return counts
 
     @override
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         """Return log p(class, answers), with the item's number integrated out: (item, true_class)."""
-        nodes = lay_nodes(self.count_nodes(p, answers), self.reach)
+        nodes = quadrature_nodes(self.count_nodes(p, answers), self.support)
         return self.integrate(answers, p, self.log_answers(answers, p, nodes.z, nodes.slope), nodes)[0]
 
     def integrate(
@@ -162,7 +162,7 @@ class ItemNumberModel(ClassModel):
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sums import sum_out_states
 
-        n_rows = answers.n_items * as_data(answers.n_classes)
+        n_rows = answers.n_items * as_symbolic(answers.n_classes)
         by_class = answers.sum_over_annotations(log_answer).reshape((n_rows, -1))  # (item and class, node)
         total, share = sum_out_states(by_class + nodes.log_weight)  # (item and class,), (item and class, node)
         shape = (answers.n_items, answers.n_classes)
@@ -170,7 +170,7 @@ class ItemNumberModel(ClassModel):
 
 
 def answers_by_node(
-    model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
+    model: ItemEffectModel, data: AnnotationData, draws: xr.Dataset
 ) -> tuple[Iterator[np.ndarray], np.ndarray]:
     """Return log p(response | true class, node) of viewers for each draw, and the log weight of each node.
 
@@ -178,7 +178,7 @@ def answers_by_node(
 
     Parameters
     ----------
-    model : ItemNumberModel
+    model : ItemEffectModel
     data : AnnotationData
     draws : xarray.Dataset
         The parameters, with dims (chain, draw, ...).
@@ -188,34 +188,36 @@ def answers_by_node(
     iterator of arrays, shape (viewer, response, true_class, node), and an array, shape (node,)
     """
     answers, p, values = _for_each(model, data, draws)
-    nodes = lay_nodes(_most_nodes(model, data, draws), model.reach)
+    nodes = quadrature_nodes(_most_nodes(model, data, draws), model.support)
     log_answer = model.log_answers(answers, p, nodes.z, nodes.slope)
     each_draw = compile_draws(values, {}, [log_answer])(list(values.values()), [])
     return (data.of_viewers(one) for (one,) in each_draw), nodes.log_weight.eval(mode=BY_NUMPY)
 
 
-def number_of_nodes(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> int:
+def number_of_nodes(model: ItemEffectModel, data: AnnotationData, draws: xr.Dataset) -> int:
     """Return the largest number of nodes that `answers_by_node` uses for these draws or some of them."""
     return math.prod(2 * n + 1 for n in _most_nodes(model, data, draws))
 
 
-def _most_nodes(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> list[int]:
+def _most_nodes(model: ItemEffectModel, data: AnnotationData, draws: xr.Dataset) -> list[int]:
     answers, p, values = _for_each(model, data, draws)
     return [int(of_draws.max()) for of_draws in evaluate_draws(model.count_nodes(p, answers), values)]
 
 
 def _for_each(
-    model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
+    model: ItemEffectModel, data: AnnotationData, draws: xr.Dataset
 ) -> tuple[Answers, Parameters, dict[pt.TensorVariable, np.ndarray]]:
     """Return symbolic answers and parameters of one draw, and the values of the parameters, (draw, ...)."""
     arrays = index_arrays(model, data, find_patterns(model, data))
-    answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
+    answers = DATA_ADAPTERS[type(data)].answers(
+        data, {key: pt.as_tensor(array.values) for key, array in arrays.items()}
+    )
     values = stack_samples(draws)
     drawn = {name: pt.TensorType("float64", (None,) * (each.ndim - 1))(name) for name, each in values.items()}
     return answers, Parameters(drawn), {drawn[name]: each for name, each in values.items()}
 
 
-def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+def find_errors(model: ItemEffectModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Return how often annotators err at each node, on average over draws, and the weight of each node.
 
     Parameters are those of `answers_by_node`; shapes (viewer, true_class, node) and (node,).

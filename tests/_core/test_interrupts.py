@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from bayesanno.ground.running import hold_interrupts, keep_keyboard_interrupt
+from bayesanno._core.running import hold_interrupts, keep_keyboard_interrupt
 
 
 def interrupt(*_):

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.fits.storage import data_groups
-from bayesanno.ground.lazy import xr
-from bayesanno.inference.climbing.climb import Point, Problem
-from bayesanno.inference.climbing.restarts import Found, as_draws
 from bayesanno.inference.diagnosis.measures import find_extremes
+from bayesanno.inference.em_vb.fixed_point import FixedPointProblem, Point
+from bayesanno.inference.em_vb.restarts import Found, as_draws
 from bayesanno.inference.methods import Results
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.independent import derives_accuracy
 
 
-def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
+def tabulate_parameters(problem: FixedPointProblem, data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Return draws of the parameters on their own scale, (draw, ...), and derived quantities, as one chain."""
     free = as_draws(problem.dims, data, values)
     if not derives_accuracy(problem.dims):
@@ -55,7 +55,7 @@ def tabulate_items(found: Found, data: AnnotationData, values: Mapping[str, np.n
     return xr.Dataset(variables, coords={"item": list(data.items), "true_class": list(data.classes)})
 
 
-def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xr.Dataset:
+def tabulate_e_step(problem: FixedPointProblem, data: Labelled, point: Point) -> xr.Dataset:
     """Return the shares from which an item's posterior is computed; they replace labels in a fit without items.
 
     A probability has two shares, along a last dimension `<name>_share`; see `ConjugateModel`.

@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from bayesanno.ground.errors import BayesannoError, DataError, FitError, MisfitWarning, warn
-from bayesanno.ground.validate import check_seed, check_share, known_seed
-from bayesanno.ground.wording import counted, enumerated, listed, nearest
+from bayesanno._core.errors import BayesannoError, DataError, FitError, MisfitWarning, warn
+from bayesanno._core.validate import check_seed, check_share, known_seed
+from bayesanno._core.wording import counted, enumerated, listed, nearest
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])

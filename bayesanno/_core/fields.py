@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from bayesanno.ground.errors import BayesannoError, ModelError
-from bayesanno.ground.wording import closest, html_table
+from bayesanno._core.errors import BayesannoError, ModelError
+from bayesanno._core.wording import closest, html_table
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def as_typed(value: Any) -> str:
 
     Examples
     --------
-    >>> from bayesanno.ground.fields import as_typed
+    >>> from bayesanno._core.fields import as_typed
     >>> as_typed((0.5, 10.0))
     '0.5:10'
     """

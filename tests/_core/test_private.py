@@ -9,10 +9,10 @@ import pytensor.tensor as pt
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-from bayesanno.ground.private import numba as of_numba
-from bayesanno.ground.private import nutpie as of_nutpie
-from bayesanno.ground.private import pymc as of_pymc
-from bayesanno.ground.private import pytensor as of_pytensor
+from bayesanno._core.private import numba as of_numba
+from bayesanno._core.private import nutpie as of_nutpie
+from bayesanno._core.private import pymc as of_pymc
+from bayesanno._core.private import pytensor as of_pytensor
 from bayesanno.inference.graph.density import compile_graph
 
 

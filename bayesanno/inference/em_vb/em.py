@@ -1,7 +1,7 @@
 """EM: the parameters of maximum likelihood or maximum posterior density, and a fit with this point, without PyMC.
 
 An E-step computes the posterior of every item's class under the present parameters. An M-step computes the best
-parameters for the resulting counts. `bayesanno.inference.climbing.climb` combines the steps.
+parameters for the resulting counts. `bayesanno.inference.em_vb.fixed_point` combines the steps.
 
 The invariant: parameters are distributions at every step, and no count is negative. A fit by EM has the same form as
 other fits, without the parts that were not computed (intervals, convergence).
@@ -16,26 +16,26 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.inference.climbing.climb import (
+from bayesanno.inference.em_vb.fixed_point import (
     REST,
-    Ascent,
+    FixedPointProblem,
+    FixedPointResult,
     Point,
-    Problem,
     Step,
     away_from_zero,
     items_of,
     require_updates,
     to_shares,
 )
-from bayesanno.inference.climbing.restarts import Found, find_best
-from bayesanno.inference.climbing.without_graph import make_fit, of_draws
+from bayesanno.inference.em_vb.restarts import Found, find_best
+from bayesanno.inference.em_vb.without_graph import make_fit, of_draws
 from bayesanno.inference.methods import EMSettings, Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import AddsUp, Shares, expect
 from bayesanno.modeling.independent import ConjugateModel
 
 
-class EM(Problem):
+class EM(FixedPointProblem):
     """The objective of EM: a model's likelihood of some items, with additions to the counts of an M-step.
 
     A point consists of the parameters.
@@ -72,7 +72,7 @@ class EM(Problem):
         """Return shares, none below 0."""
         return {name: to_shares(np.where(values > 0, values, REST * last[name])) for name, values in point.items()}
 
-    def begin(self, shares: Shares) -> Ascent:
+    def begin(self, shares: Shares) -> FixedPointResult:
         """Climb first by plain steps with the posterior leaning to the votes, if epsilon is above 0."""
         epsilon, settings = self.settings.epsilon, self.settings
         if not epsilon:
@@ -83,8 +83,8 @@ class EM(Problem):
             change, at = self.distance(at, moved), moved
             steps += 1
         objective, log_likelihood, _ = self.step(at)
-        leaning = Ascent(at, objective, log_likelihood, steps, change)
-        return Ascent(at, objective, log_likelihood, steps, change, leaning)
+        leaning = FixedPointResult(at, objective, log_likelihood, steps, change)
+        return FixedPointResult(at, objective, log_likelihood, steps, change, leaning)
 
 
 def fit_by_em(

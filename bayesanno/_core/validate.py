@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from operator import index
 from typing import Any
 
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno._core.errors import DataError, FitError
 
 
 def check_seed(random_seed: int | None) -> None:
@@ -62,10 +62,10 @@ def check_memory(shape: tuple[int, ...], what: str, less: str) -> None:
 
     Examples
     --------
-    >>> from bayesanno.ground.validate import check_memory
+    >>> from bayesanno._core.validate import check_memory
     >>> check_memory((10**6, 10**12), "the draws", "take fewer draws")
     Traceback (most recent call last):
-    bayesanno.ground.errors.FitError: the draws take 7,450,580,597 GiB, more than the memory of this machine: join ...
+    bayesanno._core.errors.FitError: the draws take 7,450,580,597 GiB, more than the memory of this machine: join ...
     """
     import numpy as np
 
@@ -83,10 +83,10 @@ def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> 
 
     Examples
     --------
-    >>> from bayesanno.ground.validate import check_made
+    >>> from bayesanno._core.validate import check_made
     >>> check_made(None, "Study", "sensitivity")
     Traceback (most recent call last):
-    bayesanno.ground.errors.FitError: what bayesanno.sensitivity returned is needed, not NoneType
+    bayesanno._core.errors.FitError: what bayesanno.sensitivity returned is needed, not NoneType
     """
     is_one = any(base.__name__ == kind for base in type(given).__mro__)
     names = getattr(given, "columns" if kind == "DataFrame" else "attrs", ())

@@ -30,26 +30,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesanno._core.errors import SizeWarning, warn
+from bayesanno._core.lazy import xr
+from bayesanno._core.running import one_blas_thread
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.fits.storage import MAX_GROUP_BYTES
-from bayesanno.ground.errors import SizeWarning, warn
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.running import one_blas_thread
-from bayesanno.inference.climbing.climb import (
+from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.em_vb.em import start_at_point
+from bayesanno.inference.em_vb.fixed_point import (
     REST,
-    Ascent,
+    FixedPointProblem,
+    FixedPointResult,
     Point,
-    Problem,
     Step,
     items_of,
     require_updates,
     to_shares,
 )
-from bayesanno.inference.climbing.em import start_at_point
-from bayesanno.inference.climbing.restarts import as_draws, find_best
-from bayesanno.inference.climbing.without_graph import make_fit, of_draws
-from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.em_vb.restarts import as_draws, find_best
+from bayesanno.inference.em_vb.without_graph import make_fit, of_draws
 from bayesanno.inference.methods import Results, VBSettings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import Items, Shares, expect, sum_classes, sum_log_likelihood
@@ -61,7 +61,7 @@ CHUNK_BYTES = 4 * 2**20  # memory for log probabilities of classes over draws at
 NEAREST = 1e-15  # least distance of a probability to 0 and 1, as for a sampler: closer, 1 - p rounds to 1 or 0
 
 
-class VB(Problem):
+class VB(FixedPointProblem):
     """The objective of variational Bayes: the ELBO of a model and some items. A point is the concentrations of q."""
 
     name: ClassVar[str] = "VB"
@@ -93,7 +93,7 @@ class VB(Problem):
         """Return the means of the shares under q."""
         return {name: to_shares(values) for name, values in point.items()}
 
-    def begin(self, shares: Shares) -> Ascent:
+    def begin(self, shares: Shares) -> FixedPointResult:
         """Begin at the prior plus the counts that follow from the shares of the start."""
         counts = self.model.expected_counts(shares, expect(self.model, self.items, shares), self.items.names_class)
         return super().begin({name: prior + counts[name] for name, prior in self.prior.items()})
@@ -109,7 +109,7 @@ def expect_log(concentrations: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.inference.climbing.vb import expect_log
+    >>> from bayesanno.inference.em_vb.vb import expect_log
     >>> np.exp(expect_log(np.array([2.0, 1.0]))).round(4)
     array([0.6065, 0.2231])
     """
@@ -133,7 +133,7 @@ def measure_kl(one: np.ndarray, other: np.ndarray, *, expected_log: np.ndarray |
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.inference.climbing.vb import measure_kl
+    >>> from bayesanno.inference.em_vb.vb import measure_kl
     >>> measure_kl(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(6).item()  # log 2 - 1/2
     0.193147
     """

@@ -27,7 +27,7 @@ def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.modeling.weighing import normalise_weights
+    >>> from bayesanno.modeling.importance_weights import normalise_weights
     >>> normalise_weights(np.log([[0.1], [0.3]])).round(12).tolist()
     [[0.5], [1.5]]
     """
@@ -46,7 +46,7 @@ def effective_number(weight: np.ndarray, copies: int = 1) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.modeling.weighing import effective_number
+    >>> from bayesanno.modeling.importance_weights import effective_number
     >>> effective_number(np.ones((6, 1)), copies=3).tolist()
     [2.0]
     """
@@ -75,7 +75,7 @@ def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.n
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.modeling.weighing import average_logs
+    >>> from bayesanno.modeling.importance_weights import average_logs
     >>> average_logs(np.array([[[-2000.0]], [[-2000.0 + np.log(3)]]])).round(4).tolist()  # of 1 and 3, times e^-2000
     [[-1999.3069]]
     """
@@ -105,7 +105,7 @@ def measure_mcse(draws: np.ndarray) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from arviz_stats.base import array_stats
-    >>> from bayesanno.modeling.weighing import measure_mcse
+    >>> from bayesanno.modeling.importance_weights import measure_mcse
     >>> draws = np.random.default_rng(1).normal(size=(4, 100, 2)).cumsum(axis=1)
     >>> np.allclose(measure_mcse(draws), array_stats.mcse(draws, chain_axis=0, draw_axis=1))
     True

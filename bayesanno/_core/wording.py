@@ -20,7 +20,7 @@ def as_names(given: str | int | Iterable[object]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from bayesanno.ground.wording import as_names
+    >>> from bayesanno._core.wording import as_names
     >>> as_names("ana"), as_names(["ana", 7])
     (('ana',), ('ana', '7'))
     """
@@ -38,7 +38,7 @@ def closest(name: str, names: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> from bayesanno.ground.wording import closest
+    >>> from bayesanno._core.wording import closest
     >>> closest("MACE", ["mace", "model_b"]), closest("kappa", ["mace", "model_b"])
     ('mace', None)
     """
@@ -58,7 +58,7 @@ def counted(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> from bayesanno.ground.wording import counted
+    >>> from bayesanno._core.wording import counted
     >>> counted(1, "item"), counted(8000, "annotation")
     ('1 item', '8,000 annotations')
     """
@@ -70,7 +70,7 @@ def enumerated(names: Sequence[str], *, most: int = 10) -> str:
 
     Examples
     --------
-    >>> from bayesanno.ground.wording import enumerated
+    >>> from bayesanno._core.wording import enumerated
     >>> enumerated(["no", "yes", "yes, but"]), enumerated(["a", "b", "c"], most=2)
     ("no, yes, 'yes, but'", 'a, b and 1 more')
     """
@@ -88,7 +88,7 @@ def show_rows(title: str, table: pd.DataFrame, *, most: int = 7) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesanno.ground.wording import show_rows
+    >>> from bayesanno._core.wording import show_rows
     >>> print(show_rows("two rows", pd.DataFrame({"prior": [0, 1], "accuracy": [0.91234, 0.9]}), most=1))
     two rows
      prior  accuracy
@@ -105,7 +105,7 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
 
     Examples
     --------
-    >>> from bayesanno.ground.wording import html_table
+    >>> from bayesanno._core.wording import html_table
     >>> html_table("Data", [("labels", "a<b")]).count("a&lt;b")
     1
     """
@@ -119,7 +119,7 @@ def name_error(error: BaseException) -> str:
 
     Examples
     --------
-    >>> from bayesanno.ground.wording import name_error
+    >>> from bayesanno._core.wording import name_error
     >>> name_error(ValueError("no such type\nDuring: typing of argument"))
     'ValueError: no such type'
     """
@@ -132,7 +132,7 @@ def name_elements(name: str, coords: Sequence[Iterable[object]]) -> tuple[str, .
 
     Examples
     --------
-    >>> from bayesanno.ground.wording import name_elements
+    >>> from bayesanno._core.wording import name_elements
     >>> name_elements("weight", [["type 1", "type 2"]]), name_elements("diligence", [])
     (('weight[type 1]', 'weight[type 2]'), ('diligence',))
     """

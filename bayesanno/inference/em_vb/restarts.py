@@ -9,11 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
+from bayesanno._core.running import one_blas_thread
 from bayesanno.data.labelled import Labelled
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.running import one_blas_thread
-from bayesanno.inference.climbing.climb import Ascent, Point, Problem, away_from_zero, climb_from_all
+from bayesanno.inference.em_vb.fixed_point import (
+    FixedPointProblem,
+    FixedPointResult,
+    Point,
+    away_from_zero,
+    iterate_from_all,
+)
 from bayesanno.inference.methods import check_start
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.expectation import (
@@ -29,13 +35,13 @@ AGREE = 1e-2  # largest difference, in nats, between ends at the same maximum: m
 
 @dataclass(frozen=True)
 class Found:
-    """The results of climbing: the best end, and the comparison of all ends.
+    """The results of all starts: the best end, and the comparison of all ends.
 
     Attributes
     ----------
-    problem : Problem
+    problem : FixedPointProblem
         The objective.
-    best : Ascent
+    best : FixedPointResult
         The best end, with classes under their own names.
     permutation : array of int, shape (true_class,)
         `[i]` is the class of the original end that is now called i.
@@ -43,8 +49,8 @@ class Found:
         The result of `compare_ends`.
     """
 
-    problem: Problem
-    best: Ascent
+    problem: FixedPointProblem
+    best: FixedPointResult
     permutation: np.ndarray
     comparison: dict[str, Any]
 
@@ -81,7 +87,7 @@ class Found:
 
 
 def find_best(
-    problem: Problem,
+    problem: FixedPointProblem,
     data: Labelled,
     initvals: str | Mapping[str, Any],
     *,
@@ -93,7 +99,7 @@ def find_best(
 
     Parameters
     ----------
-    problem : Problem
+    problem : FixedPointProblem
     data : Labelled
     initvals : str or mapping of name to array
         The first start: a mapping is the point itself; "prior" is a draw like the others; otherwise it is near the
@@ -111,7 +117,7 @@ def find_best(
         start = problem.as_shares(_checked(problem, {**vote, **given}))
         first = start if given else {name: away_from_zero(values) for name, values in start.items()}
     with one_blas_thread():
-        ends = climb_from_all(problem, first, random_seed, progressbar=progressbar)
+        ends = iterate_from_all(problem, first, random_seed, progressbar=progressbar)
         ends.sort(key=lambda end: -end.objective)
         named = [
             _name_classes(problem, data, end) if exchangeable else (end, np.arange(data.n_classes)) for end in ends
@@ -124,7 +130,7 @@ def find_best(
     return Found(problem, best, permutation, comparison)
 
 
-def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _checked(problem: FixedPointProblem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return a start if it has parameters of the model, in their shapes, and they are probabilities."""
     values = check_start(start, {name: one.shape[: len(problem.dims[name])] for name, one in problem.prior.items()})
     shares = problem.as_shares(values)
@@ -134,7 +140,9 @@ def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray
     return values
 
 
-def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent, np.ndarray]:
+def _name_classes(
+    problem: FixedPointProblem, data: Labelled, end: FixedPointResult
+) -> tuple[FixedPointResult, np.ndarray]:
     """Return an end with classes named so that annotators are right most often, and the permutation."""
     values = problem.as_values(problem.mean_shares(end.point))
     draw = as_draws(problem.dims, data, {name: value[None] for name, value in values.items()})
@@ -163,12 +171,12 @@ def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[
     )
 
 
-def compare_ends(ends: Sequence[Ascent], items_differ: np.ndarray, tolerance: float) -> dict[str, Any]:
+def compare_ends(ends: Sequence[FixedPointResult], items_differ: np.ndarray, tolerance: float) -> dict[str, Any]:
     """Count the starts that agree with the best one, and describe the ends of the others.
 
     Parameters
     ----------
-    ends : sequence of Ascent
+    ends : sequence of FixedPointResult
         All ends, the highest first.
     items_differ : array, shape (end,)
         The number of items with another most probable class than at the first end.

@@ -1,6 +1,6 @@
-"""Climbing: plain steps that never make an objective worse, from several starts, with acceleration.
+"""Fixed-point iteration: steps that never make an objective worse, from several starts, with acceleration.
 
-Both EM and variational Bayes climb: an E-step computes the posterior of every item's class at the present point, and
+Both EM and variational Bayes iterate: an E-step computes the posterior of every item's class at the present point, and
 its expected counts give the next point. Near the top, steps may be very short, so two steps are extrapolated (SQUAREM,
 scheme S3 of Varadhan and Roland 2008, Scandinavian Journal of Statistics 35:335-353,
 doi:10.1111/j.1467-9469.2007.00585.x). If an extrapolated point is worse, the plain steps are kept.
@@ -19,12 +19,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.running import track
+from bayesanno._core.validate import check_memory
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.running import track
-from bayesanno.ground.validate import check_memory
-from bayesanno.inference.methods import ClimbSettings
+from bayesanno.inference.methods import FixedPointSettings
 from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
 from bayesanno.modeling.independent import BetaParam, ConjugateModel
 from bayesanno.modeling.registry import list_model_classes
@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ascent:
+class FixedPointResult:
     """The end of the climb from one start.
 
     Attributes
@@ -62,7 +62,7 @@ class Ascent:
         The number of E-steps, including those of an earlier phase.
     change : float
         The largest change of any probability in the last plain step.
-    leaning : Ascent or None
+    leaning : FixedPointResult or None
         The end of an earlier phase, if there was one.
     """
 
@@ -71,7 +71,7 @@ class Ascent:
     log_likelihood: float
     steps: int
     change: float
-    leaning: Ascent | None = None
+    leaning: FixedPointResult | None = None
 
 
 def require_updates(model: Any, method: str) -> ConjugateModel:
@@ -104,8 +104,8 @@ def _(data: AnnotationData) -> AddsUp:
     return make_blocks(data)
 
 
-class Problem(ABC):
-    """An objective of a model and some items. Each method of climbing is a subclass.
+class FixedPointProblem(ABC):
+    """An objective of a model and some items. Each method is a subclass.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ class Problem(ABC):
     data : Labelled
     items : AddsUp
         The annotations; in memory, the result of `make_blocks`.
-    settings : ClimbSettings
+    settings : FixedPointSettings
     """
 
     name: ClassVar[str]
 
-    def __init__(self, model: ConjugateModel, data: Labelled, items: AddsUp, settings: ClimbSettings) -> None:
+    def __init__(self, model: ConjugateModel, data: Labelled, items: AddsUp, settings: FixedPointSettings) -> None:
         self.model, self.items, self.settings = model, items, settings
         self.prior = model.concentrations(data)
         numbers = TABLES * data.n_annotators * data.n_labels * data.n_classes
@@ -148,9 +148,9 @@ class Problem(ABC):
         """Return the probabilities that a step changes, parameters or their means: by default the point itself."""
         return point
 
-    def begin(self, shares: Shares) -> Ascent:
+    def begin(self, shares: Shares) -> FixedPointResult:
         """Return the beginning of a climb from parameters, after an earlier phase if there is one."""
-        return Ascent(shares, -np.inf, -np.inf, 0, np.inf)
+        return FixedPointResult(shares, -np.inf, -np.inf, 0, np.inf)
 
     def distance(self, one: Point, other: Point) -> float:
         """Return the largest difference of any probability."""
@@ -185,7 +185,7 @@ def to_shares(counts: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.inference.climbing.climb import to_shares
+    >>> from bayesanno.inference.em_vb.fixed_point import to_shares
     >>> to_shares(np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
     [[0.75, 0.25], [0.5, 0.5]]
     """
@@ -198,12 +198,12 @@ def away_from_zero(shares: np.ndarray) -> np.ndarray:
     return (1 - LEAST_SHARE) * shares + LEAST_SHARE / shares.shape[-1]
 
 
-def climb(problem: Problem, start: Shares, least_tolerance: float = 0.0) -> Ascent:
+def iterate(problem: FixedPointProblem, start: Shares, least_tolerance: float = 0.0) -> FixedPointResult:
     """Climb from parameters by pairs of plain steps, each followed by an extrapolation that is kept unless worse."""
-    return _climb_on(problem, problem.begin(start), max(least_tolerance, problem.settings.tolerance))
+    return _iterate_on(problem, problem.begin(start), max(least_tolerance, problem.settings.tolerance))
 
 
-def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
+def _iterate_on(problem: FixedPointProblem, begun: FixedPointResult, tolerance: float) -> FixedPointResult:
     """Continue a climb until a plain step changes no probability by more than the tolerance."""
     most_steps = problem.settings.steps + (0 if begun.leaning is None else begun.leaning.steps)
     if begun.steps >= most_steps:
@@ -214,12 +214,12 @@ def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
     while True:
         change = problem.distance(at, first)
         if change <= tolerance or steps >= most_steps:
-            return Ascent(at, objective, log_likelihood, steps, change, begun.leaning)
+            return FixedPointResult(at, objective, log_likelihood, steps, change, begun.leaning)
         value, log_likelihood, second = problem.step(first)
         steps += 1
         change = problem.distance(first, second)
         if change <= tolerance or steps >= most_steps:
-            return Ascent(first, value, log_likelihood, steps, change, begun.leaning)
+            return FixedPointResult(first, value, log_likelihood, steps, change, begun.leaning)
         length, moved = _extrapolate(problem, at, first, second, longest)
         taken = False
         if moved is not None:
@@ -237,7 +237,7 @@ def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
 
 
 def _extrapolate(
-    problem: Problem, at: Point, first: Point, second: Point, longest: float
+    problem: FixedPointProblem, at: Point, first: Point, second: Point, longest: float
 ) -> tuple[float, dict[str, np.ndarray] | None]:
     """Return the length of an extrapolation of two plain steps, and its point; None if that is the second one."""
     step = {name: first[name] - at[name] for name in at}
@@ -251,9 +251,9 @@ def _extrapolate(
     return length, problem.keep_inside(moved, second)
 
 
-def climb_from_all(
-    problem: Problem, start: Shares | None, random_seed: int, *, progressbar: bool = False
-) -> list[Ascent]:
+def iterate_from_all(
+    problem: FixedPointProblem, start: Shares | None, random_seed: int, *, progressbar: bool = False
+) -> list[FixedPointResult]:
     """Climb from all starts, the given one and draws from the prior, and return their ends in this order.
 
     With many annotations, starts are first followed until their steps are small. Starts that are then a nat or more
@@ -264,17 +264,17 @@ def climb_from_all(
     given = [] if start is None else [start]
     starts = given + [problem.draw(rng) for _ in range(problem.settings.restarts - len(given))]
     if problem.items.n_different < MANY:
-        return [climb(problem, one) for one in track(starts, problem.name, show=progressbar)]
+        return [iterate(problem, one) for one in track(starts, problem.name, show=progressbar)]
     tolerance = problem.settings.tolerance
     with ThreadPoolExecutor(min(len(starts), problem.items.n_threads)) as pool:
         try:
-            begun = [pool.submit(climb, problem, one, COARSE) for one in starts]
+            begun = [pool.submit(iterate, problem, one, COARSE) for one in starts]
             ends = [end.result() for end in track(begun, problem.name, show=progressbar)]
             highest = max(end.objective for end in ends)
             near = [
                 at for at, end in enumerate(ends) if end.change > tolerance and end.objective > highest - OUT_OF_REACH
             ]
-            finished = [pool.submit(_climb_on, problem, ends[at], tolerance) for at in near]
+            finished = [pool.submit(_iterate_on, problem, ends[at], tolerance) for at in near]
             for at, end in zip(near, track(finished, problem.name, show=progressbar), strict=True):
                 ends[at] = end.result()
         except BaseException:  # an interrupted run waits only for the starts in progress

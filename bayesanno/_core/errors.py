@@ -90,7 +90,7 @@ def as_line(text: str) -> str:
 
     Examples
     --------
-    >>> from bayesanno.ground.errors import as_line
+    >>> from bayesanno._core.errors import as_line
     >>> as_line("no column a\nb") == r"no column a\nb"
     True
     """

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from zlib import crc32
 
-from bayesanno.ground.errors import DataFileError
+from bayesanno._core.errors import DataFileError
 
 # No space, no quota, too large a file, a broken disk: errors of the write itself, wherever they are raised.
 OF_DISKS = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name)}
@@ -38,7 +38,7 @@ def write_whole(path: Path) -> Iterator[Path]:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from bayesanno.ground.files import write_whole
+    >>> from bayesanno._core.files import write_whole
     >>> with TemporaryDirectory() as folder:
     ...     with write_whole(Path(folder, "data.txt")) as unfinished:
     ...         _ = unfinished.write_text("all of it")

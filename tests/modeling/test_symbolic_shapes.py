@@ -8,9 +8,9 @@ import pytest
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.traversal import graph_inputs
 
-from bayesanno.modeling.any_size import remove_sizes
 from bayesanno.modeling.functions import name_graph, read_data
 from bayesanno.modeling.ops.transforms import log_simplex
+from bayesanno.modeling.symbolic_shapes import make_shapes_symbolic
 
 
 def shared_of(outputs):
@@ -29,7 +29,7 @@ def weigh(n):
 @pytest.mark.parametrize("n", [3, 5])
 def test_arrays_and_lengths_are_data_and_the_value_is_the_same(n):
     x, y = weigh(n)
-    (free,), without = remove_sizes([x], [y])
+    (free,), without = make_shapes_symbolic([x], [y])
     assert free.type.shape == (None,)
     assert len(shared_of(without)) == 2  # the weights, and the sum of ones
     (value,) = evaluate([free], without, np.ones(n))
@@ -38,7 +38,7 @@ def test_arrays_and_lengths_are_data_and_the_value_is_the_same(n):
 
 def test_graphs_of_two_sizes_are_one_graph():
     def key(n):
-        inputs, outputs, _ = read_data(*remove_sizes(*([each] for each in weigh(n))))
+        inputs, outputs, _ = read_data(*make_shapes_symbolic(*([each] for each in weigh(n))))
         return name_graph(inputs, outputs)
 
     assert key(3) == key(5)
@@ -46,14 +46,14 @@ def test_graphs_of_two_sizes_are_one_graph():
 
 def test_numbers_stay_and_equal_arrays_are_one():
     x = pt.matrix("x")
-    (_,), (y,) = remove_sizes([x], [x * np.arange(3.0) + np.arange(3.0) / 2 + 7.0 * (x - np.arange(3.0)).sum()])
+    (_,), (y,) = make_shapes_symbolic([x], [x * np.arange(3.0) + np.arange(3.0) / 2 + 7.0 * (x - np.arange(3.0)).sum()])
     constants = sorted(variable.get_value().ravel().tolist() for variable in shared_of([y]))
     assert constants == [[0.0, 0.5, 1.0], [0.0, 1.0, 2.0]]
 
 
 def test_an_axis_of_length_one_is_stretched_as_before():
     x = pt.matrix("x", shape=(4, 1))
-    (free,), without = remove_sizes([x], [x + np.arange(3.0)])
+    (free,), without = make_shapes_symbolic([x], [x + np.arange(3.0)])
     assert free.type.shape == (None, 1)
     (value,) = evaluate([free], without, np.zeros((4, 1)))
     assert value.tolist() == [[0.0, 1.0, 2.0]] * 4
@@ -62,7 +62,7 @@ def test_an_axis_of_length_one_is_stretched_as_before():
 def test_a_number_that_is_a_length_and_an_axis_is_data_as_a_length_only():
     x = pt.tensor3("x")
     two = pt.constant(2)
-    (free,), without = remove_sizes([x], [pt.concatenate([x, pt.alloc(x.sum(), 1, 1, two)], axis=2)])
+    (free,), without = make_shapes_symbolic([x], [pt.concatenate([x, pt.alloc(x.sum(), 1, 1, two)], axis=2)])
     (value,) = evaluate([free], without, np.ones((1, 1, 3)))
     assert value.tolist() == [[[1.0, 1.0, 1.0, 3.0, 3.0]]]
 
@@ -70,7 +70,7 @@ def test_a_number_that_is_a_length_and_an_axis_is_data_as_a_length_only():
 def test_random_variables_keep_as_many_axes():
     n = pt.lscalar("n")
     drawn = pm.Normal.dist(n * np.zeros((2, 3)), 1.0), pm.Normal.dist(n, 1.0, size=(4, 3))
-    (free,), without = remove_sizes([n], list(drawn))
+    (free,), without = make_shapes_symbolic([n], list(drawn))
     assert [each.ndim for each in without] == [2, 2]
     assert [each.shape for each in evaluate([free], without, 5)] == [(2, 3), (4, 3)]
 
@@ -78,7 +78,7 @@ def test_random_variables_keep_as_many_axes():
 def test_what_is_of_constants_alone_is_left():
     x = pt.vector("x")
     alone = pt.as_tensor(np.arange(3.0)) * 2
-    (free,), without = remove_sizes([x], [x + alone, alone])
+    (free,), without = make_shapes_symbolic([x], [x + alone, alone])
     total, same = evaluate([free], without, np.ones(3))
     assert total.tolist() == [1.0, 3.0, 5.0]
     assert same.tolist() == [0.0, 2.0, 4.0]
@@ -88,7 +88,7 @@ def test_two_probabilities_are_the_graph_of_three_where_possible():
     def forgotten(n, stretched):
         y, other = pt.tensor("y", shape=(4, n - 1)), pt.tensor("other", shape=(4, 5))
         outputs = [log_simplex(y)[0].sum(), (y + other).sum() if stretched else other.sum()]
-        return read_data(*remove_sizes([y, other], outputs))[:2]
+        return read_data(*make_shapes_symbolic([y, other], outputs))[:2]
 
     values = np.linspace(-1, 1, 4).reshape(4, 1), np.ones((4, 5))
     assert name_graph(*forgotten(2, stretched=False)) == name_graph(*forgotten(3, stretched=False))

@@ -11,7 +11,7 @@ def draw_codes(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.ground.draw import draw_codes
+    >>> from bayesanno._core.draw import draw_codes
     >>> draw_codes(np.array([[0.0, 3.0], [1.0, 0.0]]), np.random.default_rng(1)).tolist()
     [1, 0]
     """

@@ -38,7 +38,7 @@ def import_when_called(path: str) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> from bayesanno.ground.lazy import import_when_called
+    >>> from bayesanno._core.lazy import import_when_called
     >>> import_when_called("fractions:Fraction")("1/2") * 4
     Fraction(2, 1)
     """
