@@ -66,6 +66,11 @@ class Fields:
     name: ClassVar[str]
     error: ClassVar[type[BayesannoError]] = ModelError
 
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Check that there are fields of these names."""
+        cls._check_names(settings)
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         """Convert and check every field."""
         hints = get_type_hints(type(self), include_extras=True)
@@ -86,13 +91,16 @@ class Fields:
         ModelError
             If the model has no such field (the nearest name is suggested), or a value is invalid.
         """
+        return cls(**settings)
+
+    @classmethod
+    def _check_names(cls, settings: Mapping[str, Any]) -> None:
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
                 close = closest(name, known)
                 hint = f"did you mean {close!r}?" if close else f"it has {', '.join(known) or 'none'}"
-                raise cls.error(f"{cls.name} has no field {name!r}: {hint}")
-        return cls(**settings)
+                raise cls.error(f"{getattr(cls, 'name', cls.__name__)} has no field {name!r}: {hint}")
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields as values for JSON; `from_fields` restores the model."""

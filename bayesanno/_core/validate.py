@@ -4,11 +4,32 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
+from inspect import signature
 from operator import index
 from typing import Any
 
 from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.wording import nearest
+
+
+def suggest_arguments[**P, R](meant: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: a TypeError about an unknown argument suggests one, also for names that others use."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            known = signature(function).parameters
+            for name in kwargs:
+                if name not in known:
+                    hint = f"; did you mean {meant[name]!r}?" if name in meant else nearest(name, known)
+                    raise TypeError(f"{function.__name__} has no argument {name!r}{hint}")
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
 def check_seed(random_seed: int | None) -> None:

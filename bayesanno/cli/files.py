@@ -133,7 +133,7 @@ def write_fit(
     BIO tags is written if `bio` asks for it. `reading` has the options that the data were read with.
     """
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
-    ba.save(view.tree, folder / "posterior.nc")
+    ba.save(view.tree, folder / "posterior.nc", overwrite=True)
     model = view.model
     of_grades = grades or (view.has_severity and view.named_data.labels_are_ordered)
     possible: dict[str, tuple[bool, Callable[[FitView], pd.DataFrame]]] = {

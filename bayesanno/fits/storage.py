@@ -288,18 +288,27 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in ("bayesanno", "pymc", "pytensor", "nutpie", "arviz", "numpy", "xarray")}
 
 
-def save(fit: xr.DataTree, path: str | Path) -> None:
+def save(fit: xr.DataTree, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a fit to one NetCDF file; an interrupted write leaves the old file.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree
+    path : str or Path
+    overwrite : bool, default False
+        Whether to replace an existing file.
 
     Raises
     ------
     FitError
         If the tree is not a fit by bayesanno.
     DataFileError
-        If the folder does not exist, or the file cannot be written.
+        If the file exists and is not to be replaced, the folder does not exist, or the file cannot be written.
     """
     require_tree(fit)
     path = Path(path)
+    if path.exists() and not overwrite:
+        raise DataFileError(f"{path} exists: give another path, or overwrite=True to replace it")
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
     # In memory first: HDF5 crashes Python if the disk is full.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno._core.lazy import import_when_called, pd, pm, xr
 from bayesanno._core.running import keep_keyboard_interrupt, one_blas_thread, status
-from bayesanno._core.validate import check_memory, check_seed, is_remote, known_seed
+from bayesanno._core.validate import check_memory, check_seed, is_remote, known_seed, suggest_arguments
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
@@ -47,6 +47,7 @@ SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the me
 LEAST_GRADIENTS = 3_000  # on small data the search costs almost nothing
 
 
+@suggest_arguments({"seed": "random_seed", "sampler": "nuts_sampler", "start": "initvals"})
 def fit(
     model: str | AnnotationModel,
     data: Data | DaskAnnotations | Source,
@@ -58,6 +59,7 @@ def fit(
     target_accept: float = 0.8,
     random_seed: int | None = None,
     nuts_sampler: NUTSSampler = "nutpie",
+    nuts_sampler_kwargs: Mapping[str, Any] | None = None,
     initvals: Begin | Mapping[str, Any] = "auto",
     relabel: bool = True,
     check: bool = True,
@@ -91,6 +93,9 @@ def fit(
         Makes the fit reproducible, bit for bit, on one machine. By default a seed is drawn and stored.
     nuts_sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
         The implementation of NUTS; the last two are extras.
+    nuts_sampler_kwargs : mapping, optional
+        Further settings of that sampler, under its own names: {"maxdepth": 8} for nutpie, {"max_treedepth": 8} for
+        PyMC.
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         The starting points of chains, each with jitter. "auto" searches for modes of the posterior, from the majority
         vote and random points, and starts chains in the modes with mass by Laplace's method: at least one chain in
@@ -186,8 +191,9 @@ def fit(
     ['item', 'label', 'probability']
     """
     model = get_model(model)
-    arguments = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
-    chosen, settings = choose_method(method, method_options, nuts_sampler=nuts_sampler, **arguments)
+    arguments: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
+    arguments |= {"nuts_sampler": nuts_sampler, "nuts_sampler_kwargs": nuts_sampler_kwargs}
+    chosen, settings = choose_method(method, method_options, **arguments)
     check_seed(random_seed)
     check_initvals(initvals)
     if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):

@@ -86,6 +86,12 @@ class AnnotationModel(Fields, ABC):
     takes_other_labels: ClassVar[bool] = False
     collapse_items: ClassVar[bool] = True
 
+    def __str__(self) -> str:
+        """Return the model with its fields, and the prior of each parameter as a formula."""
+        from bayesanno.modeling.process import describe_priors
+
+        return "\n    ".join([repr(self), *describe_priors(self)])
+
     @abstractmethod
     def priors(self, data: Any, prior: Priors) -> None:
         """Declare the parameters as PyMC variables with dims. `prior.<field>` is that field as data of the graph.

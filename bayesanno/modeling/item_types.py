@@ -113,6 +113,7 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
         dist=dist,
         support_point=middle,
         signature="(gap)->(type)",
+        class_name="AscendingByDirichletGaps",
         dims=ITEM_TYPE,
         default_transform=Ascending(top, highest),
     )

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bayesanno._core.lazy import pt
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
+from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
+
+MOST_ARGUMENTS = 2  # of a distribution in a formula: further ones of our own distributions say how it is sampled
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class ProcessGraph:
     edges: tuple[tuple[str, str], ...]
 
 
-def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
+def describe_process(model: Any, data: Data) -> ProcessGraph:
     """Return the dependencies in a model's generative process.
 
     Parameters
@@ -105,3 +112,52 @@ def _used_inputs(node: Any) -> list[Any]:
 
     used = set(ancestors(node.op.inner_outputs))
     return [outer for outer, own in zip(node.inputs, inner, strict=True) if own in used]
+
+
+def smallest_data(model: Any) -> Any:
+    """Return data as small as a model can be fitted to: three annotators, three items and two labels."""
+    said = [(f"s{item}", who, "yes" if item == at else "no") for item in range(3) for at, who in enumerate("abc")]
+    table = AnnotationData.from_records(said)
+    if issubclass(model.data_class, AnnotationData):
+        return table
+    if issubclass(model.data_class, CountData):
+        return CountData.from_annotations(table, positive="yes")
+    return MultiAnnotationData(by_dimension={"first": table, "second": table})
+
+
+def describe_priors(model: Any) -> list[str]:
+    """Return the prior of each parameter as a formula; constants are those for two labels.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> from bayesanno.modeling.process import describe_priors
+    >>> describe_priors(ba.models.MACE())[:2]
+    ['competence[annotator] ~ Beta(0.5, 0.5)', 'strategy[annotator, response] ~ Dirichlet(10)']
+    """
+    from pytensor.graph.traversal import ancestors
+
+    from bayesanno._core.private.pymc import name_distribution
+
+    graph = model.build(smallest_data(model))
+
+    def describe(argument: Any) -> str:
+        if argument in graph.free_RVs:
+            return str(argument.name)
+        above = set(ancestors([argument], blockers=graph.free_RVs))
+        if parents := [one.name for one in graph.free_RVs if one in above]:
+            return f"f({', '.join(parents)})"
+        values = np.atleast_1d(argument.eval(mode=BY_NUMPY))
+        one_row = [f"{number:g}" for number in values.reshape(-1, values.shape[-1])[0]]
+        return one_row[0] if np.ptp(values) == 0 else f"[{', '.join(one_row)}]"
+
+    lines = []
+    for variable in graph.free_RVs:
+        operation, dims = variable.owner.op, graph.named_vars_to_dims.get(variable.name)
+        of_each = f"[{', '.join(dims)}]" if dims else ""
+        given = operation.dist_params(variable.owner)[:MOST_ARGUMENTS]
+        arguments = [one for one in given if not (one.ndim and one.dtype == "int64")]  # a shape
+        lines.append(
+            f"{variable.name}{of_each} ~ {name_distribution(operation)}({', '.join(map(describe, arguments))})"
+        )
+    return lines

@@ -1,11 +1,11 @@
 """Quantities of annotators and replicated answers, for each draw of a model's parameters.
 
 Some models have accuracy, responses and the agreement of annotators among their parameters, others do not. Here they
-are computed from the model's tables, or from its formula with hypothetical answers: p(state, answer | parameters) for each
-possible answer of an annotator to an item that nobody else, or one other annotator, answers.
+are computed from the model's tables, or from its formula with hypothetical answers: p(state, answer | parameters) for
+each possible answer of an annotator to an item that nobody else, or one other annotator, answers.
 
-Models with annotations independent given the class need only arithmetic with their two tables. Other
-models use the compiled formula and the generative process, with equal results.
+Models with annotations independent given the class need only arithmetic with their two tables. Other models use the
+compiled formula and the generative process, with equal results.
 
 The invariant: a quantity is a function of one draw of the parameters, given the known ones. Observed answers enter only
 through that draw, except in `class_shares`. A replicate has new states of the items, drawn given the parameters

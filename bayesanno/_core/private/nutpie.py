@@ -26,6 +26,11 @@ def import_nutpie() -> Any:
     return nutpie
 
 
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise an AttributeError, TypeError or ValueError if nutpie has no such settings, or not such values."""
+    import_nutpie()._lib.PyNutsSettings.Diag(0).update(dict(settings))
+
+
 def make_compiled_model(
     functions: Any, parts: Mapping[str, tuple[slice, tuple[int, ...]]], n_dim: int, start: Callable[[int], np.ndarray]
 ) -> Any:

@@ -39,3 +39,8 @@ def draw_initial_point(
             return draw(seed)
 
     return call
+
+
+def name_distribution(operation: Any) -> str:
+    """Return the name of a distribution as PyMC prints it."""
+    return str(operation._print_name[0])
