@@ -157,7 +157,8 @@ def describe_priors(model: Any) -> list[str]:
         of_each = f"[{', '.join(dims)}]" if dims else ""
         given = operation.dist_params(variable.owner)[:MOST_ARGUMENTS]
         arguments = [one for one in given if not (one.ndim and one.dtype == "int64")]  # a shape
-        lines.append(
-            f"{variable.name}{of_each} ~ {name_distribution(operation)}({', '.join(map(describe, arguments))})"
-        )
+        name, said = name_distribution(operation), list(map(describe, arguments))
+        if name == "Gamma":  # PyMC's second argument is the rate, PyTensor's the scale
+            said[1] = f"scale={said[1]}"
+        lines.append(f"{variable.name}{of_each} ~ {name}({', '.join(said)})")
     return lines
