@@ -68,9 +68,6 @@ from .criticism.predictive import predictive_check as predictive_check
 from .criticism.prior import PriorDescription as PriorDescription
 from .criticism.prior import describe_prior as describe_prior
 from .criticism.sbc import sbc as sbc
-from .criticism.sbc_tables import sbc_coverage as sbc_coverage
-from .criticism.sbc_tables import sbc_label_scores as sbc_label_scores
-from .criticism.sbc_tables import sbc_label_table as sbc_label_table
 from .criticism.sbc_tables import sbc_table as sbc_table
 from .criticism.sensitivity import Study as Study
 from .criticism.sensitivity import sensitivity as sensitivity
