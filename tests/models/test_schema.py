@@ -74,7 +74,7 @@ SCHEMA = {
     ),
     "mace": SimpleNamespace(
         free={"competence": ("annotator",), "strategy": ("annotator", "response"), "prevalence": ("true_class",)},
-        deterministic={},
+        deterministic={"accuracy": ("annotator",)},
         latent=by_item("true_class") | {"spam": ("annotation",)},
         priors={"competence_prior": ("competence_prior_dim_0",), "strategy_prior": (), "prevalence_prior": ()},
     ),
