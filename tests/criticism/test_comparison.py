@@ -10,7 +10,7 @@ from scipy.special import betaln, logsumexp
 import bayesanno as ba
 from bayesanno import CountData, compare, estimate_marginal_likelihood, predictive_check
 from bayesanno._core.errors import DataError, FitError
-from bayesanno.inference.graph.density import Density
+from bayesanno.graph.density import Density
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import TAILS
 from bayesanno.models.binomial_mixture import BinomialMixture

@@ -25,9 +25,10 @@ from bayesanno._core.lazy import xr
 from bayesanno._core.validate import check_seed
 from bayesanno.data.counts import CountData
 from bayesanno.fits.view import FitView, view_of
+from bayesanno.graph.draws import unconstrain
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
-from bayesanno.inference.graph.density import compile_model, unconstrain
+from bayesanno.inference.model_density import compile_model
 
 MAX_ROUNDS = 1_000  # of the iteration, which usually takes tens
 TOLERANCE = 1e-10  # of the log, so relative to the marginal likelihood

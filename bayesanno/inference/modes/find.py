@@ -22,7 +22,8 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.running import one_blas_thread, status, track
 from bayesanno._core.validate import check_seed, known_seed
 from bayesanno._core.wording import name_elements
-from bayesanno.inference.graph.density import add_deterministics, as_chains, retry_without_cache
+from bayesanno.graph.density import retry_without_cache
+from bayesanno.graph.draws import add_deterministics, as_chains
 from bayesanno.inference.modes.objective import Objective, Parameters, Target, check_target
 from bayesanno.inference.modes.polish import End, ascend, find_better, polish
 from bayesanno.modeling.base import AnnotationModel
