@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesanno._core.lazy import import_when_called, pd, pm, xr
@@ -211,7 +211,7 @@ def fit(
     else:
         with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
             results = chosen.run(model, answers, settings, **how)
-    made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
+    made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(settings.to_fields())}
     made_by |= {} if adjust else {"adjust": 0}
     return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check, before=before)
 

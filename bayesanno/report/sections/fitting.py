@@ -108,7 +108,7 @@ def _list_modes(modes: list[dict[str, Any]]) -> SmallTable:
 def describe_origin(view: FitView) -> Iterator[PageBlock]:
     """Describe the data, the model and the settings of a fit, and show the model's card."""
     attrs = view.tree.attrs
-    settings = {name: value for name, value in json.loads(attrs["settings"]).items() if value is not None}
+    settings = {name: value for name, value in json.loads(attrs["settings"]).items() if value not in (None, {})}
     facts = {
         "data": view.named_data.describe(),
         "hash of the data": str(attrs["data_hash"]),
