@@ -147,6 +147,7 @@ class TestStarts:
         assert nearest["nats_lower"] == pytest.approx(lower, abs=AGREE)
         assert nearest["items_differ"] > 75
 
+    @NOISY
     def test_the_start_is_not_misled_by_a_wrong_majority(self, wrong_majority):
         assert accuracy(em("mace", wrong_majority, restarts=1)) > 0.9
 
