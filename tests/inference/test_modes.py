@@ -11,7 +11,7 @@ from bayesanno import AnnotationData
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.inference.modes.find import choose_points
 from bayesanno.inference.modes.objective import Objective, Parameters
-from bayesanno.inference.modes.polish import ascend, find_better, polish
+from bayesanno.inference.modes.polish import End, ascend, find_better, polish
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
@@ -312,15 +312,26 @@ def test_a_point_on_a_saddle_is_left():
 
 
 def test_an_end_that_curves_upwards_is_no_maximum():
-    """Here two annotators have no influence on items, and putting their rows in the middle leaves a saddle."""
+    """The second simplex has no influence there, and putting it in the middle lets the first one rise."""
+    objective = Objective(lambda z: (z[0] * (z[2] - 0.3), np.array([z[2] - 0.3, 0.0, z[0], 0.0])), (2, 2))
+    end = polish(objective, End(np.array([0.0, 1.0, 0.1, 0.9]), 0.0))
+    assert (end.value, end.maximum) == (pytest.approx(0, abs=1e-12), False)
+    better = find_better(objective, end, np.random.default_rng(1))
+    np.testing.assert_allclose(better.point, [1, 0, 1, 0], atol=1e-12)
+    assert (better.value, better.maximum) == (pytest.approx(0.7), True)
+
+
+def test_a_level_on_which_boundaries_differ_is_one_mode():
+    """Two answer the same to both items, and only the third tells them apart: at best, with probability 1/4."""
     answers = [
         (item, who, label)
         for item, said in {"s1": "yyn", "s2": "nyn"}.items()
         for who, label in zip("abc", said, strict=True)
     ]
     modes = find("mace", AnnotationData.from_records(answers), starts=20)
-    assert modes["maximum"].any()
-    assert not modes["maximum"].all()
+    assert len(modes) == 1
+    assert modes["objective"][1] == pytest.approx(-2 * np.log(2), abs=EXACT)
+    assert modes["maximum"][1]
 
 
 # ------------------------------------------------------------------------------------------------------- bad input

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import batched, pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -88,11 +88,6 @@ class Objective:
         """Return a point with all coordinates at a least distance from the boundary."""
         return self.normalise(np.maximum(z, least))
 
-    def pivots(self, z: np.ndarray) -> np.ndarray:
-        """Return the largest coordinate in the simplex of each coordinate."""
-        order = np.lexsort((-z, self.owner))
-        return np.asarray(order[self.first][self.owner])
-
     def slope(self, z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return the derivatives by the logs of coordinates, divided by the coordinates, within the simplexes."""
         return np.where(self.half, gradient, gradient - self.total(z * gradient))
@@ -109,11 +104,13 @@ class FreeVariable:
     Attributes
     ----------
     name : str
-    kind : {"share", "simplex", "ascending", "positive"}
-        "share": numbers between 0 and 1, each with its complement as a second coordinate; "simplex": probabilities
-        that add up to 1 along the last axis; "ascending": numbers that ascend from 0 to `top`, with their gaps as
-        coordinates; "positive": numbers from 0 up.
+    kind : {"simplex", "ascending", "positive"}
+        "simplex": probabilities that add up to 1 in each row; "ascending": numbers that ascend from 0 to `top` in each
+        row, with their gaps as coordinates; "positive": numbers from 0 up. A number between 0 and 1 is a row that
+        ascends, and its coordinates are the number and its complement.
     shape : tuple of int
+    row : int
+        The numbers in a row.
     labels : tuple of str
         The names of its elements, such as `confusion[i, 1, 2]`.
     top : float
@@ -122,50 +119,43 @@ class FreeVariable:
     name: str
     kind: str
     shape: tuple[int, ...]
+    row: int
     labels: tuple[str, ...]
     top: float = 1.0
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of its simplexes."""
-        count = len(self.labels)
-        if self.kind == "share":
-            return (2,) * count
-        if self.kind == "simplex":
-            return (self.shape[-1],) * (count // self.shape[-1])
-        return (count + 1,) if self.kind == "ascending" else (1,) * count
+        return (self.row + (self.kind == "ascending"),) * (len(self.labels) // self.row)
 
     def to_value(self, z: np.ndarray) -> np.ndarray:
         """Return the value of the variable from its coordinates."""
-        if self.kind == "share":
-            z = z[::2]
-        elif self.kind == "ascending":
-            below, above = np.cumsum(z)[:-1], np.cumsum(z[:0:-1])[::-1]
+        if self.kind == "ascending":
+            gaps = z.reshape(-1, self.row + 1)
+            below, above = np.cumsum(gaps, axis=1)[:, :-1], np.cumsum(gaps[:, :0:-1], axis=1)[:, ::-1]
             z = self.top * np.where(below < above, below, 1 - above)  # exact at both ends
         return z.reshape(self.shape)
 
     def to_coordinates(self, value: Any) -> np.ndarray:
         """Return the coordinates of a value."""
-        flat = np.ravel(np.asarray(value, dtype=float))
-        if self.kind == "share":
-            return np.column_stack([flat, 1 - flat]).ravel()
-        return np.diff(flat / self.top, prepend=0.0, append=1.0) if self.kind == "ascending" else flat
+        rows = np.asarray(value, dtype=float).reshape(-1, self.row)
+        return np.ravel(np.diff(rows / self.top, prepend=0.0, append=1.0) if self.kind == "ascending" else rows)
 
     def pull(self, gradient: np.ndarray) -> np.ndarray:
         """Return the gradient by the coordinates from that by the value."""
-        flat = gradient.ravel()
-        if self.kind == "share":
-            return np.column_stack([flat, np.zeros_like(flat)]).ravel()
-        return self.top * np.append(np.cumsum(flat[::-1])[::-1], 0.0) if self.kind == "ascending" else flat
+        rows = gradient.reshape(-1, self.row)
+        if self.kind == "ascending":
+            rows = np.pad(self.top * np.cumsum(rows[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+        return rows.ravel()
 
     def edges(self) -> list[tuple[str, str]]:
         """Return the meaning of each coordinate at 0: a name, and what it is equal to."""
-        names, top = self.labels, f"{self.top:g}"
-        if self.kind == "share":
-            return [edge for name in names for edge in ((name, "0"), (name, "1"))]
-        if self.kind == "ascending":
-            return list(zip((names[0], *names[1:], names[-1]), ("0", *names[:-1], top), strict=True))
-        return [(name, "0") for name in names]
+        if self.kind != "ascending":
+            return [(name, "0") for name in self.labels]
+        found: list[tuple[str, str]] = []
+        for names in batched(self.labels, self.row):
+            found += zip((*names, names[-1]), ("0", *names[:-1], f"{self.top:g}"), strict=True)
+        return found
 
 
 class Parameters:
@@ -239,5 +229,7 @@ def _find_part(variable: Any, graph: pm.Model) -> FreeVariable:
             "variant of the model without it"
         )
     coords = [list(graph.coords[dim]) for dim in graph.named_vars_to_dims.get(variable.name, ())]
-    labels = name_elements(variable.name, coords)
-    return FreeVariable(variable.name, kind, tuple(map(len, coords)), labels, float(getattr(transform, "top", 1.0)))
+    shape, labels = tuple(map(len, coords)), name_elements(variable.name, coords)
+    row = shape[-1] if kind in ("simplex", "ascending") else 1
+    kind = "ascending" if kind == "share" else kind
+    return FreeVariable(variable.name, kind, shape, row, labels, float(getattr(transform, "top", 1.0)))

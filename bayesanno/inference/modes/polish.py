@@ -1,8 +1,9 @@
 """Maxima of a function over simplexes and half-lines, on the boundary or inside, to full precision.
 
-A climb uses L-BFGS on the logarithms of the coordinates, which keeps them inside, and then Newton's method on the
-coordinates. Coordinates that are pressed against 0 are set to 0 and left out; those at 0 whose slope points inside are
-released. So a climb that stalled because a coordinate underflowed continues.
+A climb uses L-BFGS on the logarithms of the coordinates, which keeps them inside. Newton's method then uses their
+square roots. On this scale a maximum on the boundary is like any other: the slope by a root of 0 is 0, and its
+curvature is negative if the function falls inwards. If it rises, the curvature is positive, and the coordinate leaves
+0. So a climb that stalled because a coordinate underflowed continues.
 
 Each of these parts is necessary for some table: without coordinates at 0, the maxima of tables 9 and 10 of Rzhetsky et
 al. (2008) are imprecise; without `find_better`, table 15 has a third mode, which is a saddle.
@@ -17,11 +18,12 @@ import numpy as np
 from bayesanno.inference.modes.laplace import maximize
 from bayesanno.inference.modes.objective import FLOOR, Objective
 
-NOTHING = 1e-9  # coordinates below this are set to 0, where their slope is clearer
-PRESSED = 1e-4  # falling coordinates below this may belong at 0
-SLOPE = 1e-6  # largest slope that counts as zero, per observation of the simplex
+NOTHING = 1e-9  # coordinates of simplexes below this are set to 0
+IDLE = 1e-6  # largest slope of a simplex without influence
 FLAT = 1e-7  # largest curvature that counts as zero, relative to the largest; differences are not more precise
-STEP = 1e-4  # of differences of gradients, relative to the coordinate
+STEP = 1e-4  # of differences of gradients, relative to the root
+LEAST_ROOT = 1e-3  # smaller roots have the step of this one
+AT_REST = 1e-6  # Newton step of a point that is no longer on its way
 SINGULAR = 1e-6  # least slope on the log scale at FLOOR of a function that is singular there
 ROUNDS = 60  # of Newton's method, which usually takes five
 BESIDE = 1e-3  # distance from an end at which a way up is searched for
@@ -112,25 +114,19 @@ def polish(objective: Objective, end: End) -> End:
     """
     if not np.isfinite(end.value):
         return end
-    z, done = _put_on_boundary(objective, end.point), False
+    z, done = _from_roots(objective, np.sqrt(end.point)), False
     for _ in range(ROUNDS):
-        value, gradient = objective(z)
-        if singular := _find_singular(objective, z, gradient):
+        if singular := _find_singular(objective, z):
             return replace(end, point=z, value=np.inf, singular=singular)
-        new = _release(objective, z, value, gradient)
-        if new is None and done:
-            break
-        done = False
-        if new is None:
-            step, curved, _ = _newton_step(objective, z, gradient)
-            new = _move(objective, z, value, step, curved)
-            done = new is None or bool(np.abs(new - z).max() < 1e-11)
+        new = _move(objective, z, *_newton_step(objective, z)[:2])
+        done = new is None or bool(np.abs(new - z).max() < 1e-11)
         z = z if new is None else new
+        if done:
+            break
     z = np.where(_find_idle(objective, z) & ~objective.half, objective.middle, z)
-    value, gradient = objective(z)
-    step, curved, flat = _newton_step(objective, z, gradient)
-    at_rest = bool(np.abs(step).max(initial=0) < 1e-6) and curved is None
-    return replace(end, point=z, value=value, maximum=done and at_rest, flat=flat)
+    step, rising, flat = _newton_step(objective, z)
+    at_rest = bool(np.abs(step).max() < AT_REST) and rising is None
+    return replace(end, point=z, value=objective(z)[0], maximum=done and at_rest, flat=flat)
 
 
 def find_better(objective: Objective, end: End, rng: np.random.Generator) -> End:
@@ -160,7 +156,7 @@ def _find_idle(objective: Objective, z: np.ndarray) -> np.ndarray:
     """Return whether the simplex of each coordinate has no influence, shape (coordinate,)."""
     value, gradient = objective(z)
     elsewhere = objective.normalise(1.0 + np.arange(z.size))
-    idle = np.maximum.reduceat(np.abs(gradient), objective.first) < SLOPE
+    idle = np.maximum.reduceat(np.abs(gradient), objective.first) < IDLE
     for which in np.flatnonzero(idle):
         moved = np.where(objective.owner == which, elsewhere, z)
         idle[which] = abs(objective(moved)[0] - value) <= 1e-12 * max(1.0, abs(value))
@@ -172,112 +168,72 @@ def _from_logs(objective: Objective, y: np.ndarray) -> np.ndarray:
     return objective.normalise(np.exp(np.where(objective.half, np.minimum(y, 300.0), y - greatest)))
 
 
-def _put_on_boundary(objective: Objective, z: np.ndarray) -> np.ndarray:
-    """Set coordinates near 0 to 0 if they would not leave it."""
-    z = _drop_least(objective, z)
-    value, gradient = objective(z)
-    near = (z < PRESSED) & (objective.slope(z, gradient) < 0)
-    for _ in range(3):
-        new = objective.normalise(np.where(near, 0.0, z))
-        new_value, gradient = objective(new)
-        leaving = near & (objective.slope(objective.move_inside(new), gradient) > 0)
-        if not leaving.any():
-            return new if new_value >= value - SLOPE else z
-        near &= ~leaving
-    return z
+def _from_roots(objective: Objective, roots: np.ndarray) -> np.ndarray:
+    """Return the point with these square roots of coordinates; those near 0 are 0."""
+    z = objective.normalise(roots**2)
+    return objective.normalise(np.where(z >= np.where(objective.half, FLOOR, NOTHING), z, 0.0))
 
 
-def _drop_least(objective: Objective, z: np.ndarray) -> np.ndarray:
-    return objective.normalise(np.where(objective.half | (z >= NOTHING), z, 0.0))
-
-
-def _find_singular(objective: Objective, z: np.ndarray, gradient: np.ndarray) -> tuple[int, ...]:
+def _find_singular(objective: Objective, z: np.ndarray) -> tuple[int, ...]:
     """Return the coordinates at 0 whose falling logarithm still makes the function grow."""
     inside = objective.move_inside(z)
-    pull = inside * objective.slope(inside, gradient)
+    pull = inside * objective.slope(inside, objective(z)[1])
     return tuple(np.flatnonzero((z <= FLOOR) & (pull < -SINGULAR)).tolist())
 
 
-def _release(objective: Objective, z: np.ndarray, value: float, gradient: np.ndarray) -> np.ndarray | None:
-    """Return a higher point at which coordinates have left 0, or None if there is none."""
-    inside = objective.move_inside(z)
-    weight = np.maximum(1.0, np.abs(objective.total(inside * gradient)))  # observations of the simplex
-    wants = (z <= 0) & (objective.slope(inside, gradient) > SLOPE * weight)
-    if wants.any():
-        for share in 10.0 ** -np.arange(2, 13):
-            new = objective.normalise(np.where(wants, share, z))
-            if objective(new)[0] > value:
-                return new
-    return None
-
-
-def _newton_step(
-    objective: Objective, z: np.ndarray, gradient: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return a step to the maximum of the local quadratic approximation, among coordinates that are not 0.
+def _newton_step(objective: Objective, z: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Return a step of the square roots to the maximum of the local quadratic approximation.
 
     Returns
     -------
     step : array, shape (coordinate,)
-    curved : array, shape (coordinate,), or None
-        A direction of upward curvature, if there is one.
+    rising : array, shape (coordinate,), or None
+        A direction of upward curvature, if there is one: that of all coordinates that should leave 0.
     flat : array, shape (direction, coordinate)
-        Directions without curvature, which the step ignores unless they have a slope.
+        Directions of the coordinates themselves, between those that are not 0, without slope and curvature.
     """
-    pivot = objective.pivots(z)
-    free = np.flatnonzero((z > 0) & (objective.half | (pivot != np.arange(z.size))))
-    if not free.size:
-        return np.zeros_like(z), None, np.empty((0, z.size))
-    half = objective.half[free]
 
-    def reduce(of: np.ndarray) -> np.ndarray:
-        return of[free] - np.where(half, 0.0, of[pivot[free]])
+    def slope(at: np.ndarray) -> np.ndarray:
+        length = np.where(objective.half, 1.0, objective.total(at**2))
+        inside = objective.move_inside(at**2)
+        return 2 * at / length * objective.slope(inside, objective.function(inside)[1])
 
-    def expand(x: np.ndarray) -> np.ndarray:
-        whole = np.zeros_like(z)
-        whole[free] = x
-        np.subtract.at(whole, pivot[free], np.where(half, 0.0, x))
-        return whole
-
-    scale = np.where(half, z[free], np.sqrt(z[free]))
-    sizes = STEP * np.minimum(z[free], z[pivot[free]])
-    steps = [expand(unit) for unit in np.diag(sizes)]
-    ahead, behind = (
-        np.array([reduce(objective.function(objective.move_inside(z + sign * step))[1]) for step in steps])
-        for sign in (1, -1)
-    )
-    hessian = (ahead - behind) / (2 * sizes[:, None])
-    hessian = scale[:, None] * (hessian + hessian.T) / 2 * scale
+    roots = np.sqrt(z)
+    sizes = STEP * np.maximum(roots, LEAST_ROOT)
+    differences = [slope(roots + step) - slope(roots - step) for step in np.diag(sizes)]
+    hessian = np.array(differences) / (2 * sizes[:, None])
+    hessian = (hessian + hessian.T) / 2
     if not np.isfinite(hessian).all():
         return np.zeros_like(z), None, np.empty((0, z.size))
+    highest = np.abs(hessian).max()
+    least = max(FLAT * highest, FLAT)
+    same = (objective.owner[:, None] == objective.owner) & ~objective.half
+    hessian -= highest * np.outer(roots, roots) * same  # the common length of a simplex's roots means nothing
+    diagonal = np.diag(hessian).copy()
+    at_zero = z <= 0
+    np.fill_diagonal(hessian, np.where(at_zero & (np.abs(diagonal) < least), -2 * least, diagonal))
     curvature, directions = np.linalg.eigh(hessian)
-    least = max(FLAT * np.abs(curvature).max(), FLAT)
-    along = directions.T @ (scale * reduce(gradient))
-    flat = np.abs(curvature) < least
-    sloping = ~flat | (along**2 > 1e-10 * least)
-    with np.errstate(invalid="ignore"):
-        step = expand(scale * (directions @ np.where(sloping, along / np.maximum(np.abs(curvature), least), 0.0)))
-    curved = expand(scale * directions[:, -1]) if curvature[-1] > 10 * least else None
-    level = [expand(scale * directions[:, which]) for which in np.flatnonzero(flat & ~sloping)]
-    return step, curved, np.array(level).reshape(-1, z.size)
+    along = directions.T @ slope(roots)
+    is_flat = np.abs(curvature) < least
+    moves = ~is_flat | (along**2 > 1e-10 * least)
+    step = directions @ np.where(moves, along / np.maximum(np.abs(curvature), least), 0.0)
+    rising, leaves_zero = None, at_zero & (diagonal > 10 * least)
+    if leaves_zero.any():
+        rising = leaves_zero.astype(float)
+    elif curvature[-1] > 10 * least and np.abs(step).max() < AT_REST:  # a saddle
+        rising = directions[:, -1] / np.abs(directions[:, -1]).max()
+    return step, rising, directions[:, is_flat & ~moves].T * roots
 
 
-def _move(
-    objective: Objective, z: np.ndarray, value: float, step: np.ndarray, curved: np.ndarray | None
-) -> np.ndarray | None:
-    """Return a point that is not lower, along the longest possible part of a step or a direction that curves up."""
-    ways = [step]
-    if curved is not None and np.abs(step).max() < SLOPE:  # at rest on a saddle
-        ways = [0.1 * curved / np.abs(curved).max(), -0.1 * curved / np.abs(curved).max()]
-    pivots = (objective.pivots(z) == np.arange(z.size)) & ~objective.half
-    for share in 0.5 ** np.arange(0, 40, 2):
-        for way in ways:
-            new = z + share * way
-            new = np.where(objective.half, np.clip(new, z / 4, z * 4), new)
-            if (new[pivots] < 0.2 * z[pivots]).any():
-                continue
-            new = np.where((new <= 0) & (z > 0), np.where(z < 1e-3, 0.0, z / 10), new)
-            new = _drop_least(objective, np.maximum(new, 0.0))
-            if objective(new)[0] >= value - (1e-12 * abs(value) if way is step else -GAIN / 100):
+def _move(objective: Objective, z: np.ndarray, step: np.ndarray, rising: np.ndarray | None) -> np.ndarray | None:
+    """Return a higher point in a rising direction, or one that is not lower along the step; None if there is none."""
+    value = objective(z)[0]
+    ways = [(step, value - 1e-12 * abs(value))]
+    if rising is not None:
+        ways = [(0.1 * rising, value + GAIN / 100), (-0.1 * rising, value + GAIN / 100), *ways]
+    for way, least in ways:
+        for share in 0.5 ** np.arange(0, 40, 2):
+            new = _from_roots(objective, np.sqrt(z) + share * way)
+            if objective(new)[0] >= least:
                 return new
     return None
