@@ -9,18 +9,18 @@ evaluated. If only this coordinate explains an item, the value is low there, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import batched, pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm
+from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.wording import name_elements
-from bayesanno.inference.graph.density import remove_value_transforms
+from bayesanno.inference.graph.density import add_deterministics, as_chains, remove_value_transforms
 
 Target = Literal["ml", "map"]
 FLOOR = 1e-15  # replaces a coordinate of 0: 1 minus this is below 1
@@ -74,7 +74,7 @@ class Objective:
     @property
     def middle(self) -> np.ndarray:
         """The middle of all simplexes, and 1 on half-lines."""
-        return self.normalise(np.ones(self.owner.size))
+        return 1 / np.repeat(self.sizes, self.sizes)
 
     def total(self, x: np.ndarray) -> np.ndarray:
         """Return the sum over the simplex of each coordinate."""
@@ -170,6 +170,8 @@ class Parameters:
     ----------
     edges : list of tuple of str
         The meaning of each coordinate at 0.
+    sizes : tuple of int
+        The number of coordinates of each simplex, as in `Objective`.
 
     Raises
     ------
@@ -183,14 +185,20 @@ class Parameters:
         ends = np.cumsum([0, *(sum(part.sizes) for part in self._parts)])
         self._slices = [slice(*pair) for pair in pairwise(ends)]
         self.edges = [edge for part in self._parts for edge in part.edges()]
+        self.sizes = tuple(size for part in self._parts for size in part.sizes)
 
     def values_at(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Return the free variables at coordinates."""
         return {part.name: part.to_value(z[where]) for part, where in zip(self._parts, self._slices, strict=True)}
 
     def coordinates_of(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Return the coordinates of values of all free variables."""
+        """Return the coordinates of values of free variables; those that are not given are in the middle."""
+        values = self.values_at(1 / np.repeat(self.sizes, self.sizes)) | dict(values)
         return np.concatenate([part.to_coordinates(values[part.name]) for part in self._parts])
+
+    def draws_at(self, points: Sequence[np.ndarray]) -> xr.Dataset:
+        """Return parameters and deterministics at points, one chain per point."""
+        return add_deterministics(self._graph, as_chains(self._graph, [self.values_at(point) for point in points]))
 
     def compile(self, target: Target) -> Objective:
         """Return the log of the likelihood ("ml") or of the posterior density ("map") as an objective."""
@@ -210,13 +218,7 @@ class Parameters:
             pairs = zip(self._parts, by_part, strict=True)
             return float(value), np.concatenate([part.pull(gradient) for part, gradient in pairs])
 
-        return Objective(function, tuple(size for part in self._parts for size in part.sizes))
-
-
-def check_target(target: Any) -> None:
-    """Raise a FitError unless this is a known objective."""
-    if target not in get_args(Target):
-        raise FitError(f"objective is {target!r}: it must be 'ml' (the likelihood) or 'map' (the posterior density)")
+        return Objective(function, self.sizes)
 
 
 def _find_part(variable: Any, graph: pm.Model) -> FreeVariable:

@@ -6,7 +6,7 @@ curvature is negative if the function falls inwards. If it rises, the curvature 
 0. So a climb that stalled because a coordinate underflowed continues.
 
 Each of these parts is necessary for some table: without coordinates at 0, the maxima of tables 9 and 10 of Rzhetsky et
-al. (2008) are imprecise; without `find_better`, table 15 has a third mode, which is a saddle.
+al. (2008) are imprecise; without other points of a level, table 11 has a mode whose first class has no items.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bayesanno.inference.modes.laplace import maximize
+from bayesanno.inference.modes.laplace import Mode, maximize
 from bayesanno.inference.modes.objective import FLOOR, Objective
 
 NOTHING = 1e-9  # coordinates of simplexes below this are set to 0
@@ -28,44 +28,34 @@ SINGULAR = 1e-6  # least slope on the log scale at FLOOR of a function that is s
 ROUNDS = 60  # of Newton's method, which usually takes five
 BESIDE = 1e-3  # distance from an end at which a way up is searched for
 GAIN = 1e-6  # least gain, in nats, of another maximum
-TRIES = 4  # points from which a way up is searched for; three times as many if the function is flat
+TRIES = 12  # points of a level from which a way up is searched for
 
 
 @dataclass(frozen=True)
-class End:
-    """The end of a climb.
+class Maximum(Mode):
+    """The end of a climb, which is a maximum if `is_reached`: no direction leads up, also from the boundary.
+
+    Its `point` has exact zeros on the boundary, and its `log_density` is the value there: -inf if the climb found none.
 
     Attributes
     ----------
-    point : array, shape (coordinate,)
-        With exact zeros on the boundary.
-    value : float
-        -inf if the climb found no finite value.
-    maximum : bool
-        Whether no direction leads up, to first order at the boundary and to second order inside.
     flat : array, shape (direction, coordinate)
         Interior directions without slope and curvature.
     singular : tuple of int
         Coordinates towards whose 0 the function grows without bound; the other attributes are then meaningless.
-    visits : int
-        The number of starts that led here.
     items : array, shape (pattern,)
         The log likelihood of each pattern of answers, once it is computed.
-    states : array, shape (pattern, state)
+    classes : array, shape (pattern, state)
         The probabilities of its states; those of several latents are concatenated.
     """
 
-    point: np.ndarray
-    value: float
-    maximum: bool = False
     flat: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     singular: tuple[int, ...] = ()
-    visits: int = 1
     items: np.ndarray = field(default_factory=lambda: np.empty(0))
-    states: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    classes: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
 
-def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) -> End:
+def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) -> Maximum:
     """Climb by L-BFGS on the logarithms of the coordinates, to the neighbourhood of a maximum, maybe at a boundary.
 
     Parameters
@@ -77,7 +67,7 @@ def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) 
 
     Returns
     -------
-    End
+    Maximum
     """
 
     def on_logs(x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -89,17 +79,20 @@ def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) 
     with np.errstate(over="ignore", invalid="ignore"):  # in trial steps of the line search
         found = maximize(on_logs, begin, 1_000, maxfun=2_000, ftol=1e-13, gtol=1e-6 * first_step, maxcor=20)
     if found is None:
-        return End(start, -np.inf)
-    return End(_from_logs(objective, first_step * found.x), -float(found.fun))
+        return Maximum(start, -np.inf, is_reached=False)
+    return Maximum(_from_logs(objective, first_step * found.x), -float(found.fun), is_reached=False)
 
 
-def polish(objective: Objective, end: End) -> End:
+def polish(objective: Objective, end: Maximum, rng: np.random.Generator) -> Maximum:
     """Return the maximum near the end of a climb, to full precision.
+
+    On a level, other points of it are tried, since some of them may have a way up. A simplex without influence, such as
+    the row of a class without items, is at its middle, or drawn again.
 
     Returns
     -------
-    End
-        `maximum` is False if Newton's method did not converge. A simplex without influence is at its middle.
+    Maximum
+        `is_reached` is False if Newton's method did not converge, and no other way up was found.
 
     Examples
     --------
@@ -108,16 +101,34 @@ def polish(objective: Objective, end: End) -> End:
     >>> from bayesanno.inference.modes.polish import ascend, polish
     >>> counts = np.array([6.0, 2.0, 0.0])
     >>> likelihood = Objective(lambda p: (counts @ np.log(p), counts / p), (3,))
-    >>> found = polish(likelihood, ascend(likelihood, np.full(3, 1 / 3)))
-    >>> found.point.round(6).tolist(), found.maximum
+    >>> found = polish(likelihood, ascend(likelihood, np.full(3, 1 / 3)), np.random.default_rng(1))
+    >>> found.point.round(6).tolist(), found.is_reached
     ([0.75, 0.25, 0.0], True)
     """
-    if not np.isfinite(end.value):
+    end = _refine(objective, end)
+    if end.singular or (end.is_reached and not len(end.flat)):
         return end
+    idle = _find_idle(objective, end.point) & ~objective.half
+    for _ in range(TRIES):
+        drawn = objective.draw(rng)
+        beside = np.where(idle, drawn, end.point)
+        if len(end.flat):
+            along = np.where(idle, 0.0, rng.standard_normal(len(end.flat)) @ end.flat)
+            room = np.min(-beside[along < 0] / along[along < 0], initial=1.0)
+            beside = beside + rng.uniform() * room * along
+        beside = np.where(objective.half, beside * np.exp(BESIDE * drawn), (1 - BESIDE) * beside + BESIDE * drawn)
+        other = ascend(objective, objective.normalise(beside), first_step=BESIDE)
+        if other.log_density > end.log_density + GAIN:
+            return polish(objective, replace(other, visits=end.visits), rng)
+    return end
+
+
+def _refine(objective: Objective, end: Maximum) -> Maximum:
+    """Return the point that Newton's method leads to, with simplexes without influence in the middle."""
     z, done = _from_roots(objective, np.sqrt(end.point)), False
     for _ in range(ROUNDS):
         if singular := _find_singular(objective, z):
-            return replace(end, point=z, value=np.inf, singular=singular)
+            return replace(end, point=z, log_density=np.inf, singular=singular)
         new = _move(objective, z, *_newton_step(objective, z)[:2])
         done = new is None or bool(np.abs(new - z).max() < 1e-11)
         z = z if new is None else new
@@ -126,30 +137,7 @@ def polish(objective: Objective, end: End) -> End:
     z = np.where(_find_idle(objective, z) & ~objective.half, objective.middle, z)
     step, rising, flat = _newton_step(objective, z)
     at_rest = bool(np.abs(step).max() < AT_REST) and rising is None
-    return replace(end, point=z, value=objective(z)[0], maximum=done and at_rest, flat=flat)
-
-
-def find_better(objective: Objective, end: End, rng: np.random.Generator) -> End:
-    """Return a higher end, reached from points near this one, or this end if there is none.
-
-    If the function is flat, points anywhere on the level are tried: some of them may have a way up. A simplex without
-    influence, such as the row of a class without items, is drawn again.
-    """
-    idle = _find_idle(objective, end.point)
-    for _ in range(3 * TRIES if len(end.flat) or idle.any() else TRIES):
-        drawn = objective.draw(rng)
-        beside = end.point
-        if len(end.flat):
-            along = rng.standard_normal(len(end.flat)) @ end.flat
-            room = np.min(-beside[along < 0] / along[along < 0], initial=1.0)
-            beside = beside + rng.uniform() * room * along
-        beside = np.where(idle & ~objective.half, drawn, beside)
-        stretched = beside * np.exp(np.where(idle, 1.0, BESIDE) * rng.standard_normal(drawn.size))
-        beside = np.where(objective.half, stretched, (1 - BESIDE) * beside + BESIDE * drawn)
-        other = ascend(objective, objective.normalise(beside), first_step=BESIDE)
-        if other.value > end.value + GAIN:
-            return polish(objective, other)
-    return end
+    return replace(end, point=z, log_density=objective(z)[0], is_reached=done and at_rest, flat=flat)
 
 
 def _find_idle(objective: Objective, z: np.ndarray) -> np.ndarray:
