@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.lazy import pt
+from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
-from bayesanno.ground.lazy import pt
-from bayesanno.ground.wording import counted
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 MANY = 10  # annotators: from here on severities are sampled together with the mean threshold
 POOLED = 5  # answers that the median annotator counts for in an annotator's numbers
@@ -30,7 +30,7 @@ def first_grade(data: AnnotationData) -> float:
 def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable, pt.TensorVariable]:
     """Return the lower and upper ends of the labels' intervals, (response,) each."""
     total = pt.cumsum(width)
-    return as_data(n_labels) * (total - width) - 0.5, as_data(n_labels) * total - 0.5
+    return as_symbolic(n_labels) * (total - width) - 0.5, as_symbolic(n_labels) * total - 0.5
 
 
 def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.TensorVariable:

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesanno._core.wording import counted, listed
 from bayesanno.agreement.skew import find_repeaters, measure_skew
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.wording import counted, listed
 from bayesanno.modeling.findings import Finding, find, threshold_of
 
 SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.lazy import xr
 from bayesanno.modeling.findings import Finding, find, threshold_of
 
 

@@ -16,7 +16,7 @@ Symbols, and priors.
     theta    weight    (item_type)   ~ Dirichlet(weight_prior): 1 by default, all mixtures are equally likely
     p        rate      (item_type)   ascending in every draw; gaps p_1 - 0, p_2 - p_1, ..., 1 - p_k ~ Dirichlet
     t                  the latent; `probability` (item, item_type)
-             hard      (item), a view: P(t_i is the hard type), the one whose rate is nearest to one half in the draw
+             hard      (item), derived: P(t_i is the hard type), the one whose rate is nearest to one half in the draw
 With a = rate_prior[0] for the two outer gaps and b = rate_prior[1] for the inner ones, p_t ~ Beta(a + (t - 1) b,
 a + (k - t) b).  By default (1, 1): independent uniform rates, sorted.  Inner concentrations above 1 keep types apart.
 
@@ -40,9 +40,9 @@ from typing import Annotated, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive, Range
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.counts import CountData
-from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 

@@ -37,14 +37,13 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.modeling.arguments import Design, Parameters
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.chance import scale_confusion
-from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.modeling.independent import BetaParam, ConjugateModel, DirichletParam
 from bayesanno.models._habit import MATRICES, RATES, find_habits
 
 
@@ -70,42 +69,24 @@ class ClassConditional(ConjugateModel):
 
     name: ClassVar[str] = "class_conditional"
     competence: ClassVar[str | None] = "accuracy"
-    derives_accuracy: ClassVar[bool] = True
 
     class_accuracy_prior: tuple[Positive, Positive] = (4.8, 3.2)
 
-    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, DirichletParam | BetaParam]:
         return {
-            "class_accuracy": Probability(prior.class_accuracy_prior, ("annotator", "true_class")),
-            "prevalence": Share(prior.prevalence_prior, ("true_class",)),
+            "class_accuracy": BetaParam(prior.class_accuracy_prior, ("annotator", "true_class")),
+            "prevalence": DirichletParam(prior.prevalence_prior, ("true_class",)),
         }
 
-    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
-        right, wrong = p.both("class_accuracy")  # (annotator, true_class) each
+    def tables(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        right, wrong = p.prob_and_complement("class_accuracy")  # (annotator, true_class) each
         elsewhere = ~is_class / (is_class.shape[1] - 1)  # (response, true_class)
         return p.prevalence, right[:, None] * is_class + wrong[:, None] * elsewhere
-
-    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        true_class = design.draw_classes(p)  # (item,)
-        truth = design.show(true_class)  # (annotation,)
-        n_classes = design.class_response.size
-        right = pm.Bernoulli.dist(p.class_accuracy[design.annotator, truth])  # (annotation,)
-        wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
-        return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
         right, is_right = posterior["class_accuracy"], xr.DataArray(data.names_class, dims=("true_class", "response"))
         confusion = right * is_right + (1 - right) * ~is_right / (data.n_classes - 1)
         return scale_confusion(confusion, posterior["prevalence"], data.names_class)
-
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        classes, (yes, no) = data.class_codes, self.class_accuracy_prior
-        asked = votes.answers.sum(axis=1)[:, classes]  # (annotator, true_class)
-        right = votes.answers[:, classes, classes]
-        return {
-            "class_accuracy": np.clip((right + yes) / (asked + yes + no), 0.02, 0.98),
-            "prevalence": in_proportion(votes.shares[classes] + 1),
-        }
 
     @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:

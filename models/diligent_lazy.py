@@ -18,7 +18,7 @@ Symbols, and priors.
     xi_D     diligence    (), the share of diligent answers   ~ Beta(diligence_prior), uniform by default
     p_L      lazy_rate    (), the rate of the lazy coin   ~ Beta(lazy_rate_prior), uniform by default
     t                     the latent; `probability` (item, item_type)
-             hard         (item), a view: P(t_i is the type whose diligent rate is nearest to one half in the draw)
+             hard         (item), derived: P(t_i is the type whose diligent rate is nearest to one half in the draw)
 `DiligentLazy.from_fit` takes the priors of the types from the means and variances of an earlier fit.  With known=True
 the means are fixed as the true values, as in the paper.
 
@@ -42,12 +42,11 @@ from typing import ClassVar, Self, override
 
 import numpy as np
 
+from bayesanno._core.errors import ModelError
+from bayesanno._core.fields import Fraction, Positive
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import ModelError
-from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
-from bayesanno.modeling.capabilities import Known
+from bayesanno.modeling.arguments import CountDesign, Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.findings import Finding, find
 from bayesanno.modeling.item_types import ItemTypeModel, ordered_answers_logp
 
@@ -142,10 +141,10 @@ class DiligentLazy(ItemTypeModel):
     def findings_of_posterior(self, posterior: xr.Dataset) -> tuple[()]:
         return ()  # the prior says which types there are
 
-    def known_parameters(self, data: CountData) -> dict[str, Known]:
+    def fixed_parameters(self, data: CountData) -> dict[str, FixedParameter]:
         if not self.known:
-            return super().known_parameters(data)
-        weight, rate = (Known(np.array(mean), ("item_type",)) for mean in (self.weight_mean, self.rate_mean))
+            return super().fixed_parameters(data)
+        weight, rate = (FixedParameter(np.array(mean), ("item_type",)) for mean in (self.weight_mean, self.rate_mean))
         return {"weight": weight, "rate": rate}
 
     def priors(self, data: CountData, prior: Priors) -> None:
@@ -171,4 +170,4 @@ class DiligentLazy(ItemTypeModel):
         share = (data.successes.sum() + 1) / (data.trials.sum() + 2)
         values = {"weight": np.array(self.weight_mean), "rate": np.array(self.rate_mean)}
         values |= {"diligence": np.array(0.8), "lazy_rate": np.array(share)}
-        return {name: value for name, value in values.items() if name not in self.known_parameters(data)}
+        return {name: value for name, value in values.items() if name not in self.fixed_parameters(data)}

@@ -20,7 +20,7 @@ Symbols, and priors.
     delta    diligence   (annotator)   ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass
                          next to 1, and three in ten lazy more often than not; laziness is 1 - delta
     p_L      lazy_rate   ()            ~ Beta(lazy_rate_prior), (1, 1) by default
-             hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
+             hard        (item), derived: P(t_i is the type whose rate is nearest to one half in the draw)
 
 Identifiability.  The data identify only the e_jt of (1), which do not change if all distances of p_t from p_L are
 multiplied by a factor and all delta_j are divided by it.  The prior fixes the scale, since its mass near 1 makes the
@@ -44,9 +44,9 @@ from typing import Annotated, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive, Range
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion

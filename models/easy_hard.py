@@ -21,7 +21,7 @@ Symbols, and priors.
     q    easy_prevalence   (response)              ~ Dirichlet(easy_prevalence_prior): 1 by default
     b    coin              (annotator, response)   ~ Dirichlet(coin_prior): 10 by default, which is nearly even
     s    slip              (annotator)             ~ Beta(1, 9): one in ten on average; only with easy_error="learnt"
-         hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
+         hard              (item), derived: p(H_i = 1 | X_i), which is the last state's probability
 With two annotators and two labels, coin_prior=100 reproduces the paper's p = 1/2; with 1, p is nearly unknown, and the
 noise level is several times as large.
 
@@ -49,19 +49,19 @@ from typing import ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ConstrainsStates, HasViews, View
 from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.latents import Derived
 from bayesanno.modeling.ops.variables import beta_by_probit
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 
 @dataclass(frozen=True, kw_only=True)
-class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
+class EasyHard(AnnotationModel):
     """Agreement on easy items, coins on hard ones.
 
     Parameters
@@ -85,7 +85,6 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
     """
 
     name: ClassVar[str] = "easy_hard"
-    has_hard_items: ClassVar[bool] = True
     state_dim: ClassVar[str] = "item_type"
 
     hard_prior: tuple[Positive, Positive] = (1.0, 1.0)
@@ -124,7 +123,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
             log_easy = pt.as_tensor(np.where(right, 0.0, -np.inf))
         else:
             miss = p.slip[:, None, None]
-            log_easy = pt.log(pt.switch(right, 1 - miss, miss / as_data(answers.n_responses - 1)))
+            log_easy = pt.log(pt.switch(right, 1 - miss, miss / as_symbolic(answers.n_responses - 1)))
         table = pt.concatenate([log_easy, pt.log(p.coin)[:, :, None]], axis=2)  # (annotator, response, state)
         easy, hard = pt.log1p(-p.hard_fraction) + pt.log(p.easy_prevalence), pt.log(p.hard_fraction)
         return pt.concatenate([easy, hard[None]]) + answers.sum_over_annotations(table)  # (item, state), (1) and (2)
@@ -133,13 +132,13 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
         self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Answers, p: Parameters
     ) -> pt.TensorVariable:
         known, state = control[:, None], pt.arange(logp.shape[1])[None, :]  # (item, 1), (1, state)
-        hard = pt.eq(state, as_data(answers.n_responses))
+        hard = pt.eq(state, as_symbolic(answers.n_responses))
         of_hard = logp + pt.log(p.easy_prevalence)[pt.maximum(known, 0)]  # the known label is drawn from q: not in (2)
         return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
 
     @override
-    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
-        return {"hard": View(("item",), probability[:, -1])}
+    def derived(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
+        return {"hard": Derived(("item",), probability[:, -1])}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         ranked = np.sort(data.vote_shares, axis=1)  # (item, label)

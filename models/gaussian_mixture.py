@@ -21,7 +21,7 @@ Symbols, and priors.
     sigma    sd        (item_type)   in answers, a standard deviation (footnote 6); sd / n ~ HalfNormal(sd_prior), 0.25
                        by default
     t                  the latent; `probability` (item, item_type)
-             hard      (item), a view: P(t_i is the type whose mean is nearest to n/2 in the draw)
+             hard      (item), derived: P(t_i is the type whose mean is nearest to n/2 in the draw)
 
 Identifiability.  Types ascend, so they cannot be permuted.  A component narrower than one answer looks like a spike,
 and its sd then follows the prior.  With n below about 5, two components cannot be distinguished.
@@ -42,10 +42,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.fields import Positive, Range
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.ops.intervals import log_between

@@ -38,22 +38,28 @@ References.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Fraction, Positive
+from bayesanno._core.lazy import pm, xr
+from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, xr
-from bayesanno.ground.wording import counted
 from bayesanno.modeling.arguments import Priors
-from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.expectation import Votes, in_proportion, votes_of
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.independent import IndependentAnswers
-from bayesanno.modeling.ops.variables import centring_of, level_of, logistic_normal, normal_around, shift_centring_of
+from bayesanno.modeling.ops.variables import (
+    centring_of,
+    draw_rows,
+    level_of,
+    logistic_normal,
+    normal_around,
+    shift_centring_of,
+)
 from bayesanno.models._habit import MATRICES, find_habits
 from bayesanno.models._population import find_misnamed, find_unsaid
 from bayesanno.models.model_b import ModelB
@@ -62,7 +68,7 @@ POOLED = 10  # weight, in answers, of the common confusion in the starting value
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalDawidSkene(IndependentAnswers, HasPopulation):
+class HierarchicalDawidSkene(IndependentAnswers):
     """Dawid and Skene's model, with annotators drawn from a learnt population.
 
     Parameters
@@ -89,7 +95,6 @@ class HierarchicalDawidSkene(IndependentAnswers, HasPopulation):
 
     name: ClassVar[str] = "hierarchical_dawid_skene"
     competence: ClassVar[str | None] = "accuracy"
-    derives_accuracy: ClassVar[bool] = True
     takes_other_labels: ClassVar[bool] = True
 
     confusion_accuracy: Fraction = 0.75
@@ -115,9 +120,10 @@ class HierarchicalDawidSkene(IndependentAnswers, HasPopulation):
         confusion = logistic_normal("confusion", population, spread, data.class_codes, **around_typical)
         self.declare_accuracy(data, {"prevalence": prevalence, "confusion": confusion})
 
-    law, generate, above_chance = ModelB.law, ModelB.generate, ModelB.above_chance
+    tables, above_chance = ModelB.tables, ModelB.above_chance
 
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        votes = votes_of(data)
         counts = self._counts(votes, data)
         common = self._common(counts, data)
         return {
@@ -143,6 +149,17 @@ class HierarchicalDawidSkene(IndependentAnswers, HasPopulation):
     def _common(self, counts: np.ndarray, data: AnnotationData) -> np.ndarray:
         """Return the confusion of all annotators together, (true_class, response)."""
         return in_proportion(counts.sum(axis=0) + data.n_labels * self._expected(data, self))
+
+    def scale_parameters(self) -> tuple[str, ...]:
+        return ("spread", "ability_spread")
+
+    def draw_annotators(
+        self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        centre = draws["population"][:, None].repeat(n, axis=1)  # (draw, annotator, true_class, response)
+        ability = draws["ability_spread"][:, None] * rng.standard_normal(centre.shape[:2])  # (draw, annotator)
+        confusion = draw_rows(centre, draws["spread"][:, None], class_codes, rng, shift=-ability[..., None])
+        return {"ability": ability, "confusion": confusion}
 
     @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:

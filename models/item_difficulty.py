@@ -24,7 +24,7 @@ Symbols, and priors.
     slope_spread  ()                     ~ HalfNormal(0.5), with form="2pl"
     prevalence    (true_class)           ~ Dirichlet(3), as in model B
     accuracy      (annotator)            deterministic: P(right) on a random item, with difficulty integrated out
-    views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
+    derived for an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 Under the prior, an annotator is right in .76 of the cases on average with two labels, and in .55 with five.
 
 Identifiability.  With two labels, negative abilities and swapped classes explain answers equally well; the prior of the
@@ -52,13 +52,13 @@ from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
 from bayesanno.modeling.findings import Finding, check, find
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +103,10 @@ class ItemDifficulty(DifficultyModel):
     habit_prior: Positive = 1.0
 
     @property
-    def reach(self) -> float:
-        return super().reach if self.form in ("1pl", "2pl") else 5.0  # where the hardest items still have right answers
+    def support(self) -> float:
+        return (
+            super().support if self.form in ("1pl", "2pl") else 5.0
+        )  # where the hardest items still have right answers
 
     @property
     def ability_is_above_chance(self) -> bool:
@@ -131,18 +133,18 @@ class ItemDifficulty(DifficultyModel):
         true_class = design.draw_classes(p)  # (item,)
         numbers = (pm.Normal.dist(shape=(design.n_items,), name=name) for name in ("difficulty", "slope"))  # (item,)
         z, slope = (number[design.item] for number in numbers)  # (annotation,)
-        gain = self.gain(p, design.annotator, z, slope, design.class_response.size)
-        return true_class, draw_responses(design, true_class, gain, p.get("habit"))
+        log_odds = self.log_odds(p, design.annotator, z, slope, design.n_classes)
+        return true_class, draw_responses(design, true_class, log_odds, p.get("habit"))
 
-    def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
-        ability, d, chance = p.ability[annotator], p.spread * z, as_data(np.log(n_classes - 1))
+    def log_odds(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
+        ability, d, chance = p.ability[annotator], p.spread * z, as_symbolic(np.log(n_classes - 1))
         if self.form == "chance":
             return ability * pt.exp(-d)
         if self.form == "glad":
             return chance + ability * pt.exp(-d)
         return chance + (pt.exp(p.slope_spread * slope) if self.form == "2pl" else 1.0) * (ability - d)
 
-    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+    def information(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
         of_each = pt.ones_like(p.ability)
 
         def of_factor(spread: Any) -> tuple[pt.TensorVariable, pt.TensorVariable]:

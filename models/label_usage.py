@@ -36,19 +36,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.agreement.behaviour import usage_shares
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
+from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasKnownParameters, Known
 
 MIDDLE = 20.0  # the prior median of the weight of the common habit, in answers
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelUsage(AnnotationModel, HasKnownParameters):
+class LabelUsage(AnnotationModel):
     """How often each annotator gives each label.
 
     Parameters
@@ -81,8 +80,8 @@ class LabelUsage(AnnotationModel, HasKnownParameters):
         habit = pm.modelcontext(None)["habit"] if is_common else prior.usage_prior * each_label
         pm.Dirichlet("usage", habit, dims=("annotator", "response"))
 
-    def known_parameters(self, data: AnnotationData) -> dict[str, Known]:
-        return {"habit": Known(find_common_habit(data), ("response",))} if self.centre == "common" else {}
+    def fixed_parameters(self, data: AnnotationData) -> dict[str, FixedParameter]:
+        return {"habit": FixedParameter(find_common_habit(data), ("response",))} if self.centre == "common" else {}
 
     def without_data(self) -> LabelUsage:
         return replace(self, centre="even")

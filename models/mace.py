@@ -13,7 +13,7 @@ Symbols, and priors.
     theta    competence   (annotator)             ~ Beta(0.5, 0.5): annotators mostly know, or mostly spam
     xi       strategy     (annotator, response)   ~ Dirichlet(10): habits are nearly even
              prevalence   (true_class)            ~ Dirichlet(10), or uniform and fixed, as in the paper
-    S        spam         (annotation), a view: the posterior probability that this annotation is spam
+    S        spam         (annotation), derived: the posterior probability that this annotation is spam
 The uniform prevalence mistakes a common class for a habit; the learnt one mistakes a common habit for a class.  If
 answers are so skewed to one label that both are possible, a fit warns before it samples: then fit both.  With
 competence_prior="learnt", competence ~ Beta(c m, c (1 - m)), m ~ Beta(2, 2), c ~ Gamma(2, 1/2), which is 4 on average
@@ -35,25 +35,26 @@ References.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.modeling.arguments import Answers, Design, Parameters
-from bayesanno.modeling.capabilities import HasScales, HasViews, View
+from bayesanno.data.labelled import Labelled
+from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.class_prior import ClassPrior
-from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.modeling.independent import BetaParam, ConjugateModel, DirichletParam
+from bayesanno.modeling.latents import Derived
 from bayesanno.models._habit import find_class_or_habit
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(ConjugateModel, HasViews, HasScales):
+class MACE(ConjugateModel):
     """Hovy et al.'s model: how often an annotator knows the answer, and the habit that replaces it otherwise.
 
     Parameters
@@ -85,14 +86,14 @@ class MACE(ConjugateModel, HasViews, HasScales):
     class_prior: Literal["learnt", "uniform"] | ClassPrior = "learnt"  # type: ignore[assignment]  # one more
     prevalence_prior: Positive = 10.0
 
-    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, DirichletParam | BetaParam]:
         competence = self._learn_competence() if self.competence_prior == "learnt" else prior.competence_prior
-        found: dict[str, Share | Probability] = {
-            "competence": Probability(competence, ("annotator",)),
-            "strategy": Share(prior.strategy_prior, ("annotator", "response")),
+        found: dict[str, DirichletParam | BetaParam] = {
+            "competence": BetaParam(competence, ("annotator",)),
+            "strategy": DirichletParam(prior.strategy_prior, ("annotator", "response")),
         }
         if self.class_prior != "uniform":
-            found["prevalence"] = Share(prior.prevalence_prior, ("true_class",))
+            found["prevalence"] = DirichletParam(prior.prevalence_prior, ("true_class",))
         return found
 
     def _learn_competence(self) -> pt.TensorVariable:
@@ -100,40 +101,29 @@ class MACE(ConjugateModel, HasViews, HasScales):
         mean = pm.Beta("competence_mean", 2, 2)
         return pm.Gamma("competence_concentration", 2, 0.5) * pt.stack([mean, 1 - mean])
 
-    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
-        know, spam = p.both("competence")  # (annotator,) each
+    def tables(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        know, spam = p.prob_and_complement("competence")  # (annotator,) each
         n_classes = is_class.shape[1]
         prevalence = p.prevalence if self.class_prior != "uniform" else np.full(n_classes, 1 / n_classes)
         return prevalence, know[:, None, None] * is_class + (spam[:, None] * p.strategy)[:, :, None]
 
-    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        true_class = design.draw_classes(p)  # (item,)
-        spams = pm.Bernoulli.dist(1 - p.competence[design.annotator])  # (annotation,)
-        truth = pt.as_tensor(design.class_response)[design.show(true_class)]
-        return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
-
-    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
+    def derived(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
         named, is_class = answers.names_class.argmax(axis=0), answers.names_class.any(axis=0)  # (response,)
-        if_true = self.law(p, answers.names_class.T)[1][:, np.arange(named.size), named]  # (annotator, response)
+        if_true = self.tables(p, answers.names_class.T)[1][:, np.arange(named.size), named]  # (annotator, response)
         right = (probability[:, named] * is_class)[answers.item, answers.response]  # p(T = a | all answers to the item)
         who, said = answers.annotator, answers.shown_response
         known = p.competence[who] / if_true[who, said]  # if the answer is true
-        return {"spam": View(("annotation",), 1 - right * known)}
+        return {"spam": Derived(("annotation",), 1 - right * known)}
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
         return posterior["competence"]
 
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        n_annotations = votes.given.sum(axis=1)  # (annotator,)
-        values = {
-            "competence": np.clip((votes.agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
-            "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
-        }
-        if self.scale_parameters():
-            values |= {"competence_mean": values["competence"].mean(), "competence_concentration": np.array(2.0)}
-        if self.class_prior != "uniform":
-            values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
-        return values
+    def start_from(self, votes: Votes, data: Labelled) -> dict[str, np.ndarray]:
+        if self.competence_prior != "learnt":
+            return super().start_from(votes, data)
+        values = replace(self, competence_prior=(0.5, 0.5)).start_from(votes, data)
+        mean = np.array(values["competence"].mean())
+        return values | {"competence_mean": mean, "competence_concentration": np.array(2.0)}
 
     def scale_parameters(self) -> tuple[str, ...]:
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()

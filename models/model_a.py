@@ -21,8 +21,8 @@ The correct annotators are exactly one block, or nobody ("none of these"): these
 Symbols, and priors.
     theta    accuracy            (annotator)   ~ Beta(2, 1): density 2 theta, more often right than wrong (5)
     omega    frequency           (response)    as set by the field `frequency`; or (annotator, response)
-             correct             (annotation), a view: P(T_j = 1), see `correctness_table` (Table 8, 6)
-             label_probability   (item, response), a view: "none of these" is spread in proportion to omega
+             correct             (annotation), derived: P(T_j = 1), see `correctness_table` (Table 8, 6)
+             label_probability   (item, response), derived: "none of these" is spread in proportion to omega
 With frequency="empirical", omega is the pooled share of each label, as in the paper's tables.  With "shared", there is
 one omega ~ Dirichlet(frequency_prior) for all.  With "annotator", the paper's second variant, annotator j draws from
 omega_j, and Psi is drawn from their mean weighted by numbers of annotations (our choice, since the truth must not
@@ -49,15 +49,15 @@ from typing import ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling import capabilities as can
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
+from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Arrays, Patterns
+from bayesanno.modeling.data_adapters import Arrays, Patterns
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.findings import Finding, find
+from bayesanno.modeling.latents import NONE_OF_THESE, Derived
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness.blocks import block_arrays, check_blocks, pooled_shares
 from bayesanno.models._correctness.formula import alpha_and_d, constrain_to_known, label_posterior, truth_frequency
@@ -65,7 +65,7 @@ from bayesanno.models._correctness.process import Process
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelA(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, can.HasViews, can.ConstrainsStates):
+class ModelA(AnnotationModel):
     """One accuracy per annotator, learnt from the pattern of agreement.
 
     Parameters
@@ -97,10 +97,10 @@ class ModelA(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, can.Ha
     def check(self, data: AnnotationData) -> None:
         super().check(data)
         check_blocks(self.name, data, exactly_three=self.alpha == "unnormalised")
-        self.known_parameters(data)  # raises an error if only one label was given
+        self.fixed_parameters(data)  # raises an error if only one label was given
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
-        return (*data.labels, can.NONE_OF_THESE)
+        return (*data.labels, NONE_OF_THESE)
 
     @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:
@@ -113,11 +113,11 @@ class ModelA(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, can.Ha
             dims = ("annotator", "response") if self.frequency == "annotator" else ("response",)
             pm.Dirichlet("frequency", prior.frequency_prior * np.ones(data.n_labels), dims=dims)
 
-    def known_parameters(self, data: AnnotationData) -> dict[str, can.Known]:
+    def fixed_parameters(self, data: AnnotationData) -> dict[str, FixedParameter]:
         if self.frequency == "empirical":
-            return {"frequency": can.Known(pooled_shares(data), ("response",))}
+            return {"frequency": FixedParameter(pooled_shares(data), ("response",))}
         share = np.bincount(data.annotator, minlength=data.n_annotators) / data.n_annotations
-        return {"share": can.Known(share, ("annotator",))} if self.frequency == "annotator" else {}
+        return {"share": FixedParameter(share, ("annotator",))} if self.frequency == "annotator" else {}
 
     def without_data(self) -> ModelA:
         return replace(self, frequency="shared") if self.frequency == "empirical" else self
@@ -152,9 +152,9 @@ class ModelA(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, can.Ha
     ) -> pt.TensorVariable:
         return constrain_to_known(logp, control, answers, truth_frequency(p))
 
-    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, can.View]:
-        label = can.View(("item", "response"), label_posterior(answers, probability, truth_frequency(p)))
-        correct = can.View(("annotation",), probability[answers.item, answers.response])
+    def derived(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
+        label = Derived(("item", "response"), label_posterior(answers, probability, truth_frequency(p)))
+        correct = Derived(("annotation",), probability[answers.item, answers.response])
         return {"label_probability": label, "correct": correct}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

@@ -47,13 +47,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling import capabilities as can
-from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, Parameters, Priors
+from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Arrays, Patterns
+from bayesanno.modeling.data_adapters import Arrays, Patterns
+from bayesanno.modeling.latents import Derived, Latent, LatentPosterior
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness import correlation as cox
 from bayesanno.models._correctness.blocks import pooled_shares
@@ -62,7 +62,7 @@ from bayesanno.models.model_a import ModelA
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, can.SeveralLatents):
+class ModelAMulti(AnnotationModel):
     """Model A for several dimensions with correlated correctness.
 
     Parameters
@@ -103,9 +103,9 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
         for name, part in data.by_dimension.items():
             cox.check_dimension(self, name, part)
 
-    def latents(self, data: MultiAnnotationData) -> tuple[can.Latent, ...]:
+    def latents(self, data: MultiAnnotationData) -> tuple[Latent, ...]:
         states = {name: self.single.states(part) for name, part in data.by_dimension.items()}
-        return tuple(can.Latent("true_class", of, name) for name, of in states.items())
+        return tuple(Latent("true_class", of, name) for name, of in states.items())
 
     def coords(self, data: MultiAnnotationData) -> dict[str, list[Any]]:
         return data.coords(dimension_pair=[", ".join(pair) for pair in combinations(data.dimensions, 2)])
@@ -124,10 +124,12 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
             pm.Deterministic("correlation", rho, dims="dimension_pair")
             pm.Deterministic("extent", extent)
 
-    def known_parameters(self, data: MultiAnnotationData) -> dict[str, can.Known]:
+    def fixed_parameters(self, data: MultiAnnotationData) -> dict[str, FixedParameter]:
         if self.frequency == "shared":
             return {}
-        known = {x: can.Known(pooled_shares(part), (name_own("response", x),)) for x, part in data.by_dimension.items()}
+        known = {
+            x: FixedParameter(pooled_shares(part), (name_own("response", x),)) for x, part in data.by_dimension.items()
+        }
         return {name_own("frequency", x): one for x, one in known.items()}
 
     def without_data(self) -> ModelAMulti:
@@ -152,14 +154,14 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
     def item_logp(self, answers: Dimensions, p: Parameters) -> pt.TensorVariable:
         return cox.put_together(self.single, answers, p).item_logp()
 
-    def latent_posterior(self, answers: Dimensions, p: Parameters) -> can.LatentPosterior:
+    def latent_posterior(self, answers: Dimensions, p: Parameters) -> LatentPosterior:
         together = cox.put_together(self.single, answers, p)
         log_probability: dict[str, pt.TensorVariable] = {}
-        views: dict[str, dict[str, can.View]] = {}
+        derived: dict[str, dict[str, Derived]] = {}
         for x, (name, part) in enumerate(answers.by_dimension.items()):
             log_probability[name] = together.log_probability(x)
-            views[name] = self.single.views(part, pt.exp(log_probability[name]), cox.of_dimension(name, x, p))
-        return can.LatentPosterior(log_probability, views)
+            derived[name] = self.single.derived(part, pt.exp(log_probability[name]), cox.of_dimension(name, x, p))
+        return LatentPosterior(log_probability, derived)
 
     def start(self, data: MultiAnnotationData) -> dict[str, np.ndarray]:
         alone = {name: self.single.start(part) for name, part in data.by_dimension.items()}

@@ -43,22 +43,20 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Fraction, Positive
+from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, xr
-from bayesanno.modeling.arguments import Design, Parameters
-from bayesanno.modeling.capabilities import Relabels
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.chance import scale_confusion
-from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.modeling.findings import Finding, check, threshold_of
-from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.modeling.independent import BetaParam, ConjugateModel, DirichletParam
 from bayesanno.models._habit import MATRICES, find_habits
 
 AS_TYPED = 1e-3  # relative difference of concentrations that count as equal: 1/K is typed with few decimals
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelB(ConjugateModel, Relabels):
+class ModelB(ConjugateModel):
     """Dawid and Skene's model: a prevalence, and one confusion matrix per annotator.
 
     Parameters
@@ -81,44 +79,33 @@ class ModelB(ConjugateModel, Relabels):
 
     name: ClassVar[str] = "model_b"
     competence: ClassVar[str | None] = "accuracy"
-    derives_accuracy: ClassVar[bool] = True  # (39)
     takes_other_labels: ClassVar[bool] = True
     confusion_dims: ClassVar[tuple[str, ...]] = ("annotator", "true_class", "response")
 
     confusion_strength: Positive = 8.0
     confusion_accuracy: Fraction = 0.6
 
-    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, DirichletParam | BetaParam]:
         right = is_class.T  # (true_class, response)
         elsewhere = ~right / (len(right) - 1)
         expected = right * prior.confusion_accuracy + elsewhere * (1 - prior.confusion_accuracy)
         return {
-            "prevalence": Share(prior.prevalence_prior, ("true_class",)),
-            "confusion": Share(prior.confusion_strength * expected, self.confusion_dims),
+            "prevalence": DirichletParam(prior.prevalence_prior, ("true_class",)),
+            "confusion": DirichletParam(prior.confusion_strength * expected, self.confusion_dims),
         }
 
-    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+    def tables(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         return p.prevalence, p.confusion.transpose(0, 2, 1)
-
-    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        true_class = design.draw_classes(p)  # (item,)
-        return true_class, pm.Categorical.dist(p.confusion[design.annotator, design.show(true_class)])  # (annotation,)
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray | None:
         if self.competence is None:  # one matrix for all annotators
             return None
         return scale_confusion(posterior["confusion"], posterior["prevalence"], data.names_class)
 
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        classes = data.class_codes
-        counts = votes.answers[:, :, classes].transpose(0, 2, 1) + self.confusion_strength / data.n_labels / 2
-        counts[:, np.arange(data.n_classes), classes] += self.confusion_strength / 2
-        prevalence = votes.shares[classes] + self.prevalence_prior  # (true_class,)
-        return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
-
-    def is_exchangeable(self, data: AnnotationData) -> bool:
+    def is_exchangeable(self, data: Any, *, by_likelihood: bool = False) -> bool:
         elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # for each wrong response
-        return math.isclose(self.confusion_accuracy, elsewhere, rel_tol=AS_TYPED) and not data.controls
+        is_flat = by_likelihood or math.isclose(self.confusion_accuracy, elsewhere, rel_tol=AS_TYPED)
+        return is_flat and not data.controls and self.class_prior == "learnt"
 
     @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:

@@ -37,13 +37,12 @@ from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Design, Parameters
-from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
+from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.expectation import Expected, Shares
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.modeling.independent import BetaParam, ConjugateModel, DirichletParam
 from bayesanno.models._habit import RATES, find_habits
 
 ROUNDING = 1e-12  # rounding error of a sum of shares
@@ -77,14 +76,14 @@ class OneCoin(ConjugateModel):
     accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
     errors: Literal["uniform", "prevalence"] = "uniform"
 
-    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, DirichletParam | BetaParam]:
         return {
-            "accuracy": Probability(prior.accuracy_prior, ("annotator",)),
-            "prevalence": Share(prior.prevalence_prior, ("true_class",)),
+            "accuracy": BetaParam(prior.accuracy_prior, ("annotator",)),
+            "prevalence": DirichletParam(prior.prevalence_prior, ("true_class",)),
         }
 
-    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
-        right, wrong = p.both("accuracy")  # (annotator,) each
+    def tables(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        right, wrong = p.prob_and_complement("accuracy")  # (annotator,) each
         error = ~is_class / (is_class.shape[1] - 1)  # e(v | psi), (response, true_class)
         if self.errors == "prevalence":
             share = ~is_class * p.prevalence[:, None]
@@ -93,27 +92,10 @@ class OneCoin(ConjugateModel):
             error = share / (others + (others <= 0))
         return p.prevalence, right[:, None, None] * is_class + wrong[:, None, None] * error
 
-    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        n_classes = design.class_response.size
-        same = np.eye(n_classes, dtype=bool)
-        truth_of_item = design.draw_classes(p)  # (item,)
-        truth = design.show(truth_of_item)  # (annotation,)
-        right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
-        log_weight = pt.log(p.prevalence) if self.errors == "prevalence" else np.zeros(n_classes)
-        wrong = pm.Categorical.dist(logit_p=pt.switch(same, -np.inf, log_weight)[truth])  # over all other classes
-        return truth_of_item, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
-
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        n_annotations = votes.given.sum(axis=1)  # (annotator,)
-        return {
-            "accuracy": np.clip((votes.agreed + 1.5) / (n_annotations + 2), 0.55, 0.95),
-            "prevalence": in_proportion(votes.shares[data.class_codes] + 1),
-        }
-
     def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
         """Count like the base class; with errors by prevalence, the classes drawn for errors count too."""
         counts = super().expected_counts(shares, expected, names_class)
-        if self.errors == "prevalence":  # the law is not linear in the prevalence
+        if self.errors == "prevalence":  # the table is not linear in the prevalence
             errors = (expected.answers * ~names_class.T).sum(axis=0)  # (response, true_class)
             share, missed = shares["prevalence"], errors.sum(axis=0)  # (true_class,)
             drawn_before = missed * np.divide(share, 1 - share, out=np.zeros_like(share), where=missed > 0)

@@ -57,14 +57,13 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasScales
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
+from bayesanno.modeling.item_effects import ItemEffectModel, quadrature_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 from bayesanno.models import _grades
@@ -72,7 +71,7 @@ from bayesanno.models._order import find_order
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalDawidSkene(ItemNumberModel, HasScales):
+class OrdinalDawidSkene(ItemEffectModel):
     """A true grade that annotators perceive with bias and noise, and report by common thresholds.
 
     Parameters
@@ -99,7 +98,6 @@ class OrdinalDawidSkene(ItemNumberModel, HasScales):
 
     name: ClassVar[str] = "ordinal_dawid_skene"
     competence: ClassVar[str | None] = "accuracy"
-    has_severity: ClassVar[bool] = True
 
     noise: Noise = "logistic"
     shared: bool = False
@@ -140,7 +138,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasScales):
         p = {"prevalence": prevalence, "width": width, "severity": severity, "sd": sd}
         if self.shared:
             p["shared_spread"] = pm.HalfNormal("shared_spread", prior.shared_prior)
-        nodes = lay_nodes(self.count_nodes(Parameters(p)), self.reach)
+        nodes = quadrature_nodes(self.count_nodes(Parameters(p)), self.support)
         log_answer = _grades.log_reported(Parameters(p), data.n_labels, nodes.z, self.noise)
         reported = pt.exp(log_answer).dot(pt.exp(nodes.log_weight))  # (annotator, response, true_class)
         right = (reported * np.eye(data.n_labels)).sum(axis=1)  # (annotator, true_class)
@@ -154,7 +152,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasScales):
         perceived = design.show(true_class) - p.severity[who] + p.sd[who] * noise
         if self.shared:
             perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,), name="shared_error")[item]
-        thresholds = _grades.ends_of(p.width, design.class_response.size)[1][:-1]
+        thresholds = _grades.ends_of(p.width, design.n_classes)[1][:-1]
         grade = (perceived[:, None] > thresholds).sum(axis=1)  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[grade]
 
@@ -162,7 +160,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasScales):
     def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
         return _grades.log_reported(p, answers.n_classes, z, self.noise)
 
-    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+    def information(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
         return ((_grades.find_information(p, self.noise), pt.zeros(())),) if self.shared else ()
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

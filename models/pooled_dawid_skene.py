@@ -33,10 +33,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm
-from bayesanno.modeling.arguments import Design, Parameters
-from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno._core.fields import Positive
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.models.model_b import ModelB
 
 
@@ -64,21 +62,9 @@ class PooledDawidSkene(ModelB):
 
     name: ClassVar[str] = "pooled_dawid_skene"
     competence: ClassVar[str | None] = None
-    derives_accuracy: ClassVar[bool] = False
     confusion_dims: ClassVar[tuple[str, ...]] = ("true_class", "response")
 
     confusion_strength: Positive = 30.0
 
-    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+    def tables(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         return p.prevalence, p.confusion.T[None]
-
-    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
-        true_class = design.draw_classes(p)  # (item,)
-        return true_class, pm.Categorical.dist(p.confusion[design.show(true_class)])  # (annotation,)
-
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        classes = data.class_codes
-        prior = self.parameters(self, data.names_class.T)["confusion"].concentrations(data.n_classes, data.n_labels)
-        counts = votes.answers.sum(axis=0)[:, classes].T + prior  # (true_class, response)
-        prevalence = votes.shares[classes] + self.prevalence_prior  # (true_class,)
-        return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}

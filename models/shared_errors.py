@@ -21,7 +21,7 @@ Symbols, and priors: as in `item_difficulty`, except for the loading.
     spread      ()                     ~ HalfNormal(1): standard deviation of the difficulties
     prevalence  (true_class)           ~ Dirichlet(3)
     accuracy    (annotator)            deterministic: P(right) on a random item, with difficulty integrated out
-    views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
+    derived for an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 
 Identifiability.  With two classes, the class and the shared error of some annotators can be exchanged, however many
 answers there are: the fit of a latent-class model does not identify the dependence of errors (Albert and Dodd 2004).
@@ -47,13 +47,13 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
 from bayesanno.modeling.findings import Finding, check, find
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,13 +115,13 @@ class SharedErrors(DifficultyModel):
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.draw_classes(p)  # (item,)
         z = pm.Normal.dist(shape=(design.n_items,), name="shared_error")[design.item]  # (annotation,)
-        gain = self.gain(p, design.annotator, z, None, design.class_response.size)
-        return true_class, draw_responses(design, true_class, gain, p.habit)
+        log_odds = self.log_odds(p, design.annotator, z, None, design.n_classes)
+        return true_class, draw_responses(design, true_class, log_odds, p.habit)
 
-    def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
-        return as_data(np.log(n_classes - 1)) + p.ability[annotator] - p.loading[annotator] * p.spread * z
+    def log_odds(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
+        return as_symbolic(np.log(n_classes - 1)) + p.ability[annotator] - p.loading[annotator] * p.spread * z
 
-    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+    def information(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
         information = (p.loading * p.spread) ** 2 / 4  # (annotator,)
         return ((information, pt.zeros(())),)
 

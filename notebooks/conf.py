@@ -67,7 +67,7 @@ GROUPS = {
     "Is the model any good, did the prior matter": ["criticism."],
     "Figures and the report": ["report."],
     "Made-up data": ["simulation."],
-    "Errors and warnings": ["ground."],
+    "Errors and warnings": ["_core."],
 }
 MODULES = ("noise", "histograms", "experiments")  # of which each is a group of its own
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import BayesannoError, DataError, FitError, ModelError
+from bayesanno._core.errors import BayesannoError, DataError, FitError, ModelError
 from tests.samples import tiny_data
 
 TABLE = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["yes", "no"]})
@@ -98,7 +98,7 @@ def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
 MADE = {
     "plot_groups": "group_table", "plot_label_power_scaling": "label_power_scaling", "plot_prior": "describe_prior",
     "plot_priors": "sensitivity", "plot_ranks": "sbc",
-    "sbc_coverage": "sbc", "sbc_label_scores": "sbc", "sbc_label_table": "sbc", "sbc_table": "sbc",
+    "sbc_table": "sbc",
 }  # fmt: skip
 
 

@@ -21,12 +21,12 @@ import math
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
 
 OUTLIER_SCORE = 3.5  # modified z-score recommended by Iglewicz and Hoaglin (1993)
 

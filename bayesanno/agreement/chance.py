@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.validate import check_share
 from bayesanno.agreement.coefficients import measure_kappa
 from bayesanno.agreement.vote import disagreed_items, require_sure, shared_items
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_share
 
 
 @dataclass(frozen=True, kw_only=True)

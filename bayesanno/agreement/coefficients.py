@@ -28,16 +28,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.intervals import name_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted
 from bayesanno.agreement.alpha import compare_places, divide, find_disagreement, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.intervals import name_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 NO_ORDER = "the labels have no order: if they are declared from lowest to highest, pass ordered=True (--ordered)"

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
 from bayesanno.agreement.histograms import (
     GoodnessOfFit,
     chi_square_test,
@@ -27,8 +29,6 @@ from bayesanno.agreement.histograms import (
 )
 from bayesanno.agreement.optimise import Method, minimise_misfit, spread
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
 
 NARROWEST_SD = 0.25  # a narrower density is a spike on one bin
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.validate import check_share
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_share
 
 
 @dataclass(frozen=True, kw_only=True)

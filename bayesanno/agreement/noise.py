@@ -27,12 +27,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.validate import check_share
+from bayesanno._core.wording import counted
 from bayesanno.agreement.chance import chance_agreement, check_whole, count_disagreement
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_share
-from bayesanno.ground.wording import counted
 
 
 @dataclass(frozen=True, kw_only=True)

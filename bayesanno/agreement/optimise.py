@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_choice
+from bayesanno._core.errors import DataError
+from bayesanno._core.validate import check_choice
 
 Method = Literal["likelihood", "least_squares", "chi_square"]
 

@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.intervals import name_bounds
+from bayesanno._core.lazy import pd
 from bayesanno.agreement.alpha import divide, measure_alpha
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
-from bayesanno.ground.intervals import name_bounds
-from bayesanno.ground.lazy import pd
 
 ARRAYS = 10  # arrays over the labels of pairs in memory at a time
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful for ordered labels

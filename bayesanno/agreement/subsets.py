@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
 from bayesanno.agreement.alpha import alpha_of_votes, find_disagreement, find_ranks, nominal_alpha, ordinal_alpha
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData, take_rows
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
 
 MAX_EXHAUSTIVE = 15  # with more annotators, not all subsets are searched
 BEAM_WIDTH = 50  # subsets of each size that the search keeps

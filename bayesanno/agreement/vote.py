@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
 from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
 
 
 def majority_vote(data: AnnotationData) -> pd.DataFrame:

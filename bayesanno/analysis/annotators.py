@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import as_names
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
@@ -13,12 +17,7 @@ from bayesanno.analysis.ranking import prefer_first
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import as_names
 from bayesanno.inference.diagnosis.chance import MARGIN, measure_above
-from bayesanno.modeling.capabilities import OF_GRADING
 
 
 def annotator_table(
@@ -68,8 +67,8 @@ def annotator_table(
     """
     view = view_for_table(fit)
     variables = {"competence": competence_name(view)}
-    if view.model.has_severity:
-        variables |= dict(zip(OF_GRADING, OF_GRADING, strict=True))
+    if view.has_severity:
+        variables |= {"severity": "severity", "sd": "sd"}
 
     preference = prefer_first(view)
 

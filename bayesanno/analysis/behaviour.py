@@ -11,19 +11,18 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_choice
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_choice
-from bayesanno.modeling.capabilities import HasKnownParameters
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import each_law
+from bayesanno.simulation.quantities import each_table
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 
@@ -184,9 +183,9 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
     if "confusion" in view.posterior:
         return _confusion_of(view).isel(annotator=codes)
     require_confusion(view)
-    known = view.known if isinstance(view.model, HasKnownParameters) else {}  # fits on Dask have none
-    laws = each_law(view.model, view.named_data, take_draws(view.posterior, most), known)
-    found = [of_answer[codes] for _, of_answer in laws]  # of each draw (annotator, response, true_class)
+    known = view.known
+    tables = each_table(view.model, view.named_data, take_draws(view.posterior, most), known)
+    found = [of_answer[codes] for _, of_answer in tables]  # of each draw (annotator, response, true_class)
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bayesanno._core.errors import ConvergenceWarning, warn
+from bayesanno._core.lazy import xr
+from bayesanno._core.wording import counted
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import ConvergenceWarning, warn
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.diagnosis.modes import APART, chains_are_apart
 from bayesanno.modeling.findings import warn_of

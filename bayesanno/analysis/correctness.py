@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pd, xr
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.parts import PROBABILITY, find_positions, part_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import NONE_OF_THESE
+from bayesanno.modeling.latents import NONE_OF_THESE
 
 
 def correctness_table(

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_seed
+from bayesanno._core.wording import listed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import find_loss
 from bayesanno.analysis.recalibrated import draw_labels
 from bayesanno.fits.parts import part_of, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed
-from bayesanno.ground.wording import listed
 
 
 def decide_labels(

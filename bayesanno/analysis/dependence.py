@@ -19,19 +19,19 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError, SizeWarning, warn
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.groups import read_groups
 from bayesanno.data.patterns import match_answers
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
-from bayesanno.modeling.item_numbers import ItemNumberModel, find_errors
+from bayesanno.modeling.item_effects import ItemEffectModel, find_errors
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask
 
@@ -236,7 +236,7 @@ def error_chances(view: FitView, part: FitPart) -> tuple[np.ndarray, np.ndarray]
     of two viewers is the covariance of their errors, given the class, that the model expects.
     """
     data, draws = part.data, take_draws(view.posterior, MOST_DRAWS)
-    if isinstance(view.model, ItemNumberModel):
+    if isinstance(view.model, ItemEffectModel):
         wrong, of_node = find_errors(view.model, view.data, draws)
         chance = wrong @ of_node
         return chance, (wrong - chance[:, :, None]) * np.sqrt(of_node)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import label_table
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
 
 
 def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None
     >>> ba.difficulty_table(fit).head(3)  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    if not view.model.has_difficulty:
+    if not view.derives("difficulty"):
         raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
     ci_prob = choose_prob(ci_prob)
     lower, upper = name_bounds("eti", ci_prob, "difficulty")

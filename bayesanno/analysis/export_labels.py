@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, DataFileError, NamesWarning, warn
+from bayesanno._core.lazy import xr
+from bayesanno._core.wording import counted, listed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, DataFileError, NamesWarning, warn
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.wording import counted, listed
 from bayesanno.io.tools import Labels, Tasks, find_tool, read_tasks, write_records
 from bayesanno.simulation.quantities import refuse_types
 

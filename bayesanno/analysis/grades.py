@@ -10,17 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import as_names, enumerated, listed, nearest
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import as_names, enumerated, listed, nearest
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import latents
 
 LOSSES = {"absolute": 1, "squared": 2}  # the power of the distance of two grades
 ROUNDED = 1e-9  # rounding error allowed in a sum of probabilities
@@ -227,7 +226,7 @@ def check_grades(model: AnnotationModel, data: object) -> None:
     DataError
         If the order of the labels is unknown.
     """
-    for latent in latents(model, data):
+    for latent in model.latents(data):
         part = latent.data_of(data)
         if not isinstance(part, AnnotationData) or not set(part.classes) <= set(latent.states):
             raise FitError(f"{model.name} gives no labels, and so no grades")

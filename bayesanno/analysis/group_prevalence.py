@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno.ground.draw import draw_codes
+from bayesanno._core.draw import draw_codes
 
 N_RISES = 200  # EM steps towards the mode of the prevalences, where the first sweep starts
 N_SWEEPS = 25  # Gibbs sweeps; the last one is kept

@@ -14,6 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno._core.intervals import choose_prob
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_choice, check_seed
+from bayesanno._core.wording import counted, listed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
@@ -26,12 +32,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import RECALIBRATION, FitView
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
-from bayesanno.ground.intervals import choose_prob
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_choice, check_seed
-from bayesanno.ground.wording import counted, listed
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
 
 
 def read_groups(groups: Any, what: str, *, where: str = "groups") -> pd.Series[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind
+from bayesanno._core.lazy import pd, xr
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import ITEM_TYPE
 from bayesanno.modeling.item_types import ItemTypeModel
+from bayesanno.modeling.latents import ITEM_TYPE
 from bayesanno.modeling.posterior import compile_formula
 
 

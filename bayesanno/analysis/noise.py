@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
+from bayesanno._core.validate import check_share
 from bayesanno.agreement.noise import bound_count
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.parts import HARD, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.validate import check_share
 from bayesanno.modeling.posterior import compile_formula
 
 MAX_CELLS = 2**21  # complex numbers in memory at a time
@@ -98,11 +98,11 @@ def noise_posterior(fit: xr.DataTree | FitView, *, ci_prob: float = 0.95) -> Noi
     check_share("ci_prob", ci_prob)
     view = view_for_table(fit, from_draws=True)
     part, *others = parts_of(view)
-    if not view.model.has_hard_items or part.votes is None or others:
+    if not view.derives("hard") or part.votes is None or others:
         raise FitError(f"{view.model.name} does not infer which annotated items are hard: fit easy_hard")
     shared = shared_items(part.votes)  # (item,)
     agreed = shared & ~disagreed_items(part.votes)
-    hard, pattern = compile_formula(view.model, view.data, view.posterior, view.known).view(HARD)
+    hard, pattern = compile_formula(view.model, view.data, view.posterior, view.known).derived(HARD)
     of_shared, of_agreed = (
         count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1])) for chosen in (shared, agreed)
     )

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind, choose_interval, name_bounds
+from bayesanno._core.lazy import azs, pd, xr
+from bayesanno._core.wording import as_names, listed, name_elements
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind, choose_interval, name_bounds
-from bayesanno.ground.lazy import azs, pd, xr
-from bayesanno.ground.wording import as_names, listed, name_elements
 
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 

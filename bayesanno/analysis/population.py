@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind, choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind, choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import HasPopulation
 
 SEED = 0  # for annotators drawn from the population: the same fit gives the same table
 NEW_ANNOTATORS_PER_DRAW = 4
@@ -57,7 +56,7 @@ def population_table(
     >>> ba.population_table(fit).query("true_class == response")  # doctest: +SKIP
     """
     view = view_for_table(fit, from_draws=True)
-    if not isinstance(view.model, HasPopulation):
+    if not view.has_population:
         raise FitError(f"{view.model.name} has no population of annotators: fit hierarchical_dawid_skene")
     require_draws(view, "the population of annotators")
     data = view.named_data
@@ -88,7 +87,7 @@ def population_table(
 
 
 def add_new_annotators(
-    model: HasPopulation, data: Any, posterior: xr.Dataset, rng: np.random.Generator, *, copies: int = 1
+    model: Any, data: Any, posterior: xr.Dataset, rng: np.random.Generator, *, copies: int = 1
 ) -> xr.Dataset:
     """Return several copies of each posterior draw, with new annotators drawn from the population.
 

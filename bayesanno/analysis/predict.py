@@ -1,7 +1,7 @@
 """Prediction: labels of new items by the annotators of a fit.
 
 The answers to a new item inform both its label and the parameters. Bayes' rule accounts for both: the posterior of the
-fit is updated by that item, without fitting again (`bayesanno.modeling.weighing`).
+fit is updated by that item, without fitting again (`bayesanno.modeling.importance_weights`).
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_seed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.fits.parts import recode, split_data
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.inference.tempering.parts import temper_parts
-from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
 COPIES = 4  # copies of each draw of the population, each with its own annotators
@@ -94,7 +93,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     check_seed(random_seed)
     recoded = recode(view.data, new_data, view.model)
     posterior, copies = view.posterior, 1
-    if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
+    if view.has_population and recoded.annotators != view.data.annotators:
         posterior = add_new_annotators(
             view.model, recoded, posterior, np.random.default_rng(random_seed), copies=COPIES
         )

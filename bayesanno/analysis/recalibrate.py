@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import CiKind
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import listed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.annotations import AnnotationData
@@ -20,10 +24,6 @@ from bayesanno.data.described import split_dimensions
 from bayesanno.fits.parts import FitPart, concat_parts, is_given, label_groups, log_label_posterior, parts_of
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView, is_tempered
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import CiKind
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import listed
 from bayesanno.inference.diagnosis.findings import refresh_findings
 from bayesanno.inference.tempering.parts import adjusted_parts, replace_logs, store, temperings_of
 from bayesanno.inference.tempering.rule import Tempering

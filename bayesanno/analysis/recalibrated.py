@@ -8,11 +8,11 @@ from itertools import count, islice, repeat
 
 import numpy as np
 
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.lazy import xr
 from bayesanno.fits.parts import PROBABILITY, FitPart, is_given, label_groups, log_label_posterior
 from bayesanno.fits.storage import read_by_dimension
 from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.lazy import xr
 from bayesanno.inference.tempering.parts import adjusted_parts, count_answers, temperings_of
 from bayesanno.modeling.posterior import compile_formula
 

@@ -11,15 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import listed
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import listed
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import latents
 
 _BEGIN, _INSIDE, _OUTSIDE = "B-", "I-", "O"
 _TOKEN = re.compile(r"(.*)/(\d+)", re.DOTALL)
@@ -87,7 +86,7 @@ def check_tags(model: AnnotationModel, data: object) -> tuple[list[str], list[in
     FitError, DataError
         As for `tag_table`.
     """
-    found = latents(model, data)
+    found = model.latents(data)
     part = found[0].data_of(data) if len(found) == 1 else None
     if not isinstance(part, AnnotationData) or not set(part.classes) <= set(found[0].states):
         raise FitError(f"{model.name} does not give one label per item, and so no tags")

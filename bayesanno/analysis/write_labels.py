@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataFileError, FitError
+from bayesanno._core.files import write_whole
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import is_remote
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.predict import predict_labels
 from bayesanno.fits.parts import tabulate_posterior
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
 from bayesanno.fits.view import ADJUSTMENT, FitView
-from bayesanno.ground.errors import DataFileError, FitError
-from bayesanno.ground.files import write_whole
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import is_remote
-from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
 from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part
+from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.inference.tempering.rule import Answers, Tempering
 from bayesanno.modeling.expectation import Logs, read_log_posterior

@@ -13,6 +13,10 @@ import numpy as np
 import typer
 
 import bayesanno as ba
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_share, known_seed
+from bayesanno._core.wording import counted, enumerated
 from bayesanno.agreement.behaviour import pair_distances, usage_shares
 from bayesanno.agreement.coefficients import find_label_scale
 from bayesanno.agreement.groups import MOST_GROUPED
@@ -20,10 +24,6 @@ from bayesanno.agreement.noise import NoiseBound, bound_noise, bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, show_status, write_results
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_share, known_seed
-from bayesanno.ground.wording import counted, enumerated
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.sources import open_source
 

@@ -18,15 +18,15 @@ from typing import Annotated, Any
 
 import typer
 
+from bayesanno._core.errors import BayesannoError
+from bayesanno._core.files import OF_DISKS
+from bayesanno._core.running import keep_keyboard_interrupt
 from bayesanno.cli.agreement import agreement, noise
 from bayesanno.cli.ask import ask_next, simulate
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit, recalibrate, report
 from bayesanno.cli.labels import export, groups
 from bayesanno.cli.options import DATA_OPTIONS
-from bayesanno.ground.errors import BayesannoError
-from bayesanno.ground.files import OF_DISKS
-from bayesanno.ground.running import keep_keyboard_interrupt
 
 app = typer.Typer(
     name="bayesanno",

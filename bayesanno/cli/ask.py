@@ -10,6 +10,9 @@ import numpy as np
 import typer
 
 import bayesanno as ba
+from bayesanno._core.lazy import pd
+from bayesanno._core.validate import known_seed
+from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import (
     check_out,
@@ -20,9 +23,6 @@ from bayesanno.cli.files import (
     write_simulation,
 )
 from bayesanno.cli.for_model import design_for
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import known_seed
-from bayesanno.ground.wording import counted
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_beside, open_table
 from bayesanno.io.text_table import TextTable

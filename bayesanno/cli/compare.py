@@ -18,6 +18,11 @@ import numpy as np
 import typer
 
 import bayesanno as ba
+from bayesanno._core.fields import as_typed
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, known_seed
+from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.cli.for_model import choose_model, read_for
@@ -25,14 +30,8 @@ from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
-from bayesanno.ground.fields import as_typed
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, known_seed
-from bayesanno.ground.wording import counted
-from bayesanno.inference.climbing.climb import require_updates
+from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
-from bayesanno.modeling.capabilities import HasKnownParameters
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
@@ -295,7 +294,7 @@ def name_priors(model: ba.AnnotationModel, grid: dict[str, list[str]]) -> dict[s
         named[", ".join(f"{field}={value}" for field, value in setting.items())] = ba.get_model(model, setting)
     found: dict[str, ba.AnnotationModel] = {}
     for name, one in named.items():
-        own = one.without_data() if isinstance(one, HasKnownParameters) else one
+        own = one.without_data()
         if own in found.values():
             continue
         given = one.to_fields()

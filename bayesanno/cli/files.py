@@ -15,6 +15,11 @@ import numpy as np
 import typer
 
 import bayesanno as ba
+from bayesanno._core.files import write_whole
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.running import status
+from bayesanno._core.wording import counted
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects
@@ -26,15 +31,9 @@ from bayesanno.data.labelled import ANYONE
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import Fit, FitView, view_of
-from bayesanno.ground.files import write_whole
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import status
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_table
-from bayesanno.modeling.capabilities import HasPopulation
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.pairs import SUBSET
 
@@ -134,14 +133,14 @@ def write_fit(
     BIO tags is written if `bio` asks for it. `reading` has the options that the data were read with.
     """
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
-    ba.save(view.tree, folder / "posterior.nc")
+    ba.save(view.tree, folder / "posterior.nc", overwrite=True)
     model = view.model
-    of_grades = grades or (model.has_severity and view.named_data.labels_are_ordered)
+    of_grades = grades or (view.has_severity and view.named_data.labels_are_ordered)
     possible: dict[str, tuple[bool, Callable[[FitView], pd.DataFrame]]] = {
         "labels.csv": (labels is None, lambda view: ba.label_table(view, coverage=coverage)),
         "annotators.csv": (model.competence is not None, ba.annotator_table),
-        "population.csv": (isinstance(model, HasPopulation), ba.population_table),
-        "difficulty.csv": (model.has_difficulty, ba.difficulty_table),
+        "population.csv": (view.has_population, ba.population_table),
+        "difficulty.csv": (view.derives("difficulty"), ba.difficulty_table),
         "grades.csv": (of_grades, ba.grade_table),
         "tags.csv": (bio, ba.tag_table),
         "summary.csv": (True, ba.summary),
@@ -257,7 +256,7 @@ def describe_accuracy(run: Mapping[str, Any]) -> Iterator[str]:
         where = f" in {dimension}" if several else ""
         line = f"accuracy against gold of {counted(n, 'item')}{where} {accuracy[0]:.4f}"
         if len(accuracy) > 1:  # which takes the entropies of all items in order
-            line += f"; of the surest 90% {accuracy[1]:.4f}, of the surest 75% {accuracy[2]:.4f}"
+            line += f"; of the most certain 90% {accuracy[1]:.4f}, of the most certain 75% {accuracy[2]:.4f}"
         if "vote_accuracy" in run:
             vote = run["vote_accuracy"]
             line += f"; majority vote {vote[dimension] if several else vote:.4f}"

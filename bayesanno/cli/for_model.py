@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import bayesanno as ba
+from bayesanno._core.wording import counted, listed
 from bayesanno.cli.options import DataOptions, parse_label_names, parse_labels_by_dimension, split_names
-from bayesanno.ground.wording import counted, listed
 from bayesanno.io.added import add_from
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts

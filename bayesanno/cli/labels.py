@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 
 import bayesanno as ba
+from bayesanno._core.lazy import pd
+from bayesanno._core.validate import check_share
+from bayesanno._core.wording import counted, listed
 from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, reading_of, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_share
-from bayesanno.ground.wording import counted, listed
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_beside
 from bayesanno.io.text_table import TextTable

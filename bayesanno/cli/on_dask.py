@@ -10,12 +10,12 @@ from typing import Any
 import typer
 
 import bayesanno as ba
+from bayesanno._core.lazy import xr
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import require_one_column
 from bayesanno.cli.options import DATA_OPTIONS, DataOptions
-from bayesanno.ground.lazy import xr
-from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.cluster import connect
+from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import check_method_on_dask
 
 OF_ITEMS = {

@@ -19,16 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least
+from bayesanno._core.wording import listed
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import grade_items
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least
-from bayesanno.ground.wording import listed
 from bayesanno.simulation.quantities import refuse_types
 
 BINS = 10

@@ -22,6 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import azs, pd, xr
+from bayesanno._core.validate import check_at_least, check_seed
+from bayesanno._core.wording import counted
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
@@ -29,10 +33,6 @@ from bayesanno.data.counts import CountData
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import azs, pd, xr
-from bayesanno.ground.validate import check_at_least, check_seed
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.graph.density import compile_model, unconstrain
 from bayesanno.inference.log_likelihood import leave_one_out

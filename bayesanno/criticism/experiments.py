@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno._core.running import track
+from bayesanno._core.validate import check_seed, known_seed
+from bayesanno._core.wording import as_names
 from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.labels import check_coverage, coverage_table
 from bayesanno.criticism.trials import VOTE, Fits, check_fits, try_all, try_fit
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.described import require_kind
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.running import track
-from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.ground.wording import as_names
 from bayesanno.simulation.designs import simulate_pool
 
 MACE_BY_EM: Fits = {"mace": {"model": "mace", "method": "em"}}

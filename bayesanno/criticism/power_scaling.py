@@ -28,15 +28,14 @@ from itertools import batched
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.running import quiet_logger
+from bayesanno._core.wording import as_names
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
 from bayesanno.criticism.trials import gives_labels
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import quiet_logger
-from bayesanno.ground.wording import as_names
-from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, class_shares, describe_annotators
 
@@ -164,7 +163,7 @@ def label_power_scaling(
     >>> ba.label_power_scaling(fit).query("abs(doublings) < 1")  # doctest: +SKIP
     """
     view = require_draws(view_for_table(fit, from_draws=True), "power-scaling")
-    found = latents(view.model, view.data)
+    found = view.model.latents(view.data)
     if len(found) > 1 or found[0].dim != "true_class":
         raise FitError(f"power-scaling of labels needs a model with the label as its one latent, not {view.model.name}")
     scaled = _log_densities(view, _scaled_priors(view, prior_var_names))

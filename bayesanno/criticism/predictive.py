@@ -20,6 +20,11 @@ from itertools import chain
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import CiKind, choose_interval
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, check_count, check_seed
+from bayesanno._core.wording import as_names, counted, nearest, show_rows
 from bayesanno.agreement.histograms import measure_chi_square
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
@@ -28,13 +33,8 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import count_cells
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import CiKind, choose_interval
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_count, check_seed
-from bayesanno.ground.wording import as_names, counted, nearest, show_rows
 from bayesanno.inference.log_likelihood import compute_log_likelihood
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
 from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
@@ -186,7 +186,7 @@ def add_predictions(
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "posterior predictions")
     rng, whole = np.random.default_rng(random_seed), view.tree.copy()
-    observed = KINDS[view.model.data_class].observed
+    observed = DATA_ADAPTERS[view.model.data_class].observed
     dims = ("chain", "draw", *whole["observed_data"][observed].dims)
     prior = draw_prior(view.model, view.data, replicates, rng).assign_coords(chain=[0], draw=np.arange(replicates))
     shared = {name: values for name, values in view.posterior.coords.items() if name not in ("chain", "draw")}
@@ -234,17 +234,18 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
     require_draws(view, "predictions of items")
     if isinstance(view.data, MultiAnnotationData):
         raise FitError("items of several dimensions have no one number: fit each dimension alone")
-    data, kind, rng = view.data, KINDS[view.model.data_class], np.random.default_rng(random_seed)
+    data, rng = view.data, np.random.default_rng(random_seed)
+    observed_name = DATA_ADAPTERS[view.model.data_class].observed
     of_counts = isinstance(data, CountData)
 
     def measure(answers: np.ndarray) -> np.ndarray:
         return answers if of_counts else count_cells(data.item, answers, (data.n_items, data.n_labels)).max(axis=1)
 
-    log_likelihood = compute_log_likelihood(view)["log_likelihood"].to_dataset()[kind.observed]
+    log_likelihood = compute_log_likelihood(view)["log_likelihood"].to_dataset()[observed_name]
     drawn = ModelDraws(view.model, data, view.posterior, view.known)
     predicted = np.array([measure(answers) for answers, _ in replicate(drawn, rng)])
-    observed = measure(view.tree["observed_data"].to_dataset()[kind.observed].values)
-    name = kind.observed if of_counts else "most_votes"
+    observed = measure(view.tree["observed_data"].to_dataset()[observed_name].values)
+    name = observed_name if of_counts else "most_votes"
     groups = {
         "log_likelihood": log_likelihood,
         "posterior_predictive": log_likelihood.copy(data=predicted.reshape(log_likelihood.shape)),
@@ -268,8 +269,8 @@ def check_draws(
     chosen : sequence of mapping of name to Statistic
         The statistics for each table of the data.
     """
-    kind = KINDS[drawn.model.data_class]
-    observed = kind.arrays(drawn.data, kind.find_patterns(drawn.data, collapse=False))[kind.values].values
+    adapter = DATA_ADAPTERS[drawn.model.data_class]
+    observed = adapter.arrays(drawn.data, adapter.find_patterns(drawn.data, collapse=False))[adapter.values].values
     asked = [
         (table, name, one)
         for table, statistics in zip(tables_of(drawn.data), chosen, strict=True)

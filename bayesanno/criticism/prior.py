@@ -15,20 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import CiKind, choose_interval
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, check_seed
+from bayesanno._core.wording import counted, show_rows
 from bayesanno.agreement.vote import split_vote
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import CiKind, choose_interval
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_seed
-from bayesanno.ground.wording import counted, show_rows
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.capabilities import HasKnownParameters, latents
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators
@@ -148,7 +147,7 @@ def describe_prior(
 
 def require_own_prior(model: AnnotationModel) -> None:
     """Raise a FitError if a model takes parameters from the data, and so has no prior for them."""
-    if isinstance(model, HasKnownParameters) and model.without_data() != model:
+    if model.without_data() != model:
         raise FitError(
             f"{model.name} takes parameters from the data, and so has no prior for them: give a variant that learns "
             f"them, such as {model.without_data()!r}"
@@ -230,7 +229,7 @@ def _count_in_replicates(drawn: of_annotators.ModelDraws, rng: np.random.Generat
     ]
     found = []  # (draw, quantity)
     for answers, states in replicate(drawn, rng):
-        of_each = states.reshape(len(latents(model, design)), -1)  # (latent, item)
+        of_each = states.reshape(len(model.latents(design)), -1)  # (latent, item)
         found.append([measure(of_each[number], answers[table.own]) for number, table, _, measure in asked])
     values = np.array(found).T
     return [(table.dimension, quantity, "", own) for (_, table, quantity, _), own in zip(asked, values, strict=True)]
@@ -244,7 +243,7 @@ def _choose_measures(model: AnnotationModel, design: Any, table: AnswerTable) ->
     measures = {"unanimous": _measure_by(unanimous(data))} if (data.votes.sum(axis=1) >= 2).any() else {}
     if not of_annotators.says_labels(model, design):
         return measures
-    latent = next(one for one in latents(model, design) if one.name == table.dimension)
+    latent = next(one for one in model.latents(design) if one.name == table.dimension)
     code_of = np.array([data.labels.index(name) if name in data.labels else -1 for name in latent.states])
     class_of = np.array([data.classes.index(name) if name in data.classes else -1 for name in latent.states])
     answered = np.unique(data.item)

@@ -26,20 +26,19 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import BayesannoError, FitError
+from bayesanno._core.lazy import pm, xr
+from bayesanno._core.validate import check_at_least, check_seed, known_seed
 from bayesanno.criticism.prior import require_own_prior
 from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import BayesannoError, FitError
-from bayesanno.ground.lazy import pm, xr
-from bayesanno.ground.validate import check_at_least, check_seed, known_seed
 from bayesanno.inference.diagnosis.modes import chains_are_apart
 from bayesanno.inference.fit import fit
 from bayesanno.inference.graph.density import add_deterministics
 from bayesanno.inference.relabelling import permute_classes
 from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.capabilities import is_exchangeable, latents
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.functions import keep, stack_samples
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
@@ -135,7 +134,7 @@ def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, argum
     view, flags = _fit(model, data, {"progressbar": False, **arguments, "random_seed": of_fit, "relabel": False})
     names = [str(name) for name in view.posterior.data_vars if name in truth]
     draws = view.posterior
-    if is_exchangeable(model, data):
+    if model.is_exchangeable(data):
         draws = _name_at_random(draws, _simulator(model, design).graph, np.random.default_rng(of_names))
     ranks = _rank(draws, truth[names], _spaced(view)) | {LIKELIHOOD: ((), _rank_likelihood(view, truth[names]))}
     coords = {dim: truth[dim].values for name in names for dim in truth[name].dims}
@@ -185,7 +184,7 @@ def _spaced(view: FitView) -> np.ndarray:
 
 def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
     """Return the state probabilities and the true states of items that are not controls."""
-    each, given = latents(view.model, view.data), getattr(view.data, "controls", {})
+    each, given = view.model.latents(view.data), getattr(view.data, "controls", {})
     free = [number for number, item in enumerate(view.data.items) if item not in given]
     names = list(dict.fromkeys(name for latent in each for name in latent.states))
     if len(names) == 1:
@@ -193,7 +192,7 @@ def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
     kept = []
     for latent, true in zip(each, state.reshape(len(each), -1), strict=True):
         probability = view.latents[latent.name][PROBABILITY].transpose("item", latent.dim)
-        if is_exchangeable(view.model, view.data):
+        if view.model.is_exchangeable(view.data):
             probability = _share_among_classes(probability, view.posterior["true_class"].values)
         probability = probability.reindex({latent.dim: names}, fill_value=0).astype(np.float32)
         number = np.array([names.index(name) for name in latent.states])[true]

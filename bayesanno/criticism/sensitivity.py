@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import FitError, ModelError
+from bayesanno._core.files import write_whole
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, check_seed, known_seed
+from bayesanno._core.wording import counted, show_rows
 from bayesanno.criticism.trials import gives_labels, run_all, try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.storage import load, save
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import FitError, ModelError
-from bayesanno.ground.files import write_whole
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_seed, known_seed
-from bayesanno.ground.wording import counted, show_rows
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.registry import get_model

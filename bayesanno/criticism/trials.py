@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.running import track
+from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno.agreement.vote import vote_right
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import track
-from bayesanno.ground.validate import check_at_least, known_seed
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel

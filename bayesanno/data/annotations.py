@@ -15,14 +15,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import as_names, counted, enumerated, listed, nearest
 from bayesanno.data.described import freeze
 from bayesanno.data.item_columns import hash_columns, read_columns
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells, share_votes
 from bayesanno.data.names import check_names, check_unsure, find_codes, name_unsure, order_responses
 from bayesanno.data.scales import order_by_scale
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import as_names, counted, enumerated, listed, nearest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described, freeze
 from bayesanno.data.labelled import Codes
 from bayesanno.data.names import check_names
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, listed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

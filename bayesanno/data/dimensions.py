@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, enumerated, listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated, listed
 
 
 def name_own(what: str, dimension: str) -> str:

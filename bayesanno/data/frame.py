@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import pd
+from bayesanno._core.lazy import pd
 
 
 def tabulate(data: Any) -> pd.DataFrame:

@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import listed, nearest
 from bayesanno.data.described import freeze
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import listed, nearest
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import counted, enumerated, listed
 from bayesanno.data.described import Described, freeze
 from bayesanno.data.names import read_numbers
 from bayesanno.data.orders import InEitherOrder
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, enumerated, listed
 
 type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 

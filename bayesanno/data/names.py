@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import as_names, listed, nearest
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import as_names, listed, nearest
 
 _NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})", re.ASCII)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed
 from bayesanno.data.described import freeze
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
 
 type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 

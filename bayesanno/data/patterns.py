@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import CodedPart
-from bayesanno.ground.errors import DataError
 
 type Coded = AnnotationData | CodedPart
 type Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed
 
 SCALES = (
     ("none", "absent", "minimal", "very mild", "mild", "moderate", "severe", "very severe", "extreme"),

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled
 from bayesanno.data.names import check_names
 from bayesanno.data.orders import InEitherOrder
-from bayesanno.ground.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

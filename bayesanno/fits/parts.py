@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import as_names, listed
 from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -22,11 +25,8 @@ from bayesanno.data.frame import name_winners
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import groups_by_dimension
 from bayesanno.fits.view import LABELS, FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import as_names, listed
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ITEM_TYPE, HasPopulation
+from bayesanno.modeling.latents import ITEM_TYPE
 
 # The variables in a fit's latent, of each dimension or of the only table, that tables read.
 PROBABILITY = "probability"  # (item, state)
@@ -265,7 +265,7 @@ def _(known: Any, new: Any, model: AnnotationModel) -> Any:
             f"the dimensions of this fit are {listed(tuple(before))}, and the new data have "
             f"{listed(tuple(now))}: give all of the fit's and no others"
         )
-    takes_new = isinstance(model, HasPopulation)
+    takes_new = model.overrides("draw_annotators")
     recoded = join_dimensions({name: _recode_table(part, now[name], takes_new) for name, part in before.items()})
     model.check(recoded)
     return recoded

@@ -14,18 +14,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from bayesanno._core.errors import DataFileError, FitError
+from bayesanno._core.files import write_whole
+from bayesanno._core.lazy import pm, xr
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import freeze
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.data.item_columns import ItemColumn
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.errors import DataFileError, FitError
-from bayesanno.ground.files import write_whole
-from bayesanno.ground.lazy import pm, xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 from bayesanno.modeling.registry import get_model
 
 MAX_GROUP_BYTES = 2 * 2**30  # larger groups, with one number per draw and item, are made only on request
@@ -288,18 +288,27 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in ("bayesanno", "pymc", "pytensor", "nutpie", "arviz", "numpy", "xarray")}
 
 
-def save(fit: xr.DataTree, path: str | Path) -> None:
+def save(fit: xr.DataTree, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a fit to one NetCDF file; an interrupted write leaves the old file.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree
+    path : str or Path
+    overwrite : bool, default False
+        Whether to replace an existing file.
 
     Raises
     ------
     FitError
         If the tree is not a fit by bayesanno.
     DataFileError
-        If the folder does not exist, or the file cannot be written.
+        If the file exists and is not to be replaced, the folder does not exist, or the file cannot be written.
     """
     require_tree(fit)
     path = Path(path)
+    if path.exists() and not overwrite:
+        raise DataFileError(f"{path} exists: give another path, or overwrite=True to replace it")
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
     # In memory first: HDF5 crashes Python if the disk is full.
@@ -385,4 +394,4 @@ def require_fit(fit: xr.DataTree) -> None:
 def log_likelihood_group(model: AnnotationModel, data: Data, posterior: xr.Dataset, values: np.ndarray) -> xr.Dataset:
     """Return log-likelihoods per draw and item, (chain, draw, item), as a group of a fit."""
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
-    return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)
+    return xr.Dataset({DATA_ADAPTERS[model.data_class].observed: (tuple(coords), values)}, coords=coords)

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
 from bayesanno.fits.storage import (
     data_of,
     diagnostics_of,
@@ -24,10 +26,7 @@ from bayesanno.fits.storage import (
     require_tree,
     totals_of,
 )
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import known_parameters
 
 LATENT, LABELS = "latent", "labels"  # the groups with the model's posterior, and with the one that tables read
 ADJUSTMENT = "adjustment"  # the group of a fit whose labels were adjusted for correlated errors
@@ -105,11 +104,25 @@ class FitView:
         """The entry of `labels` for a fit without dimensions."""
         return self.labels[""]
 
+    @property
+    def has_population(self) -> bool:
+        """Whether the model learns a population of annotators, from which new ones can be drawn."""
+        return self.model.overrides("draw_annotators")
+
+    @property
+    def has_severity(self) -> bool:
+        """Whether the annotators of the model have a severity, and noise of their own, in grades."""
+        return "severity" in self.posterior
+
+    def derives(self, name: str) -> bool:
+        """Whether the model derives a quantity of items or annotations of this name."""
+        return not is_on_dask(self.tree) and any(name in latent for latent in self.latents.values())
+
     @cached_property
     def known(self) -> dict[str, np.ndarray]:
         """The known parameters of the model."""
         constant = self._group("constant_data")
-        return {name: constant[name].values for name in known_parameters(self.model, self.data)}
+        return {name: constant[name].values for name in self.model.fixed_parameters(self.data)}
 
     @cached_property
     def yields(self) -> Yields:

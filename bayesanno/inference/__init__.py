@@ -11,8 +11,8 @@
                  modes/search                   ascents from random points to `Modes`, with all labellings of each;
                                                 modes/laplace has the ascent, and the integral around a mode
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
-               climbing/em, climbing/vb       EM and VB need no graph: they use NumPy, in memory or on Dask, and compute
-                                              the whole fit (climbing/without_graph)
+               em_vb/em, em_vb/vb             EM and VB need no graph: they use NumPy, in memory or on Dask, and compute
+                                              the whole fit (em_vb/without_graph)
 3.  Relabel.   relabelling.align_classes      permute the classes of draws to match their names, if legitimate
 4.  Compute.   modes/record                   which chains are in which mode, by modes/chains; modes of models
                                                 with scale parameters get probabilities, by modes/probabilities
@@ -36,7 +36,7 @@ Functions that make another fit from a fit:
 Besides fits: modes/find lists all maxima of a likelihood (modes/objective, with the same ascent, and modes/polish);
 dask/ holds annotations on a cluster.
 
-To add a method of fitting: one file next to sampling/nuts or climbing/em, with its settings and a line in methods. To
+To add a method of fitting: one file next to sampling/nuts or em_vb/em, with its settings and a line in methods. To
 add a finding: a rule in modeling/rules.toml, and a line in diagnosis/findings that measures. To add a rule of
 relabelling: a function in relabelling.
 """

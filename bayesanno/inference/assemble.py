@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
+from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
@@ -22,7 +23,6 @@ from bayesanno.fits.storage import (
     versions,
 )
 from bayesanno.fits.view import FitView
-from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.chance import find_chance
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, read_stored, store_findings
 from bayesanno.inference.diagnosis.known_labels import count_all_errors
@@ -34,8 +34,7 @@ from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
 from bayesanno.inference.tempering.parts import adjust_labels
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import known_parameters
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import Finding, warn_of
 from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import ModelDraws
@@ -83,7 +82,7 @@ def compute(
     # another order than the dataset's, and the dataset's order is that of its first variables.
     names = sorted((variable.name for variable in graph.free_RVs), key=lambda name: -posterior[name].ndim)
     posterior = add_deterministics(graph, posterior[names])
-    known = known_parameters(model, data)
+    known = model.fixed_parameters(data)
     fits_in = 8 * posterior.sizes["chain"] * posterior.sizes["draw"] * data.n_items <= MAX_GROUP_BYTES
     recovered = recover(model, data, posterior, with_log_likelihood=fits_in)
 
@@ -133,7 +132,7 @@ def finish(
         "versions": json.dumps(versions()),
     }
     if check:
-        known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
+        known = {name: parameter.value for name, parameter in model.fixed_parameters(data).items()}
         seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
         parts = parts_to_check(data, FitView(tree), seeds)
         answers = parts[0].data if is_on_dask(tree) else data

@@ -11,12 +11,12 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from bayesanno._core.lazy import import_when_called, pd, pm, xr
+from bayesanno._core.running import keep_keyboard_interrupt, one_blas_thread, status
+from bayesanno._core.validate import check_memory, check_seed, is_remote, known_seed, suggest_arguments
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.lazy import import_when_called, pd, pm, xr
-from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
-from bayesanno.ground.validate import check_memory, check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.inference.graph.density import retry_without_cache
@@ -25,9 +25,8 @@ from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import warn_of
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
@@ -48,6 +47,7 @@ SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the me
 LEAST_GRADIENTS = 3_000  # on small data the search costs almost nothing
 
 
+@suggest_arguments({"seed": "random_seed", "sampler": "nuts_sampler", "start": "initvals"})
 def fit(
     model: str | AnnotationModel,
     data: Data | DaskAnnotations | Source,
@@ -59,6 +59,7 @@ def fit(
     target_accept: float = 0.8,
     random_seed: int | None = None,
     nuts_sampler: NUTSSampler = "nutpie",
+    nuts_sampler_kwargs: Mapping[str, Any] | None = None,
     initvals: Begin | Mapping[str, Any] = "auto",
     relabel: bool = True,
     check: bool = True,
@@ -92,6 +93,9 @@ def fit(
         Makes the fit reproducible, bit for bit, on one machine. By default a seed is drawn and stored.
     nuts_sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
         The implementation of NUTS; the last two are extras.
+    nuts_sampler_kwargs : mapping, optional
+        Further settings of that sampler, under its own names: {"maxdepth": 8} for nutpie, {"max_treedepth": 8} for
+        PyMC.
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         The starting points of chains, each with jitter. "auto" searches for modes of the posterior, from the majority
         vote and random points, and starts chains in the modes that are probable by Laplace's method: at least one chain
@@ -186,12 +190,13 @@ def fit(
     ['item', 'label', 'probability']
     """
     model = get_model(model)
-    arguments = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
-    chosen, settings = choose_method(method, method_options, nuts_sampler=nuts_sampler, **arguments)
+    arguments: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
+    arguments |= {"nuts_sampler": nuts_sampler, "nuts_sampler_kwargs": nuts_sampler_kwargs}
+    chosen, settings = choose_method(method, method_options, **arguments)
     check_seed(random_seed)
     check_initvals(initvals)
     if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):
-        from bayesanno.inference.climbing.climb import require_updates
+        from bayesanno.inference.em_vb.fixed_point import require_updates
 
         require_updates(model, "em" if chosen.needs_graph else method)
     answers = _require_answers(model, data, method, client)
@@ -255,7 +260,7 @@ def _fit_graph(
     """Fit a graph: prepare, sample, relabel, compute."""
     graph = model.build(data)
     _require_memory(model, graph, settings)
-    exchangeable = relabel and is_exchangeable(model, data)
+    exchangeable = relabel and model.is_exchangeable(data)
     if exchangeable:
         dims = graph.named_vars_to_dims
         require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])

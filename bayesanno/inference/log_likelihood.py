@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import azs, pd, xr
 from bayesanno.fits.storage import log_likelihood_group
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.inference.diagnosis.findings import read_findings, store_findings
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.modeling.posterior import compile_formula

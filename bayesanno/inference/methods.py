@@ -10,16 +10,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from bayesanno._core.errors import BayesannoError, FitError, SamplerError
+from bayesanno._core.fields import AtLeast, Fields, Range, UnfitError
+from bayesanno._core.lazy import import_when_called, xr
 from bayesanno.fits.view import Yields
-from bayesanno.ground.errors import BayesannoError, FitError, SamplerError
-from bayesanno.ground.fields import AtLeast, Fields, Range
-from bayesanno.ground.lazy import import_when_called, xr
 
-ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
+ARGUMENTS = (
+    "draws",
+    "tune",
+    "chains",
+    "target_accept",
+    "nuts_sampler",
+    "nuts_sampler_kwargs",
+)  # the settings that are arguments of `fit`
 PER_DRAW = 15  # gradients, for a well-behaved posterior
 NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
 
@@ -46,6 +53,20 @@ class GraphSettings(Settings):
         return 0
 
 
+class Keywords(tuple[tuple[str, Any], ...]):
+    """Keyword arguments as pairs of name and value, which can be hashed."""
+
+    @classmethod
+    def convert(cls, value: Any) -> Self:
+        """Return the pairs of a mapping."""
+        if value is not None and not isinstance(value, Mapping | cls):
+            raise UnfitError(f"is {value!r}: it must be a mapping of the sampler's own settings")
+        return cls(dict(value or ()).items())
+
+
+NOTHING = Keywords()
+
+
 @dataclass(frozen=True, kw_only=True)
 class NUTSSettings(GraphSettings):
     """The settings of NUTS, as arguments of `fit`.
@@ -63,6 +84,7 @@ class NUTSSettings(GraphSettings):
     chains: Annotated[int, AtLeast(1)] = 4
     target_accept: Annotated[float, Range(0, 1)] = 0.8
     nuts_sampler: NUTSSampler = "nutpie"
+    nuts_sampler_kwargs: Keywords = NOTHING
 
     @property
     def n_gradients(self) -> int:
@@ -99,7 +121,7 @@ class ADVISettings(GraphSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClimbSettings(Settings):
+class FixedPointSettings(Settings):
     """The settings of a method that climbs.
 
     Attributes
@@ -123,8 +145,8 @@ class ClimbSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EMSettings(ClimbSettings):
-    """The settings of EM: those of `ClimbSettings`, and the following.
+class EMSettings(FixedPointSettings):
+    """The settings of EM: those of `FixedPointSettings`, and the following.
 
     Attributes
     ----------
@@ -156,8 +178,8 @@ class EMSettings(ClimbSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VBSettings(ClimbSettings):
-    """The settings of variational Bayes: those of `ClimbSettings`, with `draws * chains` draws in one chain.
+class VBSettings(FixedPointSettings):
+    """The settings of variational Bayes: those of `FixedPointSettings`, with `draws * chains` draws in one chain.
 
     Raises
     ------
@@ -239,8 +261,8 @@ class Method:
 
 sample_nuts = import_when_called("bayesanno.inference.sampling.nuts:sample_nuts")
 approximate = import_when_called("bayesanno.inference.sampling.advi:approximate")
-fit_by_em = import_when_called("bayesanno.inference.climbing.em:fit_by_em")
-fit_by_vb = import_when_called("bayesanno.inference.climbing.vb:fit_by_vb")
+fit_by_em = import_when_called("bayesanno.inference.em_vb.em:fit_by_em")
+fit_by_vb = import_when_called("bayesanno.inference.em_vb.vb:fit_by_vb")
 
 METHODS = {
     "nuts": Method(NUTSSettings, sample_nuts, "mcmc"),

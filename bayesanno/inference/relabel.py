@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
 from bayesanno.fits.view import FitView, require_as_fitted
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.modes.record import searched_of
 from bayesanno.inference.relabelling import Rule, align_fit, compose
-from bayesanno.modeling.capabilities import ITEM_TYPE, is_exchangeable, latents
+from bayesanno.modeling.latents import ITEM_TYPE
 
 
 def relabel(
@@ -60,9 +60,9 @@ def relabel(
     """
     view = require_as_fitted(fit, "relabel")
     model, data = view.model, view.data
-    if any(latent.dim == ITEM_TYPE for latent in latents(model, data)):
+    if any(latent.dim == ITEM_TYPE for latent in model.latents(data)):
         raise FitError(f"items are of types in {model.name}, and types keep their order: there is nothing to relabel")
-    if not is_exchangeable(model, data):
+    if not model.is_exchangeable(data):
         why = (
             "it has controls"
             if getattr(data, "controls", None)

@@ -44,11 +44,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
+from bayesanno._core.validate import check_choice
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.validate import check_choice
-from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
 
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]
@@ -254,7 +253,7 @@ def align_fit(
 
 
 def _by_probabilities(view: FitView) -> np.ndarray:
-    posterior, (latent, *others) = view.posterior, latents(view.model, view.data)
+    posterior, (latent, *others) = view.posterior, view.model.latents(view.data)
     if others or latent.dim != "true_class" or len(latent.states) != posterior.sizes["true_class"]:
         raise FitError(
             f'the rule "stephens" compares the probabilities of the classes, and {view.model.name} has no '

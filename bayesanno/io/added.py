@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.data.item_columns import take_columns
 from bayesanno.data.labelled import Codes
-from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import find_positions
 from bayesanno.io.names import refuse_label
 from bayesanno.io.pairs import understand_added

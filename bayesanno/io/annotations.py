@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.names import order_responses
-from bayesanno.ground.wording import counted
 from bayesanno.io.columns import NamedAnswers, make_annotations, read_known
 from bayesanno.io.formats.long import read_long
 from bayesanno.io.formats.transposed import read_transposed

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.item_columns import ItemColumn
 from bayesanno.data.labelled import Codes
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.cells import find_several
 from bayesanno.io.names import refuse_label, warn_names
 from bayesanno.io.read_options import ReadOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import Source, open_table

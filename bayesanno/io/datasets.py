@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bayesanno.ground.errors import DataError, DataFileError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.running import quiet_logger
-from bayesanno.ground.wording import listed, nearest
+from bayesanno._core.errors import DataError, DataFileError
+from bayesanno._core.lazy import pd
+from bayesanno._core.running import quiet_logger
+from bayesanno._core.wording import listed, nearest
 
 FOLDER_VARIABLE = "BAYESANNO_DATA"
 

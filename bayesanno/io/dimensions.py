@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import as_names, listed, nearest
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import as_names, listed, nearest
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
 from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_strange_gold

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import counted, nearest
 from bayesanno.data.item_columns import ItemColumn
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, nearest
 from bayesanno.io.columns import NamedAnswers
 from bayesanno.io.names import warn_names
 from bayesanno.io.pairs import Comparisons

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed
 from bayesanno.io.read_options import OF_SPANS, ReadOptions
 from bayesanno.io.text_table import ALIASES, CONTENTS, TextTable
 

@@ -9,9 +9,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from bayesanno._core.errors import DataError, NamesWarning, warn
+from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.data.names import is_number, read_numbers
-from bayesanno.ground.errors import DataError, NamesWarning, warn
-from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, squeeze
 
 _BEGIN_NUMBERS = "+-.0123456789"

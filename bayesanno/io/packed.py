@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, listed
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import counted, listed
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one

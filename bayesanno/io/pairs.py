@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.item_columns import ItemColumn
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, listed, nearest
 from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold
 from bayesanno.io.names import warn_names
 from bayesanno.io.rankings import TIE

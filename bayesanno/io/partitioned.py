@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, DataFileError, ExtraError
+from bayesanno._core.lazy import pd
 from bayesanno.data.names import sort_labels
-from bayesanno.ground.errors import DataError, DataFileError, ExtraError
-from bayesanno.ground.lazy import pd
 from bayesanno.io.columns import check_rows
 from bayesanno.io.formats.long import find_long_columns
 from bayesanno.io.names import refuse_label

@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed, nearest
 from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.layout import choose_columns
 from bayesanno.io.read_options import OF_RANKINGS, RANKED, ReadOptions

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import as_names, listed, nearest
 from bayesanno.data.names import name_unsure
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import as_names, listed, nearest
 from bayesanno.io.registry import FORMAT_NAMES
 
 OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"

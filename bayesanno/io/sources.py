@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bayesanno.ground.errors import DataError, DataFileError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import listed, name_error
+from bayesanno._core.errors import DataError, DataFileError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import listed, name_error
 from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
 from bayesanno.io.exports.document import Document, plain

@@ -15,8 +15,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from bayesanno.ground.errors import DataError, ExtraError
-from bayesanno.ground.wording import listed, name_error
+from bayesanno._core.errors import DataError, ExtraError
+from bayesanno._core.wording import listed, name_error
 
 SEPARATORS = ",\t;|"
 

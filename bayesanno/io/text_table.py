@@ -14,9 +14,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import listed, nearest
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import listed, nearest
 from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
 _RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")  # under the header of a table in Markdown

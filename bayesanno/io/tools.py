@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed, nearest
 from bayesanno.io.exports.paths import Rows
 from bayesanno.io.sources import open_document
 from bayesanno.io.text_table import ALIASES

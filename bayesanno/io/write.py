@@ -6,9 +6,9 @@ import csv
 import os
 from pathlib import Path
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.files import write_whole
-from bayesanno.ground.lazy import pd
+from bayesanno._core.errors import DataError
+from bayesanno._core.files import write_whole
+from bayesanno._core.lazy import pd
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.ground.fields import Fields
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.any_size import as_data
+from bayesanno._core.fields import Fields
+from bayesanno._core.lazy import pm, pt
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 LOG_CLASS = "log_class"  # log p(class) of distinct items, (row, true_class), among the parameters
+
+
+class FixedParameter(NamedTuple):
+    """A parameter that is known before the fit: its value and its dimensions."""
+
+    value: np.ndarray
+    dims: tuple[str, ...]
 
 
 class Parameters:
@@ -41,7 +48,7 @@ class Parameters:
         self.used.add(name)
         return self._values[name]
 
-    def both(self, name: str) -> tuple[Any, Any]:
+    def prob_and_complement(self, name: str) -> tuple[Any, Any]:
         """Return a probability and its complement."""
         return self[name], 1 - self[name]
 
@@ -154,8 +161,8 @@ class Answers:
         who = self.annotator
         if self.orders is not None:  # as many viewers again
             table = pt.concatenate([table, table[:, self.orders.responses][:, :, self.orders.classes]])
-            who = who + as_data(self.n_annotators) * self.orders.swapped
-        cell = who * as_data(self.n_responses) + self.response  # (annotation,), of annotator and response
+            who = who + as_symbolic(self.n_annotators) * self.orders.swapped
+        cell = who * as_symbolic(self.n_responses) + self.response  # (annotation,), of annotator and response
         by_state = pt.join_dims(table, start_axis=2) if table.ndim > 3 else table
         return add_rows(pt.join_dims(by_state, 0, 2), cell, self.item, self.n_items)
 
@@ -174,8 +181,8 @@ class Design:
         The annotator and the item of each annotation.
     n_items : TensorVariable of int
         Number of items.
-    class_response : array of int, shape (true_class,)
-        The response that names each class.
+    names_class : array of bool, shape (true_class, response)
+        Whether a response names a class.
     control : TensorVariable of int, shape (item,), or None
         The known true class of each item, -1 where there is none.
     orders : Orders or None
@@ -185,10 +192,20 @@ class Design:
     annotator: pt.TensorVariable
     item: pt.TensorVariable
     n_items: pt.TensorVariable
-    class_response: np.ndarray
+    names_class: np.ndarray
     control: pt.TensorVariable | None = None
     class_row: pt.TensorVariable | None = None  # of each item, where a class prior depends on it
     orders: Orders | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of true classes."""
+        return int(self.names_class.shape[0])
+
+    @property
+    def class_response(self) -> np.ndarray:
+        """The response that names each class; shape (true_class,)."""
+        return self.names_class.argmax(axis=1)
 
     def show(self, state: pt.TensorVariable) -> pt.TensorVariable:
         """Return the class of each annotation's item, of the sides as shown: (annotation,), from classes (item,)."""
@@ -206,8 +223,7 @@ class Design:
         """
         if (log_class := p.get(LOG_CLASS)) is not None:
             return self.with_controls(pm.Categorical.dist(logit_p=log_class[self.class_row]))
-        n_classes = self.class_response.size
-        prevalence = p.prevalence if "prevalence" in p else pt.as_tensor(np.ones(n_classes) / n_classes)
+        prevalence = p.prevalence if "prevalence" in p else pt.as_tensor(np.ones(self.n_classes) / self.n_classes)
         return self.with_controls(pm.Categorical.dist(prevalence, shape=(self.n_items,)))
 
 

@@ -5,36 +5,38 @@ Terms in code, documents and messages:
 * a *model* is an `AnnotationModel`; the PyMC model that it builds is its *graph*; the models form the *zoo*;
 * an *annotation* is one row of item, annotator and *label*; an item's *answers* are its annotations in a formula; in
   parameters, the dimension of given labels is `response`, and that of true labels (classes) is `true_class`;
-* the *state* of an item is its discrete latent; a *view* is another quantity computed per draw;
+* the *state* of an item is its discrete latent; what is *derived* from its posterior is computed per draw;
 * a *design* lists who is asked about what; a *pattern* represents items with equal answers; a *chunk* is part of them;
-* a *known parameter* is given to a model; a *control* is an item's known true label;
+* a *fixed parameter* is given to a model; a *control* is an item's known true label;
 * `check...` raises an error or returns nothing.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, ModelError
+from bayesanno._core.fields import Fields, Positive
+from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.fields import Fields, Positive
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.ground.wording import listed
-from bayesanno.modeling.arguments import Parameters, Priors
-from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
+from bayesanno.modeling.arguments import LOG_CLASS, FixedParameter, Parameters, Priors
 from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
-from bayesanno.modeling.data_kinds import Arrays
+from bayesanno.modeling.data_adapters import CLASS_ROW, Arrays, Patterns
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.functions import BY_NUMPY
+from bayesanno.modeling.latents import Derived, Latent, LatentPosterior, subtract_total
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, observe
+from bayesanno.modeling.own_models import check_own_model
 from bayesanno.modeling.pairs import Pairs  # noqa: F401
 
 
@@ -43,8 +45,14 @@ class AnnotationModel(Fields, ABC):
     """A model of annotation: options and priors are fields, and `build` makes the graph.
 
     A model is one frozen, keyword-only dataclass. It declares its parameters (`priors`), and supplies its formula once
-    (`state_logp`), its generative process with explicit latents (`generate`), and starting values (`start`). Less
-    common features are added by inheriting from `bayesanno.modeling.capabilities`.
+    (`state_logp`), its generative process with explicit latents (`generate`), and starting values (`start`). All other
+    methods have the answer of most models.
+
+    Some names of variables have a meaning for the tables of all models: `accuracy` (annotator), how often an annotator
+    is right; `severity` and `sd` (annotator), by how much annotators perceive grades too low, and the deviation of
+    their noise, both in grades; and, among what is derived, `hard` (item), the probability that an item is hard, and
+    `difficulty` (item), in log odds, 0 for the average item, with `difficulty_probability` (item, difficulty_bin), its
+    posterior, and `expected_accuracy` (item), how often an annotator of the data is right on the item.
 
     Attributes
     ----------
@@ -62,15 +70,6 @@ class AnnotationModel(Fields, ABC):
         Whether the model can use known true labels.
     takes_other_labels : bool
         Whether annotators may give labels that are not classes, such as "unsure".
-    has_hard_items : bool
-        Whether the model has a view `hard` (item), the probability that the item is hard.
-    has_difficulty : bool
-        Whether items have a difficulty in log odds, 0 for the average item. Its views are `difficulty` (item), the
-        posterior mean; `difficulty_probability` (item, difficulty_bin), the posterior; and `expected_accuracy` (item),
-        how often an annotator of the data is right on the item.
-    has_severity : bool
-        Whether labels are grades that annotators perceive too low by `severity` (annotator), with noise of standard
-        deviation `sd` (annotator), both in grades. Severity is positive for severe annotators.
     collapse_items : bool
         Whether items with equal answers share one term of the likelihood. False if items have their own parameters.
 
@@ -86,21 +85,24 @@ class AnnotationModel(Fields, ABC):
     two_labels: ClassVar[bool] = False
     takes_controls: ClassVar[bool] = True
     takes_other_labels: ClassVar[bool] = False
-    has_hard_items: ClassVar[bool] = False
-    has_difficulty: ClassVar[bool] = False
-    has_severity: ClassVar[bool] = False
     collapse_items: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        """Return the model with its fields, and the prior of each parameter as a formula."""
+        from bayesanno.modeling.process import describe_priors
+
+        return "\n    ".join([repr(self), *describe_priors(self)])
 
     @abstractmethod
     def priors(self, data: Any, prior: Priors) -> None:
         """Declare the parameters as PyMC variables with dims. `prior.<field>` is that field as data of the graph.
 
-        Known parameters are already in the graph, under their names.
+        Fixed parameters are already in the graph, under their names.
         """
 
     def state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
         """Return log p(state, the item's answers | parameters), symbolic, of shape (item, state)."""
-        raise NotImplementedError  # abstract, except for models with SeveralLatents
+        raise NotImplementedError  # abstract, except for models that override item_logp and latent_posterior
 
     @abstractmethod
     def generate(self, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
@@ -125,9 +127,90 @@ class AnnotationModel(Fields, ABC):
         wrong way. By default the competence counts as an accuracy with even errors (see `bayesanno.modeling.chance`).
         `posterior` and `data` are those of one dimension.
         """
-        if self.competence is None or self.has_severity:  # exact matches are no measure of a grader
+        if self.competence is None or "severity" in posterior:  # exact matches are no measure of a grader
             return None
         return scale_accuracy(posterior[self.competence], data.n_classes)
+
+    def fixed_parameters(self, data: Any) -> dict[str, FixedParameter]:  # noqa: ARG002
+        """Return the parameters that are given, or taken from the data; `build` registers them as data."""
+        return {}
+
+    def without_data(self) -> Self:
+        """Return the model that simulates from priors alone, with no parameter taken from data."""
+        return self
+
+    def scale_parameters(self) -> tuple[str, ...]:
+        """Return the names of parameters that are the scales of others, under these options.
+
+        Where all that has a scale is equal, the density has its peak but no mass. So the search for modes keeps the
+        scales, and modes have no masses before sampling. Scale parameters must be sampled on a log scale.
+        """
+        return ()
+
+    def is_exchangeable(self, data: Any, *, by_likelihood: bool = False) -> bool:  # noqa: ARG002
+        """Whether permuting the classes changes neither prior nor likelihood, or not the likelihood alone."""
+        return False
+
+    def index_arrays(self, data: Any, patterns: Patterns) -> Arrays:  # noqa: ARG002
+        """Return arrays made from the data that the formula looks up, each with its kind of entries."""
+        return {}
+
+    def latents(self, data: Any) -> tuple[Latent, ...]:
+        """Return the discrete latents of an item."""
+        return (Latent(self.state_dim, self.states(data)),)
+
+    def constrain(
+        self,
+        logp: pt.TensorVariable,
+        control: pt.TensorVariable,
+        answers: Any,  # noqa: ARG002
+        p: Parameters,  # noqa: ARG002
+    ) -> pt.TensorVariable:
+        """Add known classes (item,), -1 if unknown, to log p(state, answers); shape (item, state).
+
+        By default the states are the classes, and those other than the known one are impossible.
+        """
+        known = control[:, None]
+        return pt.switch((known < 0) | pt.eq(known, pt.arange(logp.shape[1])[None, :]), logp, -math.inf)
+
+    def item_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
+        """Return log p(the item's answers | parameters) with the states summed out; symbolic, of shape (item,)."""
+        from bayesanno.modeling.ops.sums import sum_out_states
+
+        return sum_out_states(self._known_state_logp(answers, p))[0]
+
+    def latent_posterior(self, answers: Any, p: Parameters) -> LatentPosterior:
+        """Return the posterior of the states, and what is derived from it, given parameters; symbolic."""
+        from bayesanno.modeling.ops.sums import sum_out_states
+
+        logp = self._known_state_logp(answers, p)  # (item, state)
+        total, probability = sum_out_states(logp)  # (item,), (item, state)
+        return LatentPosterior({"": subtract_total(logp, total)}, {"": self.derived(answers, probability, p)})
+
+    def _known_state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
+        """Return log p(state, answers) with the class prior and the controls: (item, state)."""
+        logp, log_class = self.state_logp(answers, p), p.get(LOG_CLASS)
+        if log_class is not None:  # the model's own formula has the prevalence
+            logp = logp + (log_class - pt.log(p.prevalence))[answers.index[CLASS_ROW.role]]
+        control = getattr(answers, "control", None)
+        return logp if control is None else self.constrain(logp, control, answers, p)
+
+    def derived(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:  # noqa: ARG002
+        """Return further quantities per draw, from the state posterior (item, state)."""
+        return {}
+
+    def draw_annotators(
+        self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw n new annotators for each draw (draw, ...) of the population that a model learns, if it learns one.
+
+        The result has the parameters of annotators by name, (draw, annotator, ...).
+        """
+        raise NotImplementedError  # abstract, for models with a population
+
+    def overrides(self, method: str) -> bool:
+        """Whether the model has a method of its own in place of the default."""
+        return getattr(type(self), method) is not getattr(AnnotationModel, method)
 
     def check(self, data: Any) -> None:
         """Raise a DataError if the model cannot be fitted to these data; `fit` calls this before long computations."""
@@ -152,23 +235,29 @@ class AnnotationModel(Fields, ABC):
         require_data(self, data)
         arrays = index_arrays(self, data, find_patterns(self, data))
         with pm.Model(coords=self.coords(data)) as graph:
-            for name, known in known_parameters(self, data).items():
-                pm.Data(name, known.value, dims=known.dims)
+            for name, fixed in self.fixed_parameters(data).items():
+                pm.Data(name, fixed.value, dims=fixed.dims)
             self._declare(data, arrays)
             name_dims(graph)
+            if not type(self).__module__.startswith("bayesanno."):
+                check_own_model(self, data, graph, arrays)
             observe(self, data, arrays)
         return graph
 
     def _declare(self, data: Any, arrays: Arrays) -> None:
         """Declare all parameters, starting with those of a class prior, which include the prevalence."""
         prior, of_class = Priors(self), class_prior_of(self)
-        if of_class is None:
-            return self.priors(data, prior)
         try:
-            of_class.declare(data, prior.prevalence_prior, arrays)
-            return self.priors(data, prior)
+            if of_class is not None:
+                of_class.declare(data, prior.prevalence_prior, arrays)
+            self.priors(data, prior)
+        except KeyError as error:
+            if "are unknown to the model" not in str(error):
+                raise
+            there = listed(list(pm.modelcontext(None).coords))
+            raise ModelError(f"{self.name}: priors: {error.args[0]} There are {there}; add yours in coords") from None
         except ValueError as error:
-            if "already exists" not in str(error):
+            if of_class is None or "already exists" not in str(error):
                 raise
             name = str(error).removeprefix("Variable name ").removesuffix(" already exists.")
             raise DataError(f"{name!r} is the name of a parameter of {self.name}: rename that column") from None
@@ -228,6 +317,6 @@ def require_data(model: AnnotationModel, data: Any) -> None:
             f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; compare one of them with "
             "all others: data.binarise(positive=...)"
         )
-    of_classes = model.state_dim == "true_class" or isinstance(model, ConstrainsStates)
+    of_classes = model.state_dim == "true_class" or model.overrides("constrain")
     if getattr(data, "controls", None) and not (model.takes_controls and of_classes):
         raise DataError(f"controls are ignored by {model.name}: remove them")

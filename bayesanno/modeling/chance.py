@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno.ground.lazy import xr
+from bayesanno._core.lazy import xr
 
 
 def scale_accuracy(accuracy: xr.DataArray, n_classes: int) -> xr.DataArray:

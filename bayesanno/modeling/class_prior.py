@@ -23,18 +23,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, ModelError
+from bayesanno._core.fields import Fields, UnfitError
+from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.wording import listed, nearest
 from bayesanno.data.item_columns import ItemColumn
-from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.ground.fields import Fields, UnfitError
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.ground.wording import listed, nearest
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
-from bayesanno.modeling.data_kinds import CLASS_ROW, ROW_OF_ITEM, Arrays, IndexArray, Key, Per
+from bayesanno.modeling.data_adapters import CLASS_ROW, ROW_OF_ITEM, ArrayName, Arrays, Axis, IndexArray
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.functions import stack_samples
 
 BASE_RATE, PREVALENCE = "base_rate", "prevalence"
-ROW_SHARE = Key("class_row_share")
+ROW_SHARE = ArrayName("class_row_share")
 LEAST_SHARE = 1e-300  # of a class among the items: its log is finite
 OF_COLUMN = "class_column"  # the role of a term's arrays; their names are the dimension of the key
 
@@ -175,7 +175,7 @@ class ClassPrior:
             pm.Dirichlet(BASE_RATE, concentration * np.ones(data.n_classes), dims="true_class")
         for term in self.terms:
             term.declare(data, Priors(term))
-        rows = {key: pm.Data(key.name, array.values) for key, array in arrays.items() if array.per is Per.ROW}
+        rows = {key: pm.Data(key.name, array.values) for key, array in arrays.items() if array.axis is Axis.ROW}
         p = Parameters({variable.name: variable for variable in graph.unobserved_RVs})
         log_class = self.log_classes(data, p, columns_of(rows))
         prevalence = (pt.exp(log_class) * rows[ROW_SHARE][:, None]).sum(axis=0)
@@ -198,7 +198,7 @@ class Rows:
 
     def for_patterns(self, first: np.ndarray) -> Arrays:
         """Return the arrays for formula and generative process, given the first item of each pattern."""
-        of_patterns = IndexArray(self.of_item[first], Per.PATTERN)
+        of_patterns = IndexArray(self.of_item[first], Axis.PATTERN)
         return self.arrays | {CLASS_ROW: of_patterns, ROW_OF_ITEM: IndexArray(self.of_item)}
 
 
@@ -222,9 +222,9 @@ def find_rows(prior: ClassPrior, data: Any) -> Rows:
     flat = [np.zeros((data.n_items, 1)), *(values.reshape(data.n_items, -1) for values in columns.values())]
     _, first, of_item = np.unique(np.concatenate(flat, axis=1), axis=0, return_index=True, return_inverse=True)
     of_item = of_item.ravel()
-    arrays = {Key(OF_COLUMN, name): IndexArray(values[first], Per.ROW) for name, values in columns.items()}
+    arrays = {ArrayName(OF_COLUMN, name): IndexArray(values[first], Axis.ROW) for name, values in columns.items()}
     share = np.bincount(of_item, minlength=first.size) / data.n_items
-    return Rows(arrays | {ROW_SHARE: IndexArray(share, Per.ROW)}, of_item)
+    return Rows(arrays | {ROW_SHARE: IndexArray(share, Axis.ROW)}, of_item)
 
 
 def weights_of(model: Any, data: Any) -> np.ndarray | None:
@@ -241,12 +241,12 @@ def start_of(model: Any, data: Any) -> dict[str, Any]:
     return values
 
 
-def columns_of(given: Mapping[Key, Any]) -> dict[str, Any]:
+def columns_of(given: Mapping[ArrayName, Any]) -> dict[str, Any]:
     """Return the values of the rows, by name, from all arrays of a graph."""
     return {key.dimension: values for key, values in given.items() if key.role == OF_COLUMN}
 
 
-def with_log_class(model: Any, data: Any, values: Mapping[str, Any], given: Mapping[Key, Any]) -> dict[str, Any]:
+def with_log_class(model: Any, data: Any, values: Mapping[str, Any], given: Mapping[ArrayName, Any]) -> dict[str, Any]:
     """Return parameters by name and, with a class prior, log p(class) of the given rows."""
     prior = class_prior_of(model)
     if prior is None:

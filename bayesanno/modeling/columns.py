@@ -26,10 +26,10 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm
-from bayesanno.ground.wording import counted, name_error
+from bayesanno._core.errors import DataError, ModelError
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm
+from bayesanno._core.wording import counted, name_error
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
 

@@ -1,24 +1,24 @@
 """Item difficulties: `spread` times a standard normal number, which is integrated out.
 
-The integral, combined with the sum over classes, is in `bayesanno.modeling.item_numbers`.
+The integral, combined with the sum over classes, is in `bayesanno.modeling.item_effects`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, override
+from typing import Any, override
 
 import numpy as np
 
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
-from bayesanno.modeling.capabilities import DIFFICULTY, HasViews, View
 from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.findings import Finding, check
-from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
+from bayesanno.modeling.item_effects import ItemEffectModel, quadrature_nodes
+from bayesanno.modeling.latents import DIFFICULTY, Derived
 
 BIN = 0.25  # the width of the bins of the posterior of a difficulty
 FARTHEST = 8.0  # the centre of the last bin, which includes everything beyond
@@ -29,15 +29,13 @@ def bin_centres() -> np.ndarray:
     return np.linspace(-FARTHEST, FARTHEST, 2 * round(FARTHEST / BIN) + 1)
 
 
-class DifficultyModel(ItemNumberModel, HasViews):
+class DifficultyModel(ItemEffectModel):
     """A model in which answers depend on the true class and the item's difficulty, `spread` times a standard normal.
 
     Given the item's numbers, the probability of an answer v to an item of class k is proportional to
-    exp(habit_v + [v = k] gain). The model declares `spread` (), `prevalence` (true_class), the parameters of its gain,
-    and, if it has habits, `habit` (annotator, response).
+    exp(habit_v + [v = k] g), with g its `log_odds`. The model declares `spread` (), `prevalence` (true_class), the
+    parameters of g, and, if it has habits, `habit` (annotator, response).
     """
-
-    has_difficulty: ClassVar[bool] = True
 
     @property
     def ability_is_above_chance(self) -> bool:
@@ -45,7 +43,7 @@ class DifficultyModel(ItemNumberModel, HasViews):
         return False
 
     @abstractmethod
-    def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
+    def log_odds(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
         """Return how much the true class adds to the log odds of an answer.
 
         `annotator` is an index of annotators, and `z` and `slope` are the numbers of an item; the result has their
@@ -65,14 +63,14 @@ class DifficultyModel(ItemNumberModel, HasViews):
         habit = p.get("habit")
         each = pt.zeros((1, len(is_right), 1, 1)) if habit is None else habit[:, :, None, None]
         log_others = pt.log((pt.exp(each) * ~is_right).sum(axis=1))  # (annotator, true_class, 1)
-        gain = self.gain(p, np.s_[:, None], z, slope, len(names_class))[:, None]  # (annotator, 1, node)
-        odds = gain + (each * is_right).sum(axis=1) - log_others  # (annotator, true_class, node), log odds of right
+        log_odds = self.log_odds(p, np.s_[:, None], z, slope, len(names_class))[:, None]  # (annotator, 1, node)
+        odds = log_odds + (each * is_right).sum(axis=1) - log_others  # (annotator, true_class, node), log odds of right
         wrong = each - log_others[:, None] - pt.softplus(odds)[:, None]
         return pt.switch(is_right, -pt.softplus(-odds)[:, None], wrong)  # the log of 1 - p keeps its digits
 
     def declare_accuracy(self, data: AnnotationData, p: Parameters) -> None:
         """Declare `accuracy` (annotator): P(right) on a random item, with the difficulty integrated out."""
-        nodes = lay_nodes(self.count_nodes(p), self.reach)
+        nodes = quadrature_nodes(self.count_nodes(p), self.support)
         right = _sum_right(self._log_answers(p, data.names_class, nodes.z, nodes.slope), data.names_class)
         accuracy = (p.prevalence * right.dot(pt.exp(nodes.log_weight))).sum(axis=1)  # (annotator,)
         pm.Deterministic("accuracy", accuracy, dims="annotator")
@@ -87,9 +85,9 @@ class DifficultyModel(ItemNumberModel, HasViews):
     @override
     def above_chance(self, posterior: xr.Dataset, data: AnnotationData) -> xr.DataArray:
         """Return how far annotators are above chance on an item of average difficulty."""
-        gain = posterior["ability"] + (0.0 if self.ability_is_above_chance else np.log(data.n_classes - 1))
+        log_odds = posterior["ability"] + (0.0 if self.ability_is_above_chance else np.log(data.n_classes - 1))
         is_right = xr.DataArray(data.names_class, dims=("true_class", "response"))
-        odds = xr.ufuncs.exp(gain * is_right + posterior.get("habit", 0.0))
+        odds = xr.ufuncs.exp(log_odds * is_right + posterior.get("habit", 0.0))
         return scale_confusion(odds / odds.sum("response"), posterior["prevalence"], data.names_class)
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
@@ -97,25 +95,25 @@ class DifficultyModel(ItemNumberModel, HasViews):
         return super().coords(data) | {DIFFICULTY: bin_centres().tolist()}
 
     @override
-    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
+    def derived(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
         """Return the posterior of item difficulties, and how often annotators are right on the items."""
-        nodes = lay_nodes(self.count_nodes(p, answers), self.reach)
+        nodes = quadrature_nodes(self.count_nodes(p, answers), self.support)
         log_answer = self.log_answers(answers, p, nodes.z, nodes.slope)
         share = probability[:, :, None] * self.integrate(answers, p, log_answer, nodes)[1]  # (item, true_class, node)
         z = nodes.axis
         of_z = share.sum(axis=1).reshape((answers.n_items, nodes.length, -1)).sum(axis=2)  # (item, z)
         right = _sum_right(log_answer, answers.names_class)  # (annotator, true_class, node)
         return {
-            "difficulty": View(("item",), p.spread * (of_z * z).sum(axis=1)),
-            "difficulty_probability": View(("item", DIFFICULTY), _bin(of_z, z, nodes.length, p.spread)),
-            "expected_accuracy": View(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
+            "difficulty": Derived(("item",), p.spread * (of_z * z).sum(axis=1)),
+            "difficulty_probability": Derived(("item", DIFFICULTY), _bin(of_z, z, nodes.length, p.spread)),
+            "expected_accuracy": Derived(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
         }
 
 
-def draw_responses(design: Design, true_class: Any, gain: Any, habit: Any | None) -> pt.TensorVariable:
-    """Return random responses (annotation,) to items of these classes (item,), given the gain (annotation,)."""
+def draw_responses(design: Design, true_class: Any, log_odds: Any, habit: Any | None) -> pt.TensorVariable:
+    """Return random responses (annotation,) to items of these classes (item,), given the log_odds (annotation,)."""
     truth = pt.as_tensor(design.class_response)[design.show(true_class)]
-    score = gain[:, None] * pt.eq(truth[:, None], np.arange(design.class_response.size))  # (annotation, response)
+    score = log_odds[:, None] * pt.eq(truth[:, None], np.arange(design.n_classes))  # (annotation, response)
     return pm.Categorical.dist(logit_p=score if habit is None else score + habit[design.annotator])
 
 

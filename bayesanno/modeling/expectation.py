@@ -1,7 +1,7 @@
 """The E-step of models with annotations independent given the class: in NumPy, a sum over blocks of items.
 
 The E-step computes the same posterior of an item's class as the graph; the contract of the zoo compares the two. A step
-needs only sums over items, so blocks of items may be on other machines: climbing only uses `AddsUp`.
+needs only sums over items, so blocks of items may be on other machines: EM and VB only use `AddsUp`.
 """
 
 from __future__ import annotations
@@ -257,19 +257,19 @@ def make_blocks(data: Coded, size: int | None = None) -> Items:
 Logs = tuple[np.ndarray, np.ndarray]
 
 
-class HasLaw(Protocol):
+class HasTables(Protocol):
     """A model with annotations independent given the class."""
 
     def log_probabilities(self, shares: Shares, names_class: np.ndarray) -> Logs:
         """Return the logs of p(class), (true_class,), and p(answer | class), (annotator, response, true_class)."""
 
 
-def expect(model: HasLaw, items: AddsUp, shares: Shares, *, epsilon: float = 0.0) -> Expected:
+def expect(model: HasTables, items: AddsUp, shares: Shares, *, epsilon: float = 0.0) -> Expected:
     """Take an E-step: add up the expected counts under the posterior of the classes, over all blocks.
 
     Parameters
     ----------
-    model : HasLaw
+    model : HasTables
     items : AddsUp
     shares : mapping of name to array
         The parameters, with the shapes of the model's `concentrations`.
@@ -329,7 +329,7 @@ def sum_log_likelihood(block: PatternBlock, log_class: np.ndarray, log_answer: n
     return block.weight @ sum_classes(block.weigh_classes(log_class, log_answer))
 
 
-def read_items(model: HasLaw, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
+def read_items(model: HasTables, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
     """Return p(class | answers) (item, true_class) and log p(answers) (item,)."""
     logs = model.log_probabilities(shares, items.names_class)
     found = [find_posterior(block.weigh_classes(*logs)) for block in items.blocks]

@@ -14,9 +14,9 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal, Self, SupportsFloat
 
-from bayesanno.ground import errors
-from bayesanno.ground.errors import as_line, warn
-from bayesanno.ground.wording import enumerated
+from bayesanno._core import errors
+from bayesanno._core.errors import as_line, warn
+from bayesanno._core.wording import enumerated
 
 Level = Literal["stop", "care", "note"]
 LEVELS: tuple[Level, ...] = ("stop", "care", "note")

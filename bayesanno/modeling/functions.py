@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt, xr
-from bayesanno.modeling.any_size import remove_sizes
+from bayesanno._core.lazy import pt, xr
+from bayesanno.modeling.symbolic_shapes import make_shapes_symbolic
 
 type DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
 
@@ -81,7 +81,7 @@ def compile_once(
     """
     from pytensor import config
 
-    inputs, outputs, data = read_data(*remove_sizes(inputs, outputs))
+    inputs, outputs, data = read_data(*make_shapes_symbolic(inputs, outputs))
     compiled_by = (config.mode, config.linker, config.optimizer, config.numba__cache, by_numpy)
     function = keep((name_graph(inputs, outputs), compiled_by), lambda: _compile(inputs, outputs, by_numpy=by_numpy))
     if not data:
@@ -103,7 +103,7 @@ def read_data(
 
 def name_graph(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]) -> Hashable:
     """Return a hashable value that is equal for graphs of the same operations, numbers and types."""
-    from bayesanno.ground.private.pytensor import FrozenFunctionGraph
+    from bayesanno._core.private.pytensor import FrozenFunctionGraph
 
     return FrozenFunctionGraph.from_io(inputs, outputs)
 
@@ -238,7 +238,7 @@ def evaluate_once(
 
     Raises _TooMuchError if there are more than `most`, and the error of an operation that NumPy cannot do.
     """
-    from bayesanno.ground.private.pytensor import io_toposort
+    from bayesanno._core.private.pytensor import io_toposort
 
     known = _read_inputs(outputs) | dict(zip(inputs, values, strict=True))
     n_numbers = 0  # inputs do not count: an operation may read few of them, as answers of equal items
@@ -263,7 +263,7 @@ def precompute_data(
     from pytensor.graph import Constant, clone_replace, rewrite_graph
     from pytensor.tensor import TensorType
 
-    from bayesanno.ground.private.pytensor import Reshape, toposort
+    from bayesanno._core.private.pytensor import Reshape, toposort
 
     outputs = rewrite_graph(clone_replace(list(outputs)), include=("merge",))  # so that equal formulas are one array
     nodes = list(toposort(outputs))

@@ -1,103 +1,96 @@
 """Models with annotations independent given the class: two tables of probabilities determine everything.
 
-The law of such a model is p(class) and p(answer | annotator, class). It determines the likelihood, the E-step, the
-expected counts of EM and variational Bayes, and accuracies. It is written once, with operators that PyTensor and NumPy
-share. `generate` is independent of it, so that the contract of the zoo can compare the two.
+The tables are p(class) and p(response | annotator, class). From them follow the likelihood, the generative process, the
+E-step, the expected counts of EM and variational Bayes, the starting values of chains, and accuracies. They are written
+once, with operators that PyTensor and NumPy share.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.labelled import Labelled
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Answers, Parameters, Priors
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.class_prior import PREVALENCE, terms_of
-from bayesanno.modeling.data_kinds import PATTERN_ITEM
-from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, votes_of
+from bayesanno.modeling.data_adapters import PATTERN_ITEM
+from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, in_proportion, votes_of
 from bayesanno.modeling.ops.variables import beta_by_probit
+
+AWAY = 0.5  # pseudo-counts of a start at least, so that none is at the edge
 
 
 class PairedShares(Parameters):
     """Parameters as shares: a probability is stored with its complement, along the last axis."""
 
-    def both(self, name: str) -> tuple[Any, Any]:
+    def prob_and_complement(self, name: str) -> tuple[Any, Any]:
         """Return a probability and its complement."""
         pair = self[name]
         return pair[..., 0], pair[..., 1]
 
 
 class IndependentAnswers(ClassModel):
-    """A model with annotations independent given the class.
-
-    Attributes
-    ----------
-    derives_accuracy : bool
-        Whether `accuracy` (annotator), how often an annotator is right, is a deterministic computed from the law.
-    """
-
-    derives_accuracy: ClassVar[bool] = False
+    """A model with annotations independent given the class."""
 
     @abstractmethod
-    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
-        """Return p(class) and p(answer | annotator, class), with operators that PyTensor and NumPy share.
+    def tables(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        """Return p(class) and p(response | annotator, class), with operators that PyTensor and NumPy share.
 
         Parameters
         ----------
         p : Parameters
-            Variables of the graph, or arrays. `p.both(name)` is a probability and its complement.
+            Variables of the graph, or arrays. `p.prob_and_complement(name)` is a probability and its complement.
         is_class : array of bool, shape (response, true_class)
             Whether a response names a class.
 
         Returns
         -------
-        of_class
+        class_prob
             Shape (true_class,), or (item, true_class) if the class prior depends on the item. Such a model has
-            `collapse_items = False`.
-        of_answer
+            `collapse_items = False`, and its own `generate`.
+        response_prob
             Shape (annotator, response, true_class); the first dimension is 1 if all annotators are alike.
         """
 
-    @abstractmethod
-    def start_from(self, votes: Votes, data: Labelled) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote, from its sums over items."""
-
-    @override
-    def start(self, data: Any) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote of these data."""
-        return self.start_from(votes_of(data), data)
-
     @override
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        """Return log p(class) + sum of log p(answer | annotator, class) over the item's answers: (item, true_class)."""
-        of_class, of_answer = self.law(p, answers.names_class.T)
-        if of_class.ndim == 2:
-            of_class = of_class[answers.index[PATTERN_ITEM.role]]
-        log_answer = pt.log(of_answer)
-        if log_answer.type.shape[0] == 1:
-            log_answer = np.ones((answers.n_annotators, 1, 1)) * log_answer
-        return pt.log(of_class) + answers.sum_over_annotations(log_answer)
+        """Return log p(class) + sum of log p(response | annotator, class) over all answers: (item, true_class)."""
+        class_prob, response_prob = self.tables(p, answers.names_class.T)
+        if class_prob.ndim == 2:
+            class_prob = class_prob[answers.index[PATTERN_ITEM.role]]
+        log_response = pt.log(response_prob)
+        if log_response.type.shape[0] == 1:
+            log_response = np.ones((answers.n_annotators, 1, 1)) * log_response
+        return pt.log(class_prob) + answers.sum_over_annotations(log_response)
+
+    @override
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+        """Draw the class of each item, and each answer from the row of its annotator and class."""
+        response_prob = self.tables(p, design.names_class.T)[1]
+        who = 0 * design.annotator if response_prob.type.shape[0] == 1 else design.annotator
+        true_class = design.draw_classes(p)  # (item,)
+        return true_class, pm.Categorical.dist(response_prob[who, :, design.show(true_class)])  # (annotation,)
 
     def declare_accuracy(self, data: Labelled, p: Mapping[str, pt.TensorVariable]) -> None:
         """Declare `accuracy` as a deterministic of the graph, from parameters by name."""
         pm.Deterministic("accuracy", self.accuracy_of(Parameters(p), data.names_class.T), dims="annotator")
 
     def accuracy_of(self, p: Parameters, is_class: np.ndarray) -> Any:
-        """Return how often annotators are right, (annotator,): sum_k p(class k) p(answer k | annotator, class k)."""
-        of_class, of_answer = self.law(p, is_class)
-        if of_class.ndim == 2:  # of each item
-            of_class = of_class.mean(axis=0)
-        return (of_class * (of_answer * is_class).sum(axis=1)).sum(axis=-1)
+        """Return how often annotators are right, (annotator,): sum_k p(class k) p(response k | annotator, class k)."""
+        class_prob, response_prob = self.tables(p, is_class)
+        if class_prob.ndim == 2:  # of each item
+            class_prob = class_prob.mean(axis=0)
+        return (class_prob * (response_prob * is_class).sum(axis=1)).sum(axis=-1)
 
 
 @dataclass(frozen=True)
-class Share:
+class DirichletParam:
     """A parameter with shares of a whole along its last dimension, and a Dirichlet prior.
 
     Attributes
@@ -123,7 +116,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Probability:
+class BetaParam:
     """A parameter with probabilities, each with a Beta prior and sampled on the probit scale.
 
     Attributes
@@ -146,11 +139,11 @@ class Probability:
 
 
 class ConjugateModel(IndependentAnswers):
-    """A model with a law that EM and variational Bayes can fit: each parameter has a Dirichlet or a Beta prior.
+    """A model that EM and variational Bayes can fit: each parameter has a Dirichlet or a Beta prior.
 
     A Beta is a Dirichlet of two shares: the probability and its complement. So updates use only expected counts and the
-    prior's concentrations. E-steps of variational Bayes use shares that add up to less than 1. So the law treats each
-    share as a separate number, never as 1 minus the others, and is linear in each.
+    prior's concentrations. E-steps of variational Bayes use shares that add up to less than 1. So the tables treat each
+    share as a separate number, never as 1 minus the others, and are linear in each.
 
     Attributes
     ----------
@@ -161,7 +154,7 @@ class ConjugateModel(IndependentAnswers):
     own_smoothing: ClassVar[float] = 0.0
 
     @abstractmethod
-    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, DirichletParam | BetaParam]:
         """Return the parameters by name, with their priors and dimensions.
 
         `prior` has the model's fields, as numbers (the model itself) or as data of the graph under construction.
@@ -182,8 +175,23 @@ class ConjugateModel(IndependentAnswers):
             name: there[name] if name == PREVALENCE and name in there else record.declare(name)  # of a class prior
             for name, record in records.items()
         }
-        if self.derives_accuracy:
+        if derives_accuracy({name: record.dims for name, record in records.items()}):
             self.declare_accuracy(data, declared)
+
+    @override
+    def start(self, data: Any) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote of these data."""
+        return self.start_from(votes_of(data), data)
+
+    def start_from(self, votes: Votes, data: Labelled) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote: two M-steps from its sums over items."""
+        prior, records = self.concentrations(data), self.parameters(self, data.names_class.T)
+        expected = Expected(votes.shares[data.class_codes], votes.answers[:, :, data.class_codes], log_likelihood=0.0)
+        shares = {name: in_proportion(of) for name, of in prior.items()}
+        for _ in range(2):
+            counts = self.expected_counts(shares, expected, data.names_class)
+            shares = {name: in_proportion(of + np.maximum(prior[name], AWAY)) for name, of in counts.items()}
+        return {name: of[..., 0] if isinstance(records[name], BetaParam) else of for name, of in shares.items()}
 
     def concentrations(self, data: Labelled) -> dict[str, np.ndarray]:
         """Return the prior of each parameter as concentrations, with the shape of its shares."""
@@ -192,27 +200,27 @@ class ConjugateModel(IndependentAnswers):
         return {name: one.concentrations(*(lengths[dim] for dim in one.dims)) for name, one in records.items()}
 
     def log_probabilities(self, shares: Shares, names_class: np.ndarray) -> Logs:
-        """Return the logs of p(class) and p(answer | annotator, class), for parameters as shares."""
-        of_class, of_answer = self.law(PairedShares(shares), names_class.T)
+        """Return the logs of p(class) and p(response | annotator, class), for parameters as shares."""
+        class_prob, response_prob = self.tables(PairedShares(shares), names_class.T)
         with np.errstate(divide="ignore"):
-            return np.log(of_class), np.log(of_answer)
+            return np.log(class_prob), np.log(response_prob)
 
     def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
         """Return the expected counts for each parameter, to which its shares are proportional.
 
-        The count of a share is the share times the derivative of the log likelihood with respect to it. Since the law
-        is linear in each share, this is the sum of E[answers] (law - law without the share) / law, and the same for the
-        classes. A share enters the law only at the same annotator, response and class, so all shares of a parameter, or
-        all on one side of its pairs, are omitted at once.
+        The count of a share is the share times the derivative of the log likelihood with respect to it. Since a table
+        is linear in each share, this is the sum of E[answers] (table - table without the share) / table, and the same
+        for the classes. A share enters a table only at the same annotator, response and class, so all shares of a
+        parameter, or all on one side of its pairs, are omitted at once.
         """
         is_class = names_class.T
-        law = self.law(PairedShares(shares), is_class)
-        tables = ((expected.classes, ("true_class",)), (expected.answers, ("annotator", "response", "true_class")))
+        tables = self.tables(PairedShares(shares), is_class)
+        numbers = ((expected.classes, ("true_class",)), (expected.answers, ("annotator", "response", "true_class")))
 
         def count(without: np.ndarray, name: str, dims: tuple[str, ...]) -> np.ndarray:
             counts = np.zeros(without.shape[: len(dims)])
-            left = self.law(PairedShares({**shares, name: without}), is_class)
-            for whole, rest, (number, of_table) in zip(law, left, tables, strict=True):
+            left = self.tables(PairedShares({**shares, name: without}), is_class)
+            for whole, rest, (number, of_table) in zip(tables, left, numbers, strict=True):
                 if not rest.any():  # the parameter is in all of the table
                     counts += _sum_to(dims, number, of_table)
                 elif (lacking := whole - rest).any():
@@ -222,12 +230,17 @@ class ConjugateModel(IndependentAnswers):
 
         counts = {}
         for name, record in self.parameters(self, is_class).items():
-            if isinstance(record, Share):
+            if isinstance(record, DirichletParam):
                 counts[name] = count(np.zeros_like(shares[name]), name, record.dims)
             else:  # a side of the pairs is left out at a time
                 sides = [count(shares[name] * kept, name, record.dims) for kept in ([0.0, 1.0], [1.0, 0.0])]
                 counts[name] = np.stack(sides, axis=-1)
         return counts
+
+
+def derives_accuracy(dims: Mapping[str, Sequence[str]]) -> bool:
+    """Whether `accuracy` is derived from the tables, given the dimensions of parameters: annotators must differ."""
+    return "accuracy" not in dims and any("annotator" in of for of in dims.values())
 
 
 def _sum_to(dims: tuple[str, ...], table: np.ndarray, of_table: tuple[str, ...]) -> np.ndarray:

@@ -11,24 +11,23 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.modeling.any_size import as_data
-from bayesanno.modeling.arguments import Counts, Parameters, Priors
+from bayesanno.modeling.arguments import Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ITEM_TYPE, HasKnownParameters, HasViews, Known, View
 from bayesanno.modeling.findings import Finding, check
+from bayesanno.modeling.latents import ITEM_TYPE, Derived
+from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 RARE = 0.05  # a type with a smaller share of the items is hardly needed,
 CLOSE = 0.05  # as is one of two types whose rates differ by less
 
 
-class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
+class ItemTypeModel(AnnotationModel):
     """A model with item types 1, 2, ..., by ascending rate of positive answers."""
 
     state_dim: ClassVar[str] = ITEM_TYPE
-    has_hard_items: ClassVar[bool] = True
     types: int  # a field, in models that let the user choose
 
     @property
@@ -49,9 +48,9 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
         return tuple(f"type {number}" for number in range(1, self.n_types + 1))
 
     @override
-    def known_parameters(self, data: Any) -> dict[str, Known]:
+    def fixed_parameters(self, data: Any) -> dict[str, FixedParameter]:
         """Return the known parameters: the weight of a single type."""
-        return {"weight": Known(np.ones(1), (ITEM_TYPE,))} if self.n_types == 1 else {}
+        return {"weight": FixedParameter(np.ones(1), (ITEM_TYPE,))} if self.n_types == 1 else {}
 
     @override
     def findings_of_posterior(self, posterior: xr.Dataset) -> Iterable[Finding]:
@@ -63,10 +62,10 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
             needless = needless | (posterior["rate"].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE)
         return check("type-not-needed", needless.mean(), types=posterior.sizes[ITEM_TYPE])
 
-    def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
+    def derived(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
         """Return `hard`: P(an item is of the hard type), the one with the rate nearest to one half in the draw."""
         hard = pt.argmin(pt.abs(self.rate_of(p, answers) - 0.5))
-        return {"hard": View(("item",), probability[:, hard])}
+        return {"hard": Derived(("item",), probability[:, hard])}
 
 
 def check_types(model: ItemTypeModel, data: CountData) -> None:
@@ -95,7 +94,7 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
     """
     from bayesanno.modeling.ops.transforms import Ascending, gaps_of
 
-    highest = top if top == 1 else as_data(top)
+    highest = top if top == 1 else as_symbolic(top)
     concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
 
     def logp(value: pt.TensorVariable, concentration: pt.TensorVariable) -> pt.TensorVariable:
@@ -114,6 +113,7 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
         dist=dist,
         support_point=middle,
         signature="(gap)->(type)",
+        class_name="AscendingByDirichletGaps",
         dims=ITEM_TYPE,
         default_transform=Ascending(top, highest),
     )

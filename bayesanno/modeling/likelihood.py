@@ -13,22 +13,21 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import find_joint_patterns, lay_out
 from bayesanno.data.patterns import find_patterns as find_answers
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
+from bayesanno.modeling.arguments import FixedParameter, Parameters
 from bayesanno.modeling.class_prior import class_prior_of, find_rows, weights_of, with_log_class
-from bayesanno.modeling.data_kinds import (
+from bayesanno.modeling.data_adapters import (
     CONTROL,
+    DATA_ADAPTERS,
     ITEM_PATTERN,
     ITEM_WEIGHT,
-    KINDS,
+    ArrayName,
     Arrays,
     Data,
     IndexArray,
-    Key,
     Patterns,
     outline_of,
 )
@@ -44,12 +43,21 @@ class ObservedModel(Protocol):
     def generate(self, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         """Return the generative process."""
 
+    def item_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
+        """Return log p(the item's answers | parameters)."""
+
+    def fixed_parameters(self, data: Any) -> dict[str, FixedParameter]:
+        """Return the fixed parameters."""
+
+    def index_arrays(self, data: Any, patterns: Patterns) -> Arrays:
+        """Return the model's own arrays."""
+
 
 def find_patterns(model: ObservedModel, data: Data) -> Patterns:
     """Find the items that are equal for a model."""
     prior = class_prior_of(model)
     if prior is None:
-        return KINDS[model.data_class].find_patterns(data, collapse=model.collapse_items)
+        return DATA_ADAPTERS[model.data_class].find_patterns(data, collapse=model.collapse_items)
     assert isinstance(data, AnnotationData)  # whose items have columns
     rows = find_rows(prior, data)
     pattern = (
@@ -61,13 +69,13 @@ def find_patterns(model: ObservedModel, data: Data) -> Patterns:
 
 def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays:
     """Return every array for a model's formula and generative process."""
-    arrays = KINDS[model.data_class].arrays(data, patterns)
+    arrays = DATA_ADAPTERS[model.data_class].arrays(data, patterns)
     if not model.takes_controls:
         arrays.pop(CONTROL, None)
     arrays |= patterns.class_rows
     if (weights := weights_of(model, data)) is not None:
         arrays[ITEM_WEIGHT] = IndexArray(weights)
-    return arrays | model.index_arrays(data, patterns) if isinstance(model, HasIndexArrays) else arrays
+    return arrays | model.index_arrays(data, patterns)
 
 
 def observed_arrays(model: ObservedModel, data: Data) -> dict[str, np.ndarray]:
@@ -89,36 +97,36 @@ def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariab
 
     graph = pm.modelcontext(None)
     use_log_simplex(graph)
-    kind = KINDS[model.data_class]
+    adapter = DATA_ADAPTERS[model.data_class]
     there = graph.named_vars  # those of a class prior
     containers = {
         key: there[key.name] if key.name in there else pm.Data(key.name, array.values) for key, array in arrays.items()
     }
     declared = declared_parameters(model, data, graph, containers)
     taken = _taken(model, data, declared, containers)
-    observed = containers.pop(kind.values)
+    observed = containers.pop(adapter.values)
     parameters = {name: variable for name, variable in declared.items() if name in taken}
     names, keys = list(parameters), list(containers)
     inputs = [*parameters.values(), *containers.values()]
     outline = outline_of(data)  # PyMC keeps these functions for ever: none of them may hold the data, or the graph
 
-    def split(inputs: Sequence[pt.TensorVariable]) -> tuple[Parameters, dict[Key, pt.TensorVariable]]:
+    def split(inputs: Sequence[pt.TensorVariable]) -> tuple[Parameters, dict[ArrayName, pt.TensorVariable]]:
         values = dict(zip(names, inputs[: len(names)], strict=True))
         return Parameters(values), dict(zip(keys, inputs[len(names) :], strict=True))
 
     def logp(value: pt.TensorVariable, *inputs: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs)
-        answers = kind.answers(outline, given | {kind.values: value})
-        of_item = item_logp(model, answers, p)[given[ITEM_PATTERN]]  # (item,)
+        answers = adapter.answers(outline, given | {adapter.values: value})
+        of_item = model.item_logp(answers, p)[given[ITEM_PATTERN]]  # (item,)
         return of_item * given[ITEM_WEIGHT] if ITEM_WEIGHT in given else of_item
 
     def dist(*inputs_and_size: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs_and_size[:-1])
-        return generate(model, kind.design(outline, given), p)[1]
+        return generate(model, adapter.design(outline, given), p)[1]
 
     signature = _signature(inputs)
     return pm.CustomDist(
-        kind.observed, *inputs, logp=logp, dist=dist, signature=signature, observed=observed, dims=kind.dim
+        adapter.observed, *inputs, logp=logp, dist=dist, signature=signature, observed=observed, dims=adapter.dim
     )
 
 
@@ -139,10 +147,10 @@ def taken_parameters(model: ObservedModel, data: Data, graph: Any) -> tuple[str,
 
 
 def declared_parameters(
-    model: ObservedModel, data: Data, graph: Any, given: Mapping[Key, pt.TensorVariable]
+    model: ObservedModel, data: Data, graph: Any, given: Mapping[ArrayName, pt.TensorVariable]
 ) -> dict[str, pt.TensorVariable]:
     """Return the content of `p` in a model's methods: free, derived and known parameters, by name."""
-    names = [*(variable.name for variable in graph.unobserved_RVs), *known_parameters(model, data)]
+    names = [*(variable.name for variable in graph.unobserved_RVs), *model.fixed_parameters(data)]
     return with_log_class(model, data, {name: graph[name] for name in names}, given)
 
 
@@ -150,11 +158,11 @@ def _taken(
     model: ObservedModel,
     data: Data,
     declared: Mapping[str, pt.TensorVariable],
-    given: Mapping[Key, pt.TensorVariable],
+    given: Mapping[ArrayName, pt.TensorVariable],
 ) -> set[str]:
-    kind, p = KINDS[model.data_class], Parameters(declared)
-    item_logp(model, kind.answers(data, given), p)
-    model.generate(kind.design(data, given), p)
+    adapter, p = DATA_ADAPTERS[model.data_class], Parameters(declared)
+    model.item_logp(adapter.answers(data, given), p)
+    model.generate(adapter.design(data, given), p)
     return p.used
 
 

@@ -34,13 +34,13 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, ModelError
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm
+from bayesanno._core.wording import enumerated, listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.data.item_columns import take_columns
-from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm
-from bayesanno.ground.wording import enumerated, listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
 from bayesanno.modeling.findings import Finding, check

@@ -12,23 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pt, xr
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.class_prior import weights_of, with_log_class
-from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, ArrayName, Arrays, Data, Patterns, slice_patterns
 from bayesanno.modeling.functions import DrawsFunction, compile_draws, stack_samples
-from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.weighing import (
+from bayesanno.modeling.importance_weights import (
     average_logs,
     effective_number,
     measure_mcse,
     normalise_weights,
     weighted_mean,
 )
+from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
 Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is
 OF_STATES = ("probability", "log_probability", "probability_mcse")
@@ -44,7 +43,7 @@ class Recovered:
     ----------
     latents : mapping of str to xarray.Dataset
         For each latent, by name: `probability`, its log `log_probability` and `probability_mcse` (item, state),
-        `entropy` (item) in nats, and the model's views.
+        `entropy` (item) in nats, and what the model derives.
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), with the state summed out; None if not requested.
     by_chain : list of xarray.DataArray
@@ -106,37 +105,37 @@ def recover(
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     n_samples, patterns = n_chains * n_draws, formula.patterns
     log_likelihood = np.empty((n_samples, patterns.n_patterns)) if with_log_likelihood else None  # (sample, pattern)
-    of = {latent.name: latent for latent in latents(model, data)}
+    of = {latent.name: latent for latent in model.latents(data)}
     dims: dict[Reading, tuple[str, ...]] = {}
     for name, latent in of.items():
         dims |= {(name, what): ("item", latent.dim) for what in OF_STATES}
         dims |= {(name, "entropy"): ("item",), (name, BY_CHAIN): ("item", "chain", latent.dim)}
-    dims |= formula.view_dims
+    dims |= formula.derived_dims
     parts: dict[Reading, list[np.ndarray]] = {reading: [] for reading in dims}  # averaged over draws, chunk after chunk
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
 
     n_numbers = sum(len(latent.states) for latent in of.values())  # of an item, that are held for all draws
     if weigh_draws:
         whole, lengths = slice(0, patterns.n_patterns), {dim: len(names) for dim, names in model.coords(data).items()}
-        for (name, _), (first, *others) in formula.view_dims.items():
+        for (name, _), (first, *others) in formula.derived_dims.items():
             n_rows = len(patterns.rows(first, whole, name))
             n_numbers += n_rows * math.prod(lengths.get(dim, 1) for dim in others) // max(1, patterns.n_patterns)
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * n_numbers)))
     for begin in range(0, patterns.n_patterns, per_chunk):
         chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
-        log_weight, log_probability, views = _evaluate_all(formula, chunk, n_samples, keep_views=weigh_draws)
+        log_weight, log_probability, derived = _evaluate_all(formula, chunk, n_samples, keep_derived=weigh_draws)
         if log_likelihood is not None:
             log_likelihood[:, chunk] = log_weight
         if weigh_draws:
             weight = normalise_weights(log_weight)  # (sample, pattern)
             effective.append(effective_number(weight, copies))
-            for reading, (first, *_) in formula.view_dims.items():
+            for reading, (first, *_) in formula.derived_dims.items():
                 each = weight[:, patterns.rows(first, chunk, reading[0])]
-                view = views[reading]  # (sample, row, ...)
-                view[each == 0] = 0.0  # what a draw says of answers that it cannot explain may be nan
-                parts[reading].append(np.einsum("sr,sr...->r...", each, view) / n_samples)
+                of_draws = derived[reading]  # (sample, row, ...)
+                of_draws[each == 0] = 0.0  # what a draw says of answers that it cannot explain may be nan
+                parts[reading].append(np.einsum("sr,sr...->r...", each, of_draws) / n_samples)
         else:
-            for reading, total in views.items():
+            for reading, total in derived.items():
                 parts[reading].append(total / n_samples)
         for name in of:
             logs = log_probability[name]  # (sample, pattern, state)
@@ -154,7 +153,10 @@ def recover(
         own = {what: of_what for (latent_name, what), of_what in dims.items() if latent_name == name}
         named = latent.data_of(data).coords() | model.coords(data) | {latent.dim: list(latent.states)}
         used = {dim for each in own.values() for dim in each} - {"annotation"}  # these have numbers, no names
-        joined = {what: np.concatenate(parts[name, what])[patterns.back(axes[0], name)] for what, axes in own.items()}
+        joined = {
+            what: np.concatenate(parts[name, what])[patterns.expand_to_items(axes[0], name)]
+            for what, axes in own.items()
+        }
         variables = {what: (axes, joined[what]) for what, axes in own.items()}
         averaged[name] = xr.Dataset(variables, coords={dim: names for dim, names in named.items() if dim in used})
     if log_likelihood is not None:
@@ -170,7 +172,7 @@ def recover(
 
 
 def _evaluate_all(
-    formula: Formula, chunk: slice, n_samples: int, *, keep_views: bool
+    formula: Formula, chunk: slice, n_samples: int, *, keep_derived: bool
 ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[Reading, np.ndarray]]:
     """Evaluate a formula for a chunk of patterns in every draw.
 
@@ -178,26 +180,28 @@ def _evaluate_all(
     -------
     log_likelihood : array, shape (sample, pattern)
     log_probability : dict of str to array, shape (sample, pattern, state)
-    views : dict of str to array
+    derived : dict of str to array
         For every draw (sample, ...) if they are to be kept, or else their sums over draws.
     """
     log_likelihood = np.empty((n_samples, chunk.stop - chunk.start))
     log_probability: dict[str, np.ndarray] = {}
-    views: dict[Reading, np.ndarray] = {}
+    derived: dict[Reading, np.ndarray] = {}
     for sample, one in enumerate(formula.evaluate(chunk)):
         if not sample:
             log_probability = {name: np.empty((n_samples, *logs.shape)) for name, logs in one.log_probability.items()}
-            shapes = {name: (n_samples, *each.shape) if keep_views else each.shape for name, each in one.views.items()}
-            views = {name: np.zeros(shape) for name, shape in shapes.items()}
+            shapes = {
+                name: (n_samples, *each.shape) if keep_derived else each.shape for name, each in one.derived.items()
+            }
+            derived = {name: np.zeros(shape) for name, shape in shapes.items()}
         log_likelihood[sample] = one.log_likelihood
         for name, logs in one.log_probability.items():
             log_probability[name][sample] = logs
-        for reading, each in one.views.items():
-            if keep_views:
-                views[reading][sample] = each
+        for reading, each in one.derived.items():
+            if keep_derived:
+                derived[reading][sample] = each
             else:
-                views[reading] += each
-    return log_likelihood, log_probability, views
+                derived[reading] += each
+    return log_likelihood, log_probability, derived
 
 
 def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
@@ -213,11 +217,11 @@ def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The results of the formula for one draw: log p(answers) (item,), each latent's log posterior, and the views."""
+    """What the formula gives for one draw: log p(answers) (item,), log posteriors of latents, and what is derived."""
 
     log_likelihood: np.ndarray
     log_probability: dict[str, np.ndarray]
-    views: dict[Reading, np.ndarray]
+    derived: dict[Reading, np.ndarray]
 
     @property
     def probability(self) -> dict[str, np.ndarray]:
@@ -233,8 +237,8 @@ class Formula:
     ----------
     patterns : Patterns
         The items of the formula.
-    view_dims : mapping of latent and name to tuple of str
-        The dimensions of each view.
+    derived_dims : mapping of latent and name to tuple of str
+        The dimensions of each derived quantity.
     """
 
     function: DrawsFunction
@@ -247,18 +251,18 @@ class Formula:
     item_axis: Mapping[str, int]  # of the parameters that items have: where among their axes the items are
     known: Mapping[str, np.ndarray]
     latents: tuple[str, ...]
-    view_dims: Mapping[Reading, tuple[str, ...]]
+    derived_dims: Mapping[Reading, tuple[str, ...]]
 
     def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
         """Evaluate for every draw, for a chunk of patterns or all of them."""
         whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
-        arrays = list(cut(self.arrays, whole).values())
+        arrays = list(slice_patterns(self.arrays, whole).values())
         items = self.patterns.first[whole]
         axes = {name: self.item_axis.get(name) for name in self.draws}
         values = [of if axes[name] is None else of.take(items, axes[name]) for name, of in self.draws.items()]
         for total, *rest in self.function(values, [*self.known.values(), *arrays]):
             logs = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
-            yield Evaluated(total, logs, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
+            yield Evaluated(total, logs, dict(zip(self.derived_dims, rest[len(self.latents) :], strict=True)))
 
     def log_likelihood(self) -> np.ndarray:
         """Return log p(the item's answers | parameters) for every draw and item, (chain, draw, item)."""
@@ -279,7 +283,7 @@ class Formula:
         `latent` names one of several latents.
         """
         rng = np.random.default_rng(random_seed)
-        (chosen,) = (one for one in latents(self.model, self.data) if one.name == latent)
+        (chosen,) = (one for one in self.model.latents(self.data) if one.name == latent)
         states = []  # (item,) each
         for one in self.evaluate():
             states.append(draw_codes(one.probability[latent][self.patterns.of_item], rng))
@@ -287,7 +291,7 @@ class Formula:
 
     def count_states(self) -> xr.DataArray:
         """Return the expected number of items in each state, given the answers and one draw: (chain, draw, state)."""
-        (latent,) = latents(self.model, self.data)
+        (latent,) = self.model.latents(self.data)
         n_items = np.bincount(self.patterns.of_item, minlength=self.patterns.n_patterns)  # (pattern,)
         counts = [n_items @ one.probability[""] for one in self.evaluate()]
         return self._as_array(counts, latent.dim, latent.states)
@@ -299,13 +303,13 @@ class Formula:
             total = total + weights[:, sample, None, None] * one.probability[""]
         return np.asarray(total)[:, self.patterns.of_item]
 
-    def view(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a view of items in every draw, instead of its mean over draws, for a model with one latent.
+    def derived(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return a derived quantity of items in every draw, not its mean over draws, for a model with one latent.
 
         Items with the same answers have the same value, so the result is per pattern: an array (sample, pattern, ...),
         and the pattern of each item, (item,). The samples are the draws, chain after chain.
         """
-        return np.stack([one.views["", name] for one in self.evaluate()]), self.patterns.of_item
+        return np.stack([one.derived["", name] for one in self.evaluate()]), self.patterns.of_item
 
     def _by_chain(self, each: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(each).reshape(self.posterior.sizes["chain"], self.posterior.sizes["draw"], -1)
@@ -335,7 +339,7 @@ def compile_formula(
     patterns = find_patterns(model, data)
     arrays = index_arrays(model, data, patterns)
     if known is None:
-        known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
+        known = {name: parameter.value for name, parameter in model.fixed_parameters(data).items()}
     draws = stack_samples(posterior[sorted(map(str, posterior.data_vars))])  # in whatever order: one formula
     dims = {name: posterior[name].transpose("chain", "draw", ...).dims[1:] for name in draws}  # the first: of samples
     item_axis = {name: of.index("item") for name, of in dims.items() if "item" in of}
@@ -344,17 +348,17 @@ def compile_formula(
     beforehand = {
         name: pt.TensorType(np.asarray(value).dtype, (None,) * np.ndim(value))(name) for name, value in known.items()
     }
-    given: dict[Key, pt.TensorVariable] = {
+    given: dict[ArrayName, pt.TensorVariable] = {
         key: pt.TensorType(array.values.dtype, (None,) * array.values.ndim)(key.name) for key, array in arrays.items()
     }
-    answers = KINDS[model.data_class].answers(data, given)
+    answers = DATA_ADAPTERS[model.data_class].answers(data, given)
     p = Parameters(with_log_class(model, data, drawn | beforehand, given))
-    latent = latent_posterior(model, answers, p)
-    views = {(name, what): view for name, of in latent.views.items() for what, view in of.items()}
+    latent = model.latent_posterior(answers, p)
+    derived = {(name, what): quantity for name, of in latent.derived.items() for what, quantity in of.items()}
     outputs = [
-        item_logp(model, answers, p),
+        model.item_logp(answers, p),
         *latent.log_probability.values(),
-        *(view.values for view in views.values()),
+        *(quantity.values for quantity in derived.values()),
     ]
     values = {drawn[name]: each for name, each in draws.items()}
     rest = {beforehand[name]: each for name, each in known.items()} | {given[key]: arrays[key].values for key in given}
@@ -369,5 +373,5 @@ def compile_formula(
         item_axis=item_axis,
         known=known,
         latents=tuple(latent.log_probability),
-        view_dims={reading: view.dims for reading, view in views.items()},
+        derived_dims={reading: quantity.dims for reading, quantity in derived.items()},
     )

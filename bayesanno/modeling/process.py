@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bayesanno.ground.lazy import pt
+import numpy as np
+
+from bayesanno._core.lazy import pt
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import known_parameters, latents
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
+from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
+
+MOST_ARGUMENTS = 2  # of a distribution in a formula: further ones of our own distributions say how it is sampled
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class ProcessGraph:
     edges: tuple[tuple[str, str], ...]
 
 
-def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
+def describe_process(model: Any, data: Data) -> ProcessGraph:
     """Return the dependencies in a model's generative process.
 
     Parameters
@@ -62,18 +68,18 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     from pytensor.graph.traversal import ancestors
     from pytensor.tensor.shape import Shape, Shape_i
 
-    from bayesanno.ground.private.pytensor import RandomVariable
+    from bayesanno._core.private.pytensor import RandomVariable
 
     graph = model.build(data)
-    kind = KINDS[model.data_class]
+    adapter = DATA_ADAPTERS[model.data_class]
     arrays = index_arrays(model, data, find_patterns(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
-    states, labels = model.generate(kind.design(data, given), parameters)
-    known = known_parameters(model, data)
+    states, labels = model.generate(adapter.design(data, given), parameters)
+    known = model.fixed_parameters(data)
     names = {variable: variable.name for variable in graph.free_RVs} | {graph[name]: name for name in known}
     drawn_from = getattr(states.tag, "drawn_from", [states])
-    has_state = any(len(latent.states) > 1 for latent in latents(model, data))
+    has_state = any(len(latent.states) > 1 for latent in model.latents(data))
     state = {states: model.state_dim} if has_state else {}
 
     def parents(outputs: list[Any], more: Mapping[Any, str]) -> list[str]:
@@ -89,12 +95,12 @@ def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     edges = [(name, child) for one, child in free.items() for name in parents(_used_inputs(one.owner), {})]
     edges += [(name, child) for one, child in numbers.items() for name in parents(one.owner.inputs, state)]
     edges += [(name, model.state_dim) for name in parents(drawn_from, {}) if state]
-    edges += [(name, kind.observed) for name in parents([labels], {**numbers, **state})]
-    if state and (model.state_dim, kind.observed) not in edges:  # a process in NumPy makes both at once
-        edges.append((model.state_dim, kind.observed))
+    edges += [(name, adapter.observed) for name in parents([labels], {**numbers, **state})]
+    if state and (model.state_dim, adapter.observed) not in edges:  # a process in NumPy makes both at once
+        edges.append((model.state_dim, adapter.observed))
     dims = {name: tuple(graph.named_vars_to_dims.get(name) or ()) for name in names.values()}
     of_items = "".join(state.values()), tuple(numbers.values())
-    return ProcessGraph(dims, tuple(known), *of_items, kind.observed, tuple(edges))
+    return ProcessGraph(dims, tuple(known), *of_items, adapter.observed, tuple(edges))
 
 
 def _used_inputs(node: Any) -> list[Any]:
@@ -106,3 +112,53 @@ def _used_inputs(node: Any) -> list[Any]:
 
     used = set(ancestors(node.op.inner_outputs))
     return [outer for outer, own in zip(node.inputs, inner, strict=True) if own in used]
+
+
+def smallest_data(model: Any) -> Any:
+    """Return data as small as a model can be fitted to: three annotators, three items and two labels."""
+    said = [(f"s{item}", who, "yes" if item == at else "no") for item in range(3) for at, who in enumerate("abc")]
+    table = AnnotationData.from_records(said)
+    if issubclass(model.data_class, AnnotationData):
+        return table
+    if issubclass(model.data_class, CountData):
+        return CountData.from_annotations(table, positive="yes")
+    return MultiAnnotationData(by_dimension={"first": table, "second": table})
+
+
+def describe_priors(model: Any) -> list[str]:
+    """Return the prior of each parameter as a formula; constants are those for two labels.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> from bayesanno.modeling.process import describe_priors
+    >>> describe_priors(ba.models.MACE())[:2]
+    ['competence[annotator] ~ Beta(0.5, 0.5)', 'strategy[annotator, response] ~ Dirichlet(10)']
+    """
+    from pytensor.graph.traversal import ancestors
+
+    from bayesanno._core.private.pymc import name_distribution
+
+    graph = model.build(smallest_data(model))
+
+    def describe(argument: Any) -> str:
+        if argument in graph.free_RVs:
+            return str(argument.name)
+        above = set(ancestors([argument], blockers=graph.free_RVs))
+        if parents := [one.name for one in graph.free_RVs if one in above]:
+            return f"f({', '.join(parents)})"
+        values = np.atleast_1d(argument.eval(mode=BY_NUMPY))
+        one_row = [f"{number:g}" for number in values.reshape(-1, values.shape[-1])[0]]
+        return one_row[0] if np.ptp(values) == 0 else f"[{', '.join(one_row)}]"
+
+    lines = []
+    for variable in graph.free_RVs:
+        operation, dims = variable.owner.op, graph.named_vars_to_dims.get(variable.name)
+        of_each = f"[{', '.join(dims)}]" if dims else ""
+        given = operation.dist_params(variable.owner)[:MOST_ARGUMENTS]
+        arguments = [one for one in given if not (one.ndim and one.dtype == "int64")]  # a shape
+        name, said = name_distribution(operation), list(map(describe, arguments))
+        if name == "Gamma":  # PyMC's second argument is the rate, PyTensor's the scale
+            said[1] = f"scale={said[1]}"
+        lines.append(f"{variable.name}{of_each} ~ {name}({', '.join(said)})")
+    return lines

@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import SeveralLatents, latents
 from bayesanno.modeling.class_prior import log_classes_of_items, without_items
-from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node, number_of_nodes
+from bayesanno.modeling.item_effects import ItemEffectModel, answers_by_node, number_of_nodes
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
 MOST_DRAWS = 2000  # of a posterior, evenly spaced; and nodes times draws, if that leaves at least LEAST_DRAWS
@@ -74,14 +73,14 @@ def find_states(
     FitError
         If items have several latents or their own parameters, or an item's answers are not independent given its state.
     """
-    if isinstance(model, SeveralLatents) or not model.collapse_items:
+    if len(model.latents(data)) > 1 or not model.collapse_items:
         raise FitError(f"{model.name} has no single state of an item that explains its answers: fit another model")
-    names = latents(model, data)[0].states
-    n_nodes = number_of_nodes(model, data, posterior) if isinstance(model, ItemNumberModel) else 1
+    names = model.latents(data)[0].states
+    n_nodes = number_of_nodes(model, data, posterior) if isinstance(model, ItemEffectModel) else 1
     n_cells = (data.n_items + data.n_annotators * data.n_labels) * len(names) * n_nodes
     most = max(MOST_DRAWS // n_nodes, LEAST_DRAWS)
     thinned = take_draws(posterior, min(most, max(1, MOST_BYTES // (4 * n_cells))))
-    by_draw = _by_node if isinstance(model, ItemNumberModel) else _by_class
+    by_draw = _by_node if isinstance(model, ItemEffectModel) else _by_class
     states, answers = zip(*by_draw(model, data, thinned, known), strict=True)
     return DrawnStates(names, np.stack(states), np.stack(answers))
 

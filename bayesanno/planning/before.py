@@ -17,20 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError, MisfitWarning, warn
+from bayesanno._core.intervals import choose_prob
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_at_least, check_count, check_seed
 from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.item_columns import take_columns
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
-from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
-from bayesanno.ground.intervals import choose_prob
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_at_least, check_count, check_seed
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasKnownParameters, HasPopulation, known_parameters
 from bayesanno.modeling.class_prior import class_prior_of, terms_of
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
@@ -170,7 +169,7 @@ def plan_answers(
                 "like=..., a fit with these columns, or plan with class_prior='learnt'"
             )
         design = make_design(labels=2 if labels is None else labels, **asked)
-        process = chosen.without_data() if isinstance(chosen, HasKnownParameters) else chosen
+        process = chosen.without_data()
         drawn = draws_of_prior(process, design, n, rng)
     else:
         if labels is not None:
@@ -254,9 +253,9 @@ def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Gen
     sample = view.posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     at = rng.choice(sample.sizes["sample"], size=n, replace=sample.sizes["sample"] < n)
     drawn = sample.isel(sample=at).drop_vars(list(sample.coords))
-    for name, one in known_parameters(model, view.data).items():
+    for name, one in model.fixed_parameters(view.data).items():
         drawn[name] = (("sample", *one.dims), np.repeat(view.known[name][None], n, axis=0))
-    if isinstance(model, HasPopulation):
+    if view.has_population:
         whole = drawn.drop_dims("annotator")
         population = {str(name): one.values for name, one in whole.data_vars.items()}
         new = model.draw_annotators(population, len(design.annotators), view.data.class_codes, rng)

@@ -30,9 +30,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
 from bayesanno.analysis.decisions import read_costs
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
 from bayesanno.modeling.states import DrawnStates
 
 Utility = Callable[[np.ndarray], np.ndarray]  # measures (..., class) -> (...)

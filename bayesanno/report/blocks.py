@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayesanno.ground.lazy import pd
+from bayesanno._core.lazy import pd
 
 DPI = 144  # of pictures: twice what a page shows, so that they are sharp on any screen
 MOST_CHOICES = 40  # names that a column may have to be filtered by

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bayesanno._core.errors import DataFileError
+from bayesanno._core.files import write_whole
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.storage import require_fit
 from bayesanno.fits.view import Fit, FitView
-from bayesanno.ground.errors import DataFileError
-from bayesanno.ground.files import write_whole
 from bayesanno.report.blocks import Section
 from bayesanno.report.sections.annotators import show_annotators, show_dependence
 from bayesanno.report.sections.checks import check_model, show_recalibration

@@ -12,12 +12,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.validate import check_choice, check_seed, check_share
+from bayesanno._core.wording import as_names
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.names import name_unsure
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.validate import check_choice, check_seed, check_share
-from bayesanno.ground.wording import as_names
 
 Strategy = Literal["random", "first"]
 

@@ -1,11 +1,11 @@
 """Quantities of annotators and replicated answers, for each draw of a model's parameters.
 
 Some models have accuracy, responses and the agreement of annotators among their parameters, others do not. Here they
-are computed from the model's law, or from its formula with hypothetical answers: p(state, answer | parameters) for each
-possible answer of an annotator to an item that nobody else, or one other annotator, answers.
+are computed from the model's tables, or from its formula with hypothetical answers: p(state, answer | parameters) for
+each possible answer of an annotator to an item that nobody else, or one other annotator, answers.
 
-Models with annotations independent given the class have a law, and need only arithmetic with its two tables. Other
-models use the compiled formula and the generative process, with equal results.
+Models with annotations independent given the class need only arithmetic with their two tables. Other models use the
+compiled formula and the generative process, with equal results.
 
 The invariant: a quantity is a function of one draw of the parameters, given the known ones. Observed answers enter only
 through that draw, except in `class_shares`. A replicate has new states of the items, drawn given the parameters
@@ -22,18 +22,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import join_dimensions
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ITEM_TYPE, known_parameters, latents
 from bayesanno.modeling.class_prior import log_classes_of_items, with_log_class, without_items
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, stack_samples
 from bayesanno.modeling.independent import IndependentAnswers
+from bayesanno.modeling.latents import ITEM_TYPE
 from bayesanno.modeling.likelihood import find_patterns, generate, index_arrays
 from bayesanno.modeling.posterior import compile_formula
 
@@ -63,7 +63,7 @@ class ModelDraws(NamedTuple):
 
 def says_labels(model: AnnotationModel, data: Any) -> bool:
     """Return whether the item states of a model are labels rather than types."""
-    return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
+    return all(latent.dim != ITEM_TYPE for latent in model.latents(data))
 
 
 def refuse_types(model: AnnotationModel, data: Any, then: str = "") -> None:
@@ -143,8 +143,8 @@ def ask(drawn: ModelDraws, who: np.ndarray, *, dimension: str = "") -> Iterator[
     ------
     array, shape (group, response, state)
     """
-    if has_law(drawn.model):
-        for of_class, of_answer in each_law(*drawn):
+    if has_tables(drawn.model):
+        for of_class, of_answer in each_table(*drawn):
             yield join_answers(of_class, drawn.data.of_viewers(of_answer), who)
         return
     table = split_dimensions(drawn.data)[dimension]
@@ -174,15 +174,15 @@ def make_data(data: Any, dimension: str, **asked: np.ndarray) -> Any:
     )
 
 
-# ----------------------------------------------------------------------------------------------------- by the law
+# ----------------------------------------------------------------------------------------------------- by the tables
 
 
-def has_law(model: AnnotationModel) -> bool:
-    """Return whether the law of a model determines its answers, with no other formula in its place."""
+def has_tables(model: AnnotationModel) -> bool:
+    """Return whether the tables of a model determine its answers, with no other formula in its place."""
     return isinstance(model, IndependentAnswers) and type(model).state_logp is IndependentAnswers.state_logp
 
 
-def each_law(
+def each_table(
     model: AnnotationModel, data: Any, draws: xr.Dataset, known: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield p(class) and p(answer | annotator, class) for each draw.
@@ -193,7 +193,7 @@ def each_law(
     flat, of_items = stack_samples(draws), log_classes_of_items(model, data, draws)
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
         p = Parameters({name: array[sample] for name, array in flat.items()} | dict(known))
-        of_class, of_answer = model.law(p, data.names_class.T)
+        of_class, of_answer = model.tables(p, data.names_class.T)
         if of_items is not None:
             of_class = np.exp(next(of_items))
         yield of_class, np.broadcast_to(of_answer, (data.n_annotators, *of_answer.shape[1:]))
@@ -238,13 +238,13 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
         The states of items that generated them, as codes: (item,), or those of several dimensions concatenated.
     """
     model, design, draws, known = drawn
-    if has_law(model):
-        for of_class, of_answer in each_law(*drawn):
+    if has_tables(model):
+        for of_class, of_answer in each_table(*drawn):
             yield draw_answers(of_class, design.of_viewers(of_answer), design, rng)
         return
     from pytensor.graph import clone_replace, graph_inputs
 
-    from bayesanno.ground.private.pytensor import RandomType
+    from bayesanno._core.private.pytensor import RandomType
 
     values = stack_samples(draws)
     symbols = {name: pt.TensorType("float64", (None,) * (array.ndim - 1))(name) for name, array in values.items()}
@@ -264,7 +264,7 @@ def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, 
     arrays = index_arrays(model, design, find_patterns(model, design))
     given = {key: as_data(array.values) for key, array in arrays.items()}
     p = Parameters(with_log_class(model, design, parameters, given))
-    states, answers = quietly(generate, model, KINDS[model.data_class].design(design, given), p)
+    states, answers = quietly(generate, model, DATA_ADAPTERS[model.data_class].design(design, given), p)
     return states, answers
 
 
@@ -284,7 +284,7 @@ def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 def draws_of_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Generator) -> ModelDraws:
     """Return draws of a model's parameters from its prior, with the parameters known from the data."""
-    known = {name: one.value for name, one in known_parameters(model, data).items()}
+    known = {name: one.value for name, one in model.fixed_parameters(data).items()}
     return ModelDraws(model, data, draw_prior(model, data, n, rng), known)
 
 

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import ModelError
+from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.validate import check_seed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
-from bayesanno.ground.errors import ModelError
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.ground.validate import check_seed
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
@@ -68,16 +67,14 @@ def simulate(
     >>> data.n_annotations, len(data.gold), truth["competence"].dims
     (150, 50, ('annotator',))
     """
-    from bayesanno.ground.private.pymc import collect_default_updates, reseed_rngs
+    from bayesanno._core.private.pymc import collect_default_updates, reseed_rngs
 
-    process = get_model(model)
-    if isinstance(process, HasKnownParameters):
-        process = process.without_data()
+    process = get_model(model).without_data()
     check_seed(random_seed)
     graph = process.build(design)
     given = _check_parameters(process, graph, parameters or {})
     rng = np.random.default_rng(random_seed)
-    values = {name: known.value for name, known in known_parameters(process, design).items()}
+    values = {name: known.value for name, known in process.fixed_parameters(design).items()}
     values |= given | _draw_given(graph, [one for one in graph.free_RVs if one.name not in given], given, rng)
     taken = taken_parameters(process, design, graph)
     free = {variable.name: values[variable.name] for variable in graph.free_RVs}
@@ -99,10 +96,10 @@ class Simulator:
     """
 
     def __init__(self, model: AnnotationModel, design: Data) -> None:
-        from bayesanno.ground.private.pymc import find_rng_nodes
+        from bayesanno._core.private.pymc import find_rng_nodes
 
         self.model, self.design, self.graph = model, design, model.build(design)
-        known = {name: self.graph[name] for name in known_parameters(model, design)}
+        known = {name: self.graph[name] for name in model.fixed_parameters(design)}
         drawn = {variable.name: variable for variable in self.graph.free_RVs + self.graph.deterministics}
         outputs = [*drawn.values(), *put_together(model, design, drawn | known)]
         self._rngs = find_rng_nodes(outputs)
@@ -115,11 +112,11 @@ class Simulator:
         The parameters include all deterministics of the graph, such as annotators' accuracy. The states of several
         latents are concatenated.
         """
-        from bayesanno.ground.private.pymc import reseed_rngs
+        from bayesanno._core.private.pymc import reseed_rngs
 
         reseed_rngs(self._rngs, random_seed)
         *values, state, label = quietly(self._draw)
-        known = {name: one.value for name, one in known_parameters(self.model, self.design).items()}
+        known = {name: one.value for name, one in self.model.fixed_parameters(self.design).items()}
         named = known | dict(zip(self._names, values, strict=True))
         return *_name_all(self.model, self.design, self.graph, named, state, label), state
 
@@ -191,7 +188,7 @@ def _(design: CountData, _model: AnnotationModel, _state: np.ndarray, label: np.
 @put_labels.register(MultiAnnotationData)
 def _(design: Any, model: AnnotationModel, state: np.ndarray, label: np.ndarray) -> Any:
     parts = {}
-    of_each = zip(tables_of(design), latents(model, design), state.reshape(-1, design.n_items), strict=True)
+    of_each = zip(tables_of(design), model.latents(design), state.reshape(-1, design.n_items), strict=True)
     for table, latent, own_state in of_each:
         gold = _name_gold(table.data, latent.states, own_state) if model.state_dim == "true_class" else {}
         parts[table.dimension] = replace(table.data, label=label[table.own], gold=gold)

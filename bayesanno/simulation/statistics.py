@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -22,7 +23,6 @@ from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import count_cells
 from bayesanno.data.patterns import match_answers
-from bayesanno.ground.errors import DataError
 
 MOST_PAIRS = 5_000  # pairs of annotators with rows: a crowd has millions, and replicates of each are in memory
 

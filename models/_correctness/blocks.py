@@ -24,10 +24,10 @@ from itertools import combinations
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import Layout
-from bayesanno.ground.errors import DataError
-from bayesanno.modeling.data_kinds import Arrays, IndexArray, Key, Per
+from bayesanno.modeling.data_adapters import ArrayName, Arrays, Axis, IndexArray
 
 type Kinds = tuple[int, ...]
 
@@ -97,9 +97,9 @@ def block_arrays(
             others = sorted(block for other, block in blocks.items() if other != label)
             wrong[pattern, label] = recurrence.number[tuple(others)]
     arrays = {
-        "possible": IndexArray(possible, Per.PATTERN),
-        "blocks": IndexArray(wrong[:, -1].copy(), Per.PATTERN),
-        "wrong": IndexArray(wrong, Per.PATTERN),
+        "possible": IndexArray(possible, Axis.PATTERN),
+        "blocks": IndexArray(wrong[:, -1].copy(), Axis.PATTERN),
+        "wrong": IndexArray(wrong, Axis.PATTERN),
         "part": IndexArray(recurrence.part),
         "child": IndexArray(recurrence.child),
         "times": IndexArray(recurrence.times),
@@ -115,7 +115,7 @@ def block_arrays(
         total[state[1,], :] = total[0] - total[state[0, 0]]  # two do so if they do not differ,
         total[state[2,], :] = total[0] - 3 * total[state[0, 1]] - total[state[0, 0, 0]]  # three if no one differs
         arrays["coincide"] = IndexArray(total)
-    return {Key(role, dimension): array for role, array in arrays.items()}
+    return {ArrayName(role, dimension): array for role, array in arrays.items()}
 
 
 def pooled_shares(data: AnnotationData) -> np.ndarray:

@@ -13,13 +13,13 @@ from itertools import combinations, product
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pt
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Answers, Dimensions, Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import subtract_total
+from bayesanno.modeling.latents import subtract_total
 from bayesanno.models._correctness.blocks import check_blocks
 
 type Pair = tuple[int, int]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt
+from bayesanno._core.lazy import pt
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.models._correctness.blocks import MOST
 

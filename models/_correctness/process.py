@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesanno.ground.draw import draw_codes
-from bayesanno.ground.errors import DataError
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.errors import DataError
 
 TRIES = 100_000  # of an item whose true label is known, before its simulation is given up
 

@@ -14,6 +14,7 @@ from scipy.stats import entropy
 from sklearn.metrics import silhouette_samples
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError
 from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import (
     find_distances,
@@ -24,7 +25,6 @@ from bayesanno.agreement.behaviour import (
 )
 from bayesanno.agreement.groups import measure_silhouette
 from bayesanno.agreement.subsets import alpha_without_each, leave_out
-from bayesanno.ground.errors import DataError
 from tests.agreement.test_coefficients import from_matrix
 from tests.samples import tiny_data
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayesanno._core.errors import DataError
 from bayesanno.agreement.chance import (
     bound_chance_difference,
     chance_agreement,
@@ -19,7 +20,6 @@ from bayesanno.agreement.chance import (
 )
 from bayesanno.agreement.noise import hard_items_posterior
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError
 from tests.samples import RTE_HISTOGRAM, rte_annotations
 
 COMPLETE = (  # three annotators, four labels and one of them never used, items disagreed on: 1, 2, 3, 4

@@ -12,10 +12,10 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.agreement.coefficients import count_sums, find_label_scale, measure_all
 from bayesanno.agreement.pairs import find_pairs
 from bayesanno.agreement.resampling import bound, resample_items
-from bayesanno.ground.errors import DataError, FitError
 from tests.samples import rte_annotations, tiny_data
 
 ONCE = {"resamples": 0}

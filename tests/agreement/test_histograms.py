@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from bayesanno._core.errors import DataError
 from bayesanno.agreement.histogram_mixtures import fit_binomials, fit_diligence, fit_gaussians, select_n_types
 from bayesanno.agreement.histograms import (
     chi_square_test,
@@ -17,7 +18,6 @@ from bayesanno.agreement.histograms import (
     mix_gaussians,
 )
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
 from tests.samples import RTE_HISTOGRAM as SRTE
 from tests.samples import rte_counts
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from tests.agreement.directly import tables_of
 
 

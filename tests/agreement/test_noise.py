@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, nbinom
 
+from bayesanno._core.errors import DataError
 from bayesanno.agreement.noise import (
     bound_noise,
     bound_noise_of,
@@ -19,7 +20,6 @@ from bayesanno.agreement.noise import (
     tolerated_disagreements,
 )
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError
 from tests.samples import rte_annotations
 
 # n, d, p: t0, P(X > t0), P(X > t0 - 1), gamma (Beigman Klebanov and Beigman 2009, recomputed where it errs)

@@ -24,9 +24,9 @@ from bayesanno import (
     summary,
     type_table,
 )
+from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.criticism.comparison import _estimate_marginal_likelihood
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture

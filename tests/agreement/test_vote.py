@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 
 
 def vote_of(said, **known):

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno._core.errors import ConvergenceWarning
 from tests.samples import DIMENSIONS, SHORT
 
 

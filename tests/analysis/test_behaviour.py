@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import beta, kstest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.agreement.behaviour import find_distances, find_leverage
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models.label_usage import LabelUsage, find_common_habit
 from tests.samples import SETTINGS, tiny_data
 

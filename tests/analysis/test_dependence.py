@@ -5,17 +5,17 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError, SizeWarning
 from bayesanno.analysis import dependence
 from bayesanno.analysis.dependence import error_chances
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError, SizeWarning
 from bayesanno.modeling.posterior import take_draws
 from tests.samples import SHORT, rte_counts, simulate_clique, simulate_unsure, tiny_data
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # of short fits
-    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning"),  # of few answers
+    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
 ]
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}

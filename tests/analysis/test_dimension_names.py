@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno._core.errors import DataError, FitError
 from tests.inference.draws import make_fit
 from tests.samples import DIMENSIONS
 
@@ -38,7 +38,7 @@ def plain():
     return fit_named(tuple(DIMENSIONS))
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.PredictionWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.PredictionWarning")
 @pytest.mark.parametrize("names", LIKE_VARIABLES)
 def test_results_do_not_depend_on_the_names_of_dimensions(plain, tmp_path, names):
     (expected, _), (fit, data) = plain, fit_named(names)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError, DataFileError, FitError
+from bayesanno._core.errors import DataError, DataFileError, FitError
 from bayesanno.io.tools import TOOLS
 from tests.analysis.exported import ITEMS, annotated_tasks, fit_by_em, make_data, region, write_to
 
@@ -117,7 +117,7 @@ def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path,
         ba.export_labels(count_fit, tmp_path / "labels.csv", to=to, **needed)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
 def test_which_of_several_dimensions_is_said(multi_fit, tmp_path, refuses):
     with refuses(FitError, "this fit has dimensions focus, polarity: name one"):
         ba.export_labels(multi_fit, tmp_path / "labels.json", **NAMED)

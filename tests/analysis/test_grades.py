@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import ConvergenceWarning, DataError, FitError
+from bayesanno._core.lazy import pm, pt
 from bayesanno.analysis.grades import check_grades, find_grades
 from bayesanno.cli.files import write_fit
-from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
-from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import registry
 from bayesanno.modeling.base import AnnotationModel
 from tests.inference.draws import make_fit
@@ -156,7 +156,6 @@ class Graders(AnnotationModel):
     """Annotators perceive grade - severity + noise, and say the nearest grade."""
 
     name: ClassVar[str] = "graders"
-    has_severity: ClassVar[bool] = True
     competence: ClassVar[str | None] = "accuracy"
 
     def priors(self, data, prior):  # noqa: ARG002
@@ -175,7 +174,7 @@ class Graders(AnnotationModel):
         return pt.clip(below[:, 1:] - below[:, :-1], 1e-12, 1)  # (annotator, response, true_class)
 
     def generate(self, design, p):
-        n = design.class_response.size
+        n = design.n_classes
         truth = design.with_controls(pm.Categorical.dist(np.ones(n) / n, shape=(design.n_items,)))  # (item,)
         answers = self._answers(p.severity, p.sd, n)
         return truth, pm.Categorical.dist(answers[design.annotator, :, truth[design.item]])
@@ -245,7 +244,7 @@ def test_a_fit_of_a_model_of_grades_writes_them(grading, tmp_path):
 # ------------------------------------------------------------------------------- several dimensions, and counts
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
 def test_several_dimensions_have_grades_each(multi_fit, several, refuses):
     check_grades(ba.get_model("model_a_multi"), several)
     table = ba.grade_table(multi_fit)
@@ -268,7 +267,7 @@ def test_dimensions_whose_order_nobody_declared_have_no_grades(refuses):
         check_grades(ba.get_model("model_a_multi"), ba.MultiAnnotationData(by_dimension=loose))
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
 def test_counts_have_no_grades(count_fit, counts, refuses):
     with refuses(FitError, "binomial_mixture gives no labels, and so no grades"):
         check_grades(ba.get_model("binomial_mixture"), counts)

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError, PredictionWarning
 from bayesanno.analysis.ranking import describe_ranks
-from bayesanno.ground.errors import DataError, FitError, PredictionWarning
 from tests.samples import DIMENSIONS, SHORT, tabulate, tiny_data
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # of short fits
-    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning"),  # of few answers
+    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
 ]
 SHARES = {"old": 0.8, "new": 0.3}
 N = 150  # items of each group

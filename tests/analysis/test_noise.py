@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError, IdentifiabilityWarning
 from bayesanno.agreement.noise import bound_count, hard_items_posterior
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.noise import count_successes
-from bayesanno.ground.errors import DataError, FitError, IdentifiabilityWarning
 from bayesanno.models.easy_hard import EasyHard
 from tests.models.contract import close
 from tests.samples import SETTINGS

@@ -5,16 +5,16 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.graph.density import as_one_chain, compile_graph, compile_model, unconstrain
 from bayesanno.inference.modes.probabilities import find_chain_modes
 from bayesanno.inference.modes.search import Modes, make_log_density
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
 MODEL = HierarchicalDawidSkene()
 TYPICAL = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.28, 0.7]])
 SPREAD = np.array([0.3, 0.6, 1.0])

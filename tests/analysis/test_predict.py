@@ -7,10 +7,10 @@ import pytest
 from scipy.special import logsumexp
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, PredictionWarning
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, PredictionWarning
 from bayesanno.modeling import posterior as way_back
-from bayesanno.modeling.weighing import effective_number, normalise_weights, weighted_mean
+from bayesanno.modeling.importance_weights import effective_number, normalise_weights, weighted_mean
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, TINY_RECORDS, tiny_data
 
@@ -129,10 +129,10 @@ def test_chunks_of_items_are_weighed_as_all_at_once(mace_fit, crowd, monkeypatch
         np.testing.assert_allclose(parts.latent[name], values, rtol=1e-9, atol=1e-12)
     view = view_of(fit)
     formula = way_back.compile_formula(view.model, data, view.posterior, view.known)
-    spam, pattern = formula.view("spam")  # (sample, pattern..)
+    spam, pattern = formula.derived("spam")  # (sample, pattern..)
     logp = formula.log_likelihood().reshape(500, -1)  # (sample, item)
     assert pattern.size == data.n_items
-    source = formula.patterns.back("annotation")
+    source = formula.patterns.expand_to_items("annotation")
     for annotation in range(0, data.n_annotations, 97):
         weight = np.exp(logp[:, data.item[annotation]])
         expected = np.average(spam[:, source[annotation]], weights=weight)

@@ -9,10 +9,10 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, DataFileError, FitError, PredictionWarning
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, DataFileError, FitError, PredictionWarning
 from tests.inference.draws import make_fit
 from tests.models.contract import as_posterior, make_case
 
@@ -177,9 +177,9 @@ def test_labels_are_drawn_from_the_recalibrated_posterior(tiny_fit):
 
 
 @pytest.mark.filterwarnings(
-    "ignore::bayesanno.ground.errors.ConvergenceWarning"
+    "ignore::bayesanno._core.errors.ConvergenceWarning"
 )  # of chains or draws that isel left out
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.PredictionWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.PredictionWarning")
 @pytest.mark.parametrize("some", [{"chain": [1, 3]}, {"draw": slice(None, None, 10)}])
 def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit, some):
     done = ba.recalibrate(tiny_fit)

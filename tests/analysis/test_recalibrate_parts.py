@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, PredictionWarning
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, PredictionWarning
 from bayesanno.report.blocks import Heading
 from bayesanno.report.sections.checks import show_recalibration
 from tests.inference.draws import make_fit
@@ -38,7 +38,7 @@ def test_a_truth_that_nobody_named_keeps_its_state():
     assert np.abs(labels - fit["latent"]["label_probability"].values).max() > 0.01
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_each_dimension_has_a_recalibration_of_its_own(refuses):
     labels = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
     designs = {name: ba.make_loop_design(items=60, annotators=4, labels=of) for name, of in labels.items()}

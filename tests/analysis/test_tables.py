@@ -9,8 +9,8 @@ import pytest
 from arviz_stats.base import array_stats
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.analysis.labels import n_kept, score
-from bayesanno.ground.errors import DataError, FitError
 from tests.samples import LABELS, frequencies_agree
 
 LABEL_COLUMNS = ["item", "label", "probability", "entropy", "n_annotations"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.analysis.tags import _decode, _find_allowed, check_tags
-from bayesanno.ground.errors import DataError, FitError
 
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 

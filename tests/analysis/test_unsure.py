@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError
 from bayesanno.fits.storage import data_of
-from bayesanno.ground.errors import DataError
 from bayesanno.simulation.statistics import tables_of
 from tests.samples import simulate_unsure, tiny_data
 

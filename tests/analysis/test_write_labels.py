@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, DataFileError, FitError
 from bayesanno.analysis.write_labels import write_file
-from bayesanno.ground.errors import DataError, DataFileError, FitError
 
 
 @pytest.fixture(scope="module")

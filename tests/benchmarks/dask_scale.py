@@ -35,8 +35,8 @@ import pyarrow.parquet as pq
 from dask.distributed import Client, LocalCluster
 
 import bayesanno as ba
-from bayesanno.inference.climbing.em import EM
-from bayesanno.inference.climbing.vb import VB
+from bayesanno.inference.em_vb.em import EM
+from bayesanno.inference.em_vb.vb import VB
 
 LABELS, PER_ITEM, FILE_ROWS = np.array(["a", "b", "c"]), 5, 1_000_000
 

@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 
 import bayesanno as ba
-from bayesanno.ground.running import one_blas_thread
-from bayesanno.inference.climbing.em import EM
-from bayesanno.inference.climbing.vb import VB
+from bayesanno._core.running import one_blas_thread
+from bayesanno.inference.em_vb.em import EM
+from bayesanno.inference.em_vb.vb import VB
 from bayesanno.inference.methods import EMSettings, VBSettings
 from bayesanno.modeling.expectation import make_blocks
 

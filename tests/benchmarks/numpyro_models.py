@@ -49,7 +49,7 @@ def run_numpyro(name: str, source: str, draws: int, seed: int) -> dict[str, Any]
     import jax
     import numpy as np
 
-    from bayesanno.ground.lazy import xr
+    from bayesanno._core.lazy import xr
 
     imported = time.perf_counter()
     mcmc.run(jax.random.PRNGKey(seed), *arguments)

@@ -27,7 +27,7 @@ import nutpie
 import pandas as pd
 
 import bayesanno as ba
-from bayesanno.ground.private.nutpie import make_compiled_model
+from bayesanno._core.private.nutpie import make_compiled_model
 from bayesanno.inference.sampling.starts import Starts, choose_starts
 
 PAIRS = (

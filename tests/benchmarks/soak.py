@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 import bayesanno as ba
-from bayesanno.ground.errors import BayesannoError
+from bayesanno._core.errors import BayesannoError
 
 LABELS = ("maybe", "no", "yes")
 FEW = {"draws": 50, "tune": 100, "chains": 2}

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bayesanno.ground.errors import BayesannoError
+from bayesanno._core.errors import BayesannoError
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_table

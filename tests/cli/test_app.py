@@ -173,7 +173,7 @@ def test_tables_have_six_significant_digits_and_the_fit_has_all(fitted):
         assert not np.array_equal(text[whole.columns].astype(float).to_numpy(), whole.to_numpy())
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_the_command_gives_the_draws_of_the_library_bit_for_bit(fitted, crowd):
     saved = ba.load(fitted[0])
     again = ba.fit("mace", crowd[0], random_seed=1, progressbar=False, **SETTINGS)

@@ -28,9 +28,9 @@ def listing(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.NamesWarning")  # one answers twice
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.NamesWarning")  # one answers twice
 def test_files_are_those_of_the_library(compare, tmp_path):
     specs = ("model_b", "model_b,confusion_accuracy=0.8,confusion_strength=5")
     code, out, err = compare(
@@ -67,8 +67,8 @@ def test_files_are_those_of_the_library(compare, tmp_path):
                for spec, line in zip(expected["name"], lines[3:5], strict=True))  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
 def test_without_gold_there_is_no_calibration(compare, tmp_path):
     code, out, _ = compare(f"answers.csv {TWO} --method vb --draws 50 --replicates 20 --seed 3 --out run")
     assert code == 0

@@ -10,7 +10,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno import MultiAnnotationData, read_multi_annotations
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.models.model_a_multi import ModelAMulti
 from tests.cli.within import run
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import FitError
+from bayesanno._core.errors import FitError
 from bayesanno.inference import methods as samplers
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from bayesanno._core.errors import DataError
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import gather_options
-from bayesanno.ground.errors import DataError
 from bayesanno.modeling.registry import get_model
 
 

@@ -12,7 +12,7 @@ import bayesanno as ba
 from bayesanno.cli.files import describe_data, write_fit
 from bayesanno.fits import storage, view
 from bayesanno.io.write import write_table
-from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 
 
 @pytest.mark.parametrize("as_view", [False, True])
@@ -48,7 +48,7 @@ def test_every_kind_of_data_is_described_and_written(tmp_path):
             "gold": {"focus": 0, "tone": 0},
         }),
     ]  # fmt: skip
-    assert {type(data) for data, _ in expected} == set(KINDS) == set(storage.READERS) == set(Data.__args__)
+    assert {type(data) for data, _ in expected} == set(DATA_ADAPTERS) == set(storage.READERS) == set(Data.__args__)
     for number, (data, described) in enumerate(expected):
         assert json.loads(json.dumps(describe_data(data))) == described
         write_table(data.to_frame(), tmp_path / f"{number}.csv")

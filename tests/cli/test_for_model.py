@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from bayesanno import CountData, get_model, load, read_counts
+from bayesanno._core.errors import DataError
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
-from bayesanno.ground.errors import DataError
 from bayesanno.io import sources
 from bayesanno.io.write import write_table
 from tests.cli.within import run

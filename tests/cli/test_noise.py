@@ -63,7 +63,7 @@ def test_a_table_is_answered_as_by_the_library(noise):
     assert json.loads(noise("answers.csv --chance 0.01 --json")[1])["t0"] == 2
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.NamesWarning")  # one answers twice
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.NamesWarning")  # one answers twice
 def test_a_table_is_read_by_the_same_options_as_for_a_fit(noise, tmp_path):
     frame = tiny_data().to_frame().rename(columns={"item": "what", "annotator": "who", "label": "said"})
     frame["sure"] = "yes"

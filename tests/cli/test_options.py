@@ -4,11 +4,11 @@ from inspect import signature
 
 import pytest
 
+from bayesanno._core.errors import DataError
 from bayesanno.cli.agreement import agreement, noise
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit
 from bayesanno.cli.options import DATA_OPTIONS, DEFAULTS, OF_MODELS, DataOptions, gather_options, reads_data
-from bayesanno.ground.errors import DataError
 
 LACKING = {
     fit: set(),

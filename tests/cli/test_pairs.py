@@ -30,9 +30,9 @@ def prior_of(folder):
     return found["fields"]["class_prior"], found["data"].get("item_columns")
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.MisfitWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning")
 def test_options_of_items_are_the_class_prior_of_a_fit(run, tmp_path):
     of_items = ("--items", "items.csv", "--class-prior", "length", "--classifier", "p")
     code, _, err = run("fit", "model_b", "x.csv", "--pairs", "a,b", *of_items, *FIELDS.split())
@@ -51,8 +51,8 @@ def test_options_of_items_are_the_class_prior_of_a_fit(run, tmp_path):
     ("options", "terms"),
     [("model_b @pairs", ["Pairs"]), ("model_b @pairs --set class_prior=learnt", "learnt"), ("model_a @pairs", None)],
 )
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.MisfitWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning")
 def test_named_comparisons_need_no_options(run, tmp_path, options, terms):
     code, _, err = run("fit", *options.split(), *FIELDS.split())
     assert code == 0, err

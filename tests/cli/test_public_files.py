@@ -14,10 +14,10 @@ import pytest
 import typer
 
 import bayesanno as ba
+from bayesanno._core.errors import NamesWarning
 from bayesanno.cli.app import app
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DATA_OPTIONS, gather_options
-from bayesanno.ground.errors import NamesWarning
 from tests.io.exports.shapes import FILES, SHAPES
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide.md"

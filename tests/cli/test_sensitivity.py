@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.cli.compare import name_priors
-from bayesanno.ground.errors import ConvergenceWarning
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from statsmodels.stats.proportion import proportion_confint
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.criticism.calibration import Predicted, _tabulate_grades, tabulate_scores
 from bayesanno.fits.parts import FitPart
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError
 from tests.samples import LABELS, bounds_of, tiny_data
 
 QUIET = {"random_seed": 1, "progressbar": False}

@@ -9,8 +9,8 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno import compare
+from bayesanno._core.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.inference.log_likelihood import leave_one_out
 from tests.samples import tiny_data
 

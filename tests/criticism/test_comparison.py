@@ -9,9 +9,9 @@ from scipy.special import betaln, logsumexp
 
 import bayesanno as ba
 from bayesanno import CountData, compare, predictive_check
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.criticism.comparison import _estimate_marginal_likelihood
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.graph.density import Density
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import TAILS

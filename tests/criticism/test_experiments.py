@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError, ModelError
 from bayesanno.agreement.vote import split_vote
 from bayesanno.criticism.experiments import draw_annotations
 from bayesanno.criticism.trials import check_fits
-from bayesanno.ground.errors import DataError, FitError, ModelError
 from tests.samples import tiny_data
 
 QUIET = {"progressbar": False, "random_seed": 1}

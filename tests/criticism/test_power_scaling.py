@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import FitError
 from bayesanno.criticism.power_scaling import _adjust_p
-from bayesanno.ground.errors import FitError
 from bayesanno.models.label_usage import LabelUsage
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, tiny_data

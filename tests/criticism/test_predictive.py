@@ -13,9 +13,9 @@ import xarray as xr
 from scipy.stats import binom, kstest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.criticism.predictive import check_draws, choose_statistics, predictive_check
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.models import EasyHard, ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
@@ -167,7 +167,7 @@ def p_after_fitting(data):
     return pd.DataFrame(found)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_posterior_p_value_finds_a_wrong_model_only(rng):
     """If p were uniform, it would be below 0.05 in 1 of 20, and in more than 5 of them once in 3,000."""
     design = ba.make_design(items=100, annotators=5, labels=2, per_item=5, random_seed=1)
@@ -245,8 +245,8 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
         assert (own["mean"].to_numpy() < answered).all()
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of three answers
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of three answers
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
 def test_where_one_annotator_answers_twice_no_two_can_agree(refuses):
     data = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")])
     fit = ba.fit("one_coin", data, method="vb", check=False, **QUIET)
@@ -292,7 +292,7 @@ def test_agreement_without_shared_items_is_left_out_or_refused(refuses):
             statistics(alone, name)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
 @pytest.mark.filterwarnings("ignore:Variables annotations in:UserWarning")  # two labels look binary to ArviZ
 @pytest.mark.parametrize("method", ["nuts", "advi"])
 def test_predictions_are_groups_that_arviz_reads(method):
@@ -317,7 +317,7 @@ def test_predictions_are_groups_that_arviz_reads(method):
         plt.close("all")
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
 def test_predicted_answers_have_the_frequencies_of_the_model():
     """Of one annotator who is nearly always right, and of a prevalence that is known."""
     records = [(f"i{n}", "ada", "yes" if n < 90 else "no") for n in range(120)]
@@ -332,7 +332,7 @@ def test_predicted_answers_have_the_frequencies_of_the_model():
     assert before.mean() == pytest.approx(0.75 * right + 0.25 * (1 - right), abs=0.02)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
 def test_points_and_counts(refuses):
     counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
     count_fit = ba.fit("binomial_mixture", counts, draws=40, tune=40, chains=2, check=False, **QUIET)
@@ -347,7 +347,7 @@ def test_points_and_counts(refuses):
     assert answers.shape == (20, 3)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
 def test_leave_one_out_pit_by_item(refuses):
     """Uniform if the model is right; with easy items and hard ones, the votes of items are more extreme."""
     design = ba.make_design(items=300, annotators=8, labels=3, per_item=5, random_seed=1)

@@ -6,9 +6,9 @@ import xarray as xr
 from scipy.stats import beta
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError, ModelError
 from bayesanno.criticism.prior import describe_prior
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.models import MACE, BinomialMixture, EasyHard, LabelUsage, ModelA, ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.quantities import ModelDraws, describe_annotators, describe_pairs, replicate
 

@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError, ModelError
 from bayesanno.criticism import sensitivity as module
-from bayesanno.ground.errors import DataError, FitError, ModelError
 from tests.samples import tiny_data
 
 BY_EM = {"method": "em", "method_options": {"objective": "map", "restarts": 2}, "random_seed": 1, "progressbar": False}

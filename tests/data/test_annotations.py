@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayesanno._core.errors import BayesannoError, DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import sort_labels
-from bayesanno.ground.errors import BayesannoError, DataError
 
 FIELDS = {
     "item": [0, 0, 1],

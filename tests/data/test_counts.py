@@ -2,9 +2,9 @@
 
 import pytest
 
+from bayesanno._core.errors import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError
 
 RECORDS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesanno import AnnotationData, CountData, MultiAnnotationData, make_design
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 
 RECORDS = [
     ("s1", "ada", "no"), ("s1", "bo", "unsure"), ("s1", "cy", "unsure"), ("s2", "ada", "yes"), ("s2", "bo", "yes"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning
 from bayesanno.inference.assemble import assemble, remake
 from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.models.model_b import ModelB

@@ -15,7 +15,7 @@ from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.inference.tempering.parts import adjust_labels, count_answers, temperings_of
 from bayesanno.inference.tempering.rule import LEAST_VOTE, MOST_VOTE, Tempering, weigh_errors, weigh_votes
-from bayesanno.modeling.capabilities import ITEM_TYPE
+from bayesanno.modeling.latents import ITEM_TYPE
 from tests.inference.draws import make_fit
 from tests.inference.test_misfit import noisy, table
 from tests.models.contract import cases, make_case
@@ -297,7 +297,7 @@ def test_gold_that_contradicts_a_fit_is_a_warning(copies):
 # ----------------------------------------------------------------------------------------------- models of all kinds
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of made-up draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of made-up draws
 @pytest.mark.parametrize("of", [one for one in cases() if one.values[0][0] not in GUESTS])
 def test_every_model_with_classes_can_be_adjusted(of, rng):
     case = make_case(*of)

@@ -9,7 +9,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import bayesanno as ba
-from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes

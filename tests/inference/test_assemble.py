@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno._core.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, SizeWarning, warn
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, SizeWarning, warn
 from bayesanno.inference import assemble as assembly
 from bayesanno.inference.diagnosis.measures import measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out

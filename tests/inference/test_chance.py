@@ -11,8 +11,8 @@ KINDS = {"good": 8, "fair": 4, "weak": 2, "coin": 2, "always": 2, "against": 1}
 RIGHT = {"good": 0.9, "fair": 0.75, "weak": 0.65, "against": 0.15}
 SETTINGS = {"draws": 300, "tune": 300, "chains": 2, "random_seed": 1, "progressbar": False}
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # of short fits
-    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.MisfitWarning"),  # of models without adversaries
+    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning"),  # of models without adversaries
 ]
 
 

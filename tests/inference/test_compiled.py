@@ -22,7 +22,7 @@ from pytensor.link.numba import cache as numba_cache
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 
 import bayesanno as ba
-from bayesanno.ground.private.nutpie import make_compiled_model
+from bayesanno._core.private.nutpie import make_compiled_model
 from bayesanno.inference.graph import c_functions
 from bayesanno.inference.graph import density as compiled
 from bayesanno.inference.graph.c_functions import WRITERS

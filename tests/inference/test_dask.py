@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, DataFileError, ExtraError, FitError
 from bayesanno.agreement.skew import count_labels
-from bayesanno.ground.errors import DataError, DataFileError, ExtraError, FitError
 from bayesanno.inference.dask import annotations as of_dask
 from bayesanno.inference.dask import cluster as of_cluster
 from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
@@ -111,7 +111,7 @@ class TestSpread:
 
     @NOISY
     def test_starts_that_are_followed_at_a_time_end_where_they_do_in_turn(self, there, monkeypatch):
-        import bayesanno.inference.climbing.climb as climb
+        import bayesanno.inference.em_vb.fixed_point as climb
 
         settings = ONE | {"method": "em", "method_options": {"restarts": 3, "steps": 20}}
         in_turn = ba.fit("mace", there, **settings)

@@ -11,11 +11,11 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-import bayesanno.inference.climbing.climb
-from bayesanno.ground.errors import FitError
-from bayesanno.inference.climbing.climb import climb
-from bayesanno.inference.climbing.em import EM, EMSettings, find_point, start_at_point
-from bayesanno.inference.climbing.restarts import AGREE
+import bayesanno.inference.em_vb.fixed_point
+from bayesanno._core.errors import FitError
+from bayesanno.inference.em_vb.em import EM, EMSettings, find_point, start_at_point
+from bayesanno.inference.em_vb.fixed_point import iterate
+from bayesanno.inference.em_vb.restarts import AGREE
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import find_posterior, make_blocks
@@ -154,9 +154,9 @@ class TestStarts:
 
     def test_starts_that_share_the_cores_end_where_they_do_in_turn(self, crowd, monkeypatch):
         found = []
-        monkeypatch.setattr(bayesanno.inference.climbing.climb, "COARSE", 0.0)
+        monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "COARSE", 0.0)
         for many in (1, 10**9):
-            monkeypatch.setattr(bayesanno.inference.climbing.climb, "MANY", many)
+            monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "MANY", many)
             found.append(find_point(MODELS["mace"], crowd[0], EMSettings(restarts=4), random_seed=1)[1])
         one, other = found
         assert one.comparison == other.comparison
@@ -166,7 +166,7 @@ class TestStarts:
     def test_starts_out_of_reach_are_not_followed_to_their_end(self, wrong_majority, monkeypatch):
         found = []
         for many in (1, 10**9):
-            monkeypatch.setattr(bayesanno.inference.climbing.climb, "MANY", many)
+            monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "MANY", many)
             found.append(
                 find_point(MODELS["mace"], wrong_majority, EMSettings(restarts=12, tolerance=1e-8), random_seed=1)[1]
             )
@@ -178,7 +178,7 @@ class TestStarts:
         np.testing.assert_allclose(found[0].probability, found[1].probability, atol=1e-6)
         few = EMSettings(restarts=3, steps=4)
         stopped = find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison
-        monkeypatch.setattr(bayesanno.inference.climbing.climb, "MANY", 1)
+        monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "MANY", 1)
         assert find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison == stopped
 
     def test_initial_values(self, crowd):
@@ -255,7 +255,7 @@ def test_a_map_step_never_counts_below_0():
     problem = EM(MODELS["mace"], data, make_blocks(data), EMSettings(objective="map"))
     assert all((added >= 0).all() for added in problem.added.values())
     assert problem.added["competence"].max() == 0
-    end = climb(problem, problem.as_shares(MODELS["mace"].start(data)))
+    end = iterate(problem, problem.as_shares(MODELS["mace"].start(data)))
     assert 0 <= end.point["competence"][-1, 0] <= 1
 
 
@@ -343,7 +343,7 @@ def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
 
 @pytest.mark.parametrize("method", ["em", "vb"])
 def test_tables_that_no_memory_holds_are_refused(method, refuses, monkeypatch):
-    monkeypatch.setattr(bayesanno.inference.climbing.climb, "TABLES", 2**55)  # as if so many were held at a time
+    monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "TABLES", 2**55)  # as if so many were held at a time
     with refuses(
         FitError,
         f"the tables of {method.upper()} for 3 annotators and 2 labels take .* more than the memory of this machine",

@@ -12,9 +12,9 @@ import pytest
 from pytensor.graph import Apply, Op
 
 import bayesanno as ba
-from bayesanno.ground.errors import CacheWarning, FitError
-from bayesanno.ground.private import numba as of_numba
-from bayesanno.ground.private import pytensor as of_pytensor
+from bayesanno._core.errors import CacheWarning, FitError
+from bayesanno._core.private import numba as of_numba
+from bayesanno._core.private import pytensor as of_pytensor
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.methods import NUTSSettings
 from bayesanno.inference.sampling.nuts import sample_nuts

@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno._core.wording import enumerated
 from bayesanno.fits.view import view_of
-from bayesanno.ground.wording import enumerated
 from bayesanno.inference.diagnosis.findings import (
     COLUMNS,
     find_against_votes,

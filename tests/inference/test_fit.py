@@ -14,15 +14,15 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import bayesanno as ba
+from bayesanno._core.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, ModelError, SamplerError
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, ModelError, SamplerError
 from bayesanno.inference import methods
 from bayesanno.models.model_b import ModelB
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, SHORT, tiny_data
 
 SIGMAS = 4  # standard errors of the mean, at most, between an average over draws and the exact value
-SHORT_RUNS = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+SHORT_RUNS = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 EXTRAS = ("numpyro", "blackjax")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno._core.errors import ConvergenceWarning, FitError
 from bayesanno.modeling import registry
 from bayesanno.modeling.posterior import recover
 from bayesanno.models import PooledDawidSkene

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import IdentifiabilityWarning
+from bayesanno._core.errors import IdentifiabilityWarning
 from bayesanno.inference.diagnosis.design import find_in_design
 from bayesanno.modeling.findings import warn_of
 from tests.samples import tiny_data

@@ -11,10 +11,10 @@ import typer
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno._core.errors import FitError
+from bayesanno._core.fields import AtLeast, Range
 from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.fields import AtLeast, Range
 from bayesanno.inference.methods import ARGUMENTS, METHODS, Draws, GraphSettings, Method, NUTSSettings, choose_method
 from tests.samples import SHORT, tiny_data
 
@@ -86,7 +86,7 @@ def test_a_number_that_is_text_is_refused(refuses, argument):
 
 
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_the_target_acceptance_rate_reaches_the_sampler(sampler):
     """What is asked for comes out, and is had by shorter steps."""
     low, high = (

@@ -10,7 +10,7 @@ import xarray as xr
 from scipy.stats import multivariate_normal
 
 import bayesanno as ba
-from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno._core.errors import ConvergenceWarning, FitError
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.modes import APART, chains_are_apart, find_in_modes

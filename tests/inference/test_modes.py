@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno._core.errors import DataError, FitError, ModelError
 from bayesanno.inference.modes.find import choose_points
 from bayesanno.inference.modes.objective import Objective, Parameters
 from bayesanno.inference.modes.polish import Maximum, ascend, polish

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import FitError
+from bayesanno._core.errors import FitError
 from bayesanno.inference.sampling import nuts as samplers
 from tests.samples import SETTINGS, tiny_data
 

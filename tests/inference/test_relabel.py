@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from bayesanno import AnnotationData, fit
-from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno._core.errors import ConvergenceWarning, FitError
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.modes.chains import compare_chains
 from bayesanno.inference.relabel import relabel

@@ -9,7 +9,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno._core.errors import ConvergenceWarning, FitError
 from bayesanno.inference import relabelling
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import minimise_divergence
@@ -17,7 +17,7 @@ from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import EXACT, TINY
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
 RULES = ["accuracy", "weighted", "stephens", "pivot"]
 
 

@@ -7,11 +7,11 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.ground.errors import FitError
-from bayesanno.inference.climbing import vb as of_vb
-from bayesanno.inference.climbing.climb import climb
-from bayesanno.inference.climbing.restarts import find_best
-from bayesanno.inference.climbing.vb import VB, VBSettings, draw_log_shares, evaluate_draws, expect_log, measure_kl
+from bayesanno._core.errors import FitError
+from bayesanno.inference.em_vb import vb as of_vb
+from bayesanno.inference.em_vb.fixed_point import iterate
+from bayesanno.inference.em_vb.restarts import find_best
+from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_log_shares, evaluate_draws, expect_log, measure_kl
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import make_blocks
@@ -138,7 +138,7 @@ def test_blocks_and_chunks_of_any_size_give_the_same_numbers(crowd, monkeypatch)
     for size, chunk in ((None, of_vb.CHUNK_BYTES), (7, 1), (100, 10**5)):
         monkeypatch.setattr(of_vb, "CHUNK_BYTES", chunk)
         problem = problem_of(model, data, size)
-        end = climb(problem, problem.as_shares(model.start(data)))
+        end = iterate(problem, problem.as_shares(model.start(data)))
         _, values = of_vb.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
         found.append((end.objective, end.point["competence"], *evaluate_draws(problem, values)))
     for other in found[1:]:
@@ -298,7 +298,7 @@ def test_a_model_without_vb_names_those_that_have_it(refuses):
         vb("easy_hard", tiny_data())
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
     with pytest.warns(ba.ConvergenceWarning, match="^pareto-k-unknown: "):
         few = ba.fit("one_coin", tiny_data(), method="vb", draws=29, chains=1, random_seed=1, progressbar=False)

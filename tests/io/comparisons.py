@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno._core.lazy import pd
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.item_columns import ItemColumn
-from bayesanno.ground.lazy import pd
 from bayesanno.modeling.pairs import Pairs
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.designs import make_design

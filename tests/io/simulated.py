@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from bayesanno.ground.lazy import pd
+from bayesanno._core.lazy import pd
 from bayesanno.simulation.designs import make_design
 from bayesanno.simulation.simulate import simulate
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayesanno._core.errors import DataError
 from bayesanno.cli.app import name_options
-from bayesanno.ground.errors import DataError
 from bayesanno.io.annotations import read_annotations
 
 OPTIONS = "item|annotator|label|columns|pairs|format|transpose|multi_label|count|no_header|separator|missing"

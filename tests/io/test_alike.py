@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import NamesWarning
+from bayesanno._core.errors import NamesWarning
 from bayesanno.io.names import find_alike
 
 ROWS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]

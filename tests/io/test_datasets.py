@@ -11,7 +11,7 @@ import numpy as np
 import pooch
 import pytest
 
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno._core.errors import DataError, DataFileError
 from bayesanno.io import datasets
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.datasets import list_datasets, load_named

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData, read_multi_annotations
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno._core.errors import DataError, DataFileError
 from bayesanno.io import sources
 from bayesanno.io.write import write_table
 

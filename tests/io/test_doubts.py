@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError, NamesWarning
+from bayesanno._core.errors import DataError, NamesWarning
 
 
 def lines(records):

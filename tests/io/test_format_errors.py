@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayesanno._core.errors import DataError, DataFileError, NamesWarning
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError, DataFileError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts
 from bayesanno.io.write import write_table, write_text

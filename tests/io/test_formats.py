@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts
 from bayesanno.io.dimensions import read_multi_annotations

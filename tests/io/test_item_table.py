@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.data.annotations import take_rows
-from bayesanno.ground.errors import DataError, NamesWarning
 
 LONG = "task,worker,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns3,bo,yes\n"
 ITEMS = "id,task,length,language,empty\nx,s2,7,de,\ny,s1,9.5,,\nz,s4,,fr,\n"

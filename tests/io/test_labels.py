@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.added import add_annotations
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_numbers

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesanno._core.errors import DataError
 from bayesanno.agreement.coefficients import agreement_table
-from bayesanno.ground.errors import DataError
 from bayesanno.inference.diagnosis.design import find_in_design
 from bayesanno.io.annotations import read_annotations
 

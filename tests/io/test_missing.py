@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.agreement.coefficients import agreement_table
-from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.io.names import find_missing_codes
 
 MISSING = "item,rater1,rater2,rater3\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,no\n4,NA,NA,yes\n"

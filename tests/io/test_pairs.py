@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError, NamesWarning
+from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.io.datasets import load_named
 from tests.io.comparisons import CONFUSION, SIDES, STRENGTHS, make_pairs
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 
 RANKED = "q,who,order\n1,ada,a > b = c\n1,bo,c > a > b\n2,ada,c > a\n"
 OF_RANKED = {"item": "q", "annotator": "who", "ranking": "order"}

@@ -4,8 +4,8 @@ import warnings
 
 import pytest
 
+from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError, NamesWarning
 from bayesanno.io.added import add_annotations
 from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.io.names import warn_of_rare

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayesanno._core.errors import DataError, ExtraError
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError, ExtraError
 from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts

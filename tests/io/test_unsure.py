@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 
 LONG = pd.DataFrame(
     {

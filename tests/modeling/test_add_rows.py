@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bayesanno.ground.private.pytensor import register_with_jax
+from bayesanno._core.private.pytensor import register_with_jax
 from bayesanno.modeling.ops.sums import IN_CACHE, MANY_STATES, AddRows, add_rows
 
 N_CELLS, N_STATES, N_ITEMS, N = 20, 3, 7, 60

@@ -9,28 +9,44 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.fields import Fields
+from bayesanno._core.errors import DataError
+from bayesanno._core.fields import Fields
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable, known_parameters, latents
 from tests.models.contract import TINY
 
 
-def test_a_model_author_meets_eleven_methods():
+def test_a_model_author_writes_four_methods_and_may_write_more():
     own = {name for name, _ in inspect.getmembers(AnnotationModel, inspect.isfunction) if not name.startswith("_")}
     of_fields = {name for name, _ in inspect.getmembers(Fields, inspect.isroutine)}
-    findings = {"findings", "findings_of_posterior"}
-    formula = {"build", "check", "coords", "generate", "priors", "start", "state_logp", "states"}
-    assert own - of_fields == formula | findings | {"above_chance"}
+    written = {"priors", "state_logp", "generate", "start"}
+    about_data = {
+        "check",
+        "coords",
+        "findings",
+        "fixed_parameters",
+        "index_arrays",
+        "latents",
+        "states",
+        "without_data",
+    }
+    about_parameters = {
+        "above_chance",
+        "draw_annotators",
+        "findings_of_posterior",
+        "is_exchangeable",
+        "scale_parameters",
+    }
+    of_states = {"constrain", "derived", "item_logp", "latent_posterior"}
+    assert own - of_fields == written | about_data | about_parameters | of_states | {"build", "overrides"}
 
 
 def test_what_a_model_does_not_declare_it_does_not_have():
     plain = ba.models.MACE()
-    assert known_parameters(plain, TINY) == {}
+    assert plain.fixed_parameters(TINY) == {}
     assert list(plain.findings(TINY)) == list(plain.findings_of_posterior(None)) == []
-    assert not is_exchangeable(plain, TINY)
-    assert [tuple(latent) for latent in latents(plain, TINY)] == [("true_class", TINY.labels, "")]
+    assert not plain.is_exchangeable(TINY)
+    assert [tuple(latent) for latent in plain.latents(TINY)] == [("true_class", TINY.labels, "")]
 
 
 def test_parameters_are_read_by_name_and_remember_what_was_asked_for():

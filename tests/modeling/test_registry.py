@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import ModelError
-from bayesanno.ground.fields import Positive
+from bayesanno._core.errors import ModelError
+from bayesanno._core.fields import Positive
 from bayesanno.modeling import registry as zoo
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.models.mace import MACE

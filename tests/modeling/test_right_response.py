@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bayesanno.ground.private.pytensor import register_with_jax
+from bayesanno._core.private.pytensor import register_with_jax
 from bayesanno.modeling.ops.right_response import join_right, split_right
 
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}

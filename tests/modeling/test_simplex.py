@@ -10,7 +10,7 @@ from pytensor.compile.mode import Mode
 from scipy.special import log_softmax
 
 import bayesanno as ba
-from bayesanno.ground.private.pytensor import register_with_jax
+from bayesanno._core.private.pytensor import register_with_jax
 from bayesanno.modeling.ops.transforms import (
     LogSimplex,
     LogSimplexTransform,

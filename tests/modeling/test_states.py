@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesanno.ground.errors import FitError
-from bayesanno.modeling.capabilities import latents
+from bayesanno._core.errors import FitError
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.states import find_states
 from tests.models.contract import known_values
@@ -23,7 +22,7 @@ def test_an_item_with_one_more_answer_is_what_the_factors_say(case, tiny, rng):
             find_states(model, tiny, posterior, known)
         return
     found = find_states(model, tiny, posterior, known)
-    assert found.names == latents(model, tiny)[0].states
+    assert found.names == model.latents(tiny)[0].states
     np.testing.assert_allclose(found.state.sum(axis=(2, 3)), 1, atol=1e-5)
     np.testing.assert_allclose(found.answer.sum(axis=2), 1, atol=1e-5)
     item, annotator = 0, tiny.n_annotators - 1

@@ -7,7 +7,7 @@ import pytest
 from pytensor.compile.mode import Mode
 from scipy.special import logsumexp, softmax
 
-from bayesanno.ground.private.pytensor import register_with_jax
+from bayesanno._core.private.pytensor import register_with_jax
 from bayesanno.modeling.ops.sums import SumOutStates, sum_out_states
 
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}

@@ -21,8 +21,7 @@ from scipy.stats import chisquare
 from bayesanno import AnnotationData, AnnotationModel, list_models
 from bayesanno.modeling.arguments import Design
 from bayesanno.modeling.arguments import Parameters as SymbolicParameters
-from bayesanno.modeling.capabilities import known_parameters
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.registry import model_class
 from tests.models.guests import GUESTS
@@ -153,7 +152,7 @@ def cases() -> list[Any]:
 
 def known_values(model: AnnotationModel, data: Any) -> dict[str, np.ndarray]:
     """The parameters that a model has beforehand."""
-    return {name: known.value for name, known in known_parameters(model, data).items()}
+    return {name: known.value for name, known in model.fixed_parameters(data).items()}
 
 
 class Case:
@@ -237,7 +236,7 @@ class Graph:
         self.model = entry.build(data)
         dims = self.model.named_vars_to_dims  # items have columns of their own in every design
         pm.set_data({name: of for name, of in (fixed or {}).items() if dims[name] != ("item",)}, self.model)
-        observed = self.model[KINDS[entry.data_class].observed]
+        observed = self.model[DATA_ADAPTERS[entry.data_class].observed]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
         # a parameter may only say where others come from
         self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST, on_unused_input="ignore")
@@ -272,7 +271,7 @@ def simulate(
         annotator=pt.as_tensor(many.annotator),
         item=pt.as_tensor(many.item),
         n_items=pt.as_tensor(many.n_items),
-        class_response=many.class_codes,
+        names_class=many.names_class,
         control=pt.as_tensor(many.control_codes) if many.controls else None,
     )
     whole = case.for_copies(case.whole(parameters), data.n_items, copies)

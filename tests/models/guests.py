@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.stats import beta, dirichlet
 
-from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno._core.fields import Positive
+from bayesanno._core.lazy import pm, pt
+from bayesanno.modeling.arguments import FixedParameter
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasKnownParameters, Known
-from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
+from bayesanno.modeling.expectation import agreement_with_vote, in_proportion, votes_of
 from bayesanno.modeling.independent import IndependentAnswers
 from tests.models.references import Parameters, Reference, Said
 
@@ -36,7 +36,7 @@ class HardItems(AnnotationModel):
         pm.Beta("difficulty", prior.difficulty_prior[0], prior.difficulty_prior[1], dims="item")
 
     def generate(self, design, p):
-        n_classes = design.class_response.size
+        n_classes = design.n_classes
         uniform = np.ones(n_classes) / n_classes
         true_class = design.with_controls(pm.Categorical.dist(uniform, shape=(design.n_items,)))  # (item,)
         knows = pm.Bernoulli.dist(p.competence[design.annotator] * (1 - p.difficulty[design.item]))  # (annotation,)
@@ -76,7 +76,7 @@ def hard_items_log_prior(parameters: Parameters, fields: Mapping) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassesByColumn(IndependentAnswers, HasKnownParameters):
+class ClassesByColumn(IndependentAnswers):
     """The prior of the class depends on a column of the items: items come from two sources, in turn."""
 
     name: ClassVar[str] = "classes_by_column"
@@ -86,8 +86,8 @@ class ClassesByColumn(IndependentAnswers, HasKnownParameters):
     accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
     prevalence_prior: Positive = 2.0
 
-    def known_parameters(self, data):
-        return {"source_of": Known(np.arange(data.n_items) % 2, ("item",))}
+    def fixed_parameters(self, data):
+        return {"source_of": FixedParameter(np.arange(data.n_items) % 2, ("item",))}
 
     def coords(self, data):
         return super().coords(data) | {"source": ["press", "forum"]}
@@ -97,21 +97,21 @@ class ClassesByColumn(IndependentAnswers, HasKnownParameters):
         pm.Dirichlet("prevalence", concentration, dims=("source", "true_class"))
         pm.Beta("accuracy", prior.accuracy_prior[0], prior.accuracy_prior[1], dims="annotator")
 
-    def law(self, p, is_class):
-        right, wrong = p.both("accuracy")
+    def tables(self, p, is_class):
+        right, wrong = p.prob_and_complement("accuracy")
         elsewhere = ~is_class / (is_class.shape[1] - 1)
         return p.prevalence[p.source_of], right[:, None, None] * is_class + wrong[:, None, None] * elsewhere
 
     def generate(self, design, p):
         source_of = p.source_of[: design.n_items]  # a design of the contract has fewer items than the data
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence[source_of]))  # (item,)
-        truth, n_classes = true_class[design.item], design.class_response.size
+        truth, n_classes = true_class[design.item], design.n_classes
         right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
         wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
-    def start_from(self, votes, data):
-        prevalence = in_proportion(votes.shares[data.class_codes] + 1)
+    def start(self, data):
+        prevalence = in_proportion(votes_of(data).shares[data.class_codes] + 1)
         return {"prevalence": np.tile(prevalence, (2, 1)), "accuracy": np.full(data.n_annotators, 0.8)}
 
 
@@ -168,7 +168,7 @@ class TwoWidths(AnnotationModel):
         pm.Potential("density", pt.logaddexp(*(np.log(self.MASS) + pt.stack(normals))))
 
     def generate(self, design, p):
-        uniform = np.ones(design.class_response.size) / design.class_response.size
+        uniform = np.ones(design.n_classes) / design.n_classes
         return tuple(pm.Categorical.dist(uniform, shape=(n,)) for n in (design.n_items, design.item.shape[0]))
 
     def state_logp(self, answers, p):

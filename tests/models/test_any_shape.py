@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import BayesannoError
+from bayesanno._core.errors import BayesannoError
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import list_model_classes
 from tests.samples import tiny_data

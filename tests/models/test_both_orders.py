@@ -1,4 +1,4 @@
-"""Comparisons in both orders: the law of a judge is about sides as shown, labels are about the sides of the item."""
+"""Comparisons in both orders: the table of a judge is about sides as shown, labels are about the sides of the item."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chisquare
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.fits.storage import data_of
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.diagnosis.residuals import measure_errors
 from bayesanno.modeling.posterior import recover
 from bayesanno.modeling.states import find_states
@@ -139,7 +139,7 @@ def test_errors_correlate_alike_in_whichever_order_the_items_are():
     assert found[0] == pytest.approx(found[1])
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_sides_are_kept_with_the_data(tmp_path):
     frame = DATA.to_frame()
     again = ba.read_annotations(frame, pairs=("first", "second"), labels=LABELS)

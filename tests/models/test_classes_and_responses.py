@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.modeling.expectation import expect, make_blocks, read_items, votes_of
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.posterior import recover

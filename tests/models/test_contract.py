@@ -11,8 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bayesanno import AnnotationData
-from bayesanno.ground.errors import ModelError
-from bayesanno.modeling.capabilities import is_exchangeable
+from bayesanno._core.errors import ModelError
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.posterior import recover
 from tests.models.contract import (
@@ -173,7 +172,7 @@ def test_order_of_items_annotators_and_labels_does_not_matter(case, tiny, rng):
     expected = case.graph.item_logp(parameters, tiny)
     for _ in range(5):
         items, annotators, labels = (rng.permutation(n) for n in (tiny.n_items, tiny.n_annotators, tiny.n_labels))
-        if case.entry.two_labels or case.entry.has_severity:  # of two, the last is the positive one
+        if case.entry.two_labels or "severity" in case.prior_draws[0]:  # of two, the last is the positive one
             labels = np.arange(tiny.n_labels)
         orders = {"item": items, "annotator": annotators, "response": labels, "true_class": labels}
         moved = permuted(tiny, items, annotators, labels)
@@ -194,8 +193,8 @@ def test_classes_are_exchangeable_exactly_if_the_model_says_so(case, rng):
         return case.graph.item_logp(at, tiny).sum() + case.reference.log_prior(case.whole(at), fields)
 
     same = bool(np.isclose(density(swapped), density(parameters), rtol=EXACT))
-    assert is_exchangeable(case.entry, tiny) == (moves and same)
-    assert not is_exchangeable(case.entry, case.designs.controlled)
+    assert case.entry.is_exchangeable(tiny) == (moves and same)
+    assert not case.entry.is_exchangeable(case.designs.controlled)
 
 
 # ------------------------------------------------------------------------------------------------- data and fields

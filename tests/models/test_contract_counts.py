@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from bayesanno import CountData
-from bayesanno.ground.errors import DataError, ModelError
+from bayesanno._core.errors import DataError, ModelError
 from bayesanno.modeling.arguments import CountDesign, Parameters
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.posterior import compile_formula, recover

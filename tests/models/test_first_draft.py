@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.fields import Positive
+from bayesanno._core.fields import Positive
 from bayesanno.modeling.base import AnnotationModel, name_dims
 from tests.samples import tiny_data
 
@@ -47,7 +47,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 @pytest.mark.parametrize("method", OPTIONS)
 def test_a_first_draft_just_works(method, tmp_path):
     data = tiny_data()

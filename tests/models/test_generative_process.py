@@ -20,6 +20,7 @@ from tests.models.contract import (
     ROUND_TRIP,
     Graph,
     answers_pmf,
+    broken,
     chi_square,
     close,
     joint_pmf,
@@ -31,6 +32,7 @@ from tests.models.contract import (
     with_wrong_formula,
     with_wrong_truth,
 )
+from tests.models.processes import PROCESSES
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
 
@@ -66,6 +68,15 @@ def test_simulated_answers_have_the_probabilities_of_the_formula(case, control, 
     of_truth = [with_wrong_truth(case.entry)] if len(case.entry.states(data)) > 1 else []  # one state is always right
     for wrong in (*of_annotators(case), *of_truth):
         assert chi_square(simulate(wrong, case, parameters, data, rng, FEW_COPIES), pmf) < P_VALUE
+
+
+def test_answers_of_the_process_as_a_story_have_the_probabilities_of_the_formula(case, rng):
+    if case.entry.name not in PROCESSES:
+        pytest.skip("its own process is the story")
+    (parameters,) = case.draw(1, rng)
+    told = broken(case.entry, generate=PROCESSES[case.entry.name])
+    draws = simulate(told, case, parameters, case.designs.two_items(), rng)
+    assert chi_square(draws, joint_pmf(case, parameters)) > P_VALUE
 
 
 def predict_answers(entry, case, parameters, rng, copies=COPIES):

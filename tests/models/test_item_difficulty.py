@@ -14,11 +14,11 @@ from scipy.integrate import quad
 from scipy.special import expit, log_expit, logsumexp
 
 import bayesanno as ba
+from bayesanno._core.errors import ConvergenceWarning, FitError, ModelError
+from bayesanno._core.wording import counted
 from bayesanno.analysis.difficulty import bound_bins
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning, FitError, ModelError
-from bayesanno.ground.wording import counted
 from bayesanno.modeling.difficulty import bin_centres
 from bayesanno.modeling.posterior import recover
 from bayesanno.models import ItemDifficulty

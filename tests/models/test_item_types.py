@@ -7,8 +7,8 @@ import xarray as xr
 from scipy.stats import beta, kstest
 
 from bayesanno import CountData, fit, get_model, make_count_design, simulate
+from bayesanno._core.errors import DataError, FitError, ModelError
 from bayesanno.analysis.item_types import moments_of
-from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy

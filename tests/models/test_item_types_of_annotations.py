@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, ModelError
 from bayesanno.cli.files import write_simulation
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
-from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
 from bayesanno.simulation.designs import make_design

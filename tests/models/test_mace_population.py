@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import FitError, ModelError
+from bayesanno._core.errors import FitError, ModelError
 
 LEARNT = ba.models.MACE(competence_prior="learnt")
 SETTINGS = {"draws": 400, "tune": 500, "chains": 2, "random_seed": 1, "progressbar": False}

@@ -9,9 +9,9 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno import AnnotationData
+from bayesanno._core.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
-from bayesanno.modeling.capabilities import NONE_OF_THESE
+from bayesanno.modeling.latents import NONE_OF_THESE
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process
 from bayesanno.models.model_a import ModelA
@@ -287,7 +287,7 @@ def test_what_is_next_to_the_limits_is_not_refused():
         ({"frequency": "shared"}, answered(3, "x")),
     ):
         ModelA(**fields).check(data)
-        ModelA(**fields).known_parameters(data)
+        ModelA(**fields).fixed_parameters(data)
 
 
 # ------------------------------------------------------------------------------------------------- simulation

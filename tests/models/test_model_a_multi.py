@@ -8,10 +8,10 @@ import pytensor.tensor as pt
 import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.likelihood import index_arrays
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness.correlation import admissible, gauge, maximal_sets
@@ -70,17 +70,19 @@ DATA = table(ITEMS)
 def formula():
     """log p(answers) per item and what is read off, as a function of the parameters on their natural scale."""
     entry = ModelAMulti(frequency="shared")
-    kind = KINDS[MultiAnnotationData]
-    patterns = kind.find_patterns(DATA)
+    adapter = DATA_ADAPTERS[MultiAnnotationData]
+    patterns = adapter.find_patterns(DATA)
     arrays = {key: pt.as_tensor(array.values) for key, array in index_arrays(entry, DATA, patterns).items()}
-    answers = kind.answers(DATA, arrays)
+    answers = adapter.answers(DATA, arrays)
     inputs = {name: pt.tensor(name, shape=(None,) * values.ndim) for name, values in TOGETHER.items()}
     found = entry.latent_posterior(answers, Parameters(inputs))
     of_item = patterns.of_item
     outputs = {("", "logp"): entry.item_logp(answers, Parameters(inputs))[of_item]}
     outputs |= {(name, "probability"): pt.exp(logs)[of_item] for name, logs in found.log_probability.items()}
-    for name, views in found.views.items():
-        outputs |= {(name, what): view.values[patterns.back(view.dims[0], name)] for what, view in views.items()}
+    for name, views in found.derived.items():
+        outputs |= {
+            (name, what): view.values[patterns.expand_to_items(view.dims[0], name)] for what, view in views.items()
+        }
     import pytensor
 
     compiled = pytensor.function(list(inputs.values()), list(outputs.values()), mode=FAST)
@@ -263,10 +265,10 @@ def test_correctness_is_drawn_from_the_law(rng):
 
 def simulated(design, copies, parameters, rng):
     """Answers of two annotators in all dimensions (one of them silent in one), a row per copy."""
-    entry, kind = ModelAMulti(frequency="shared"), KINDS[MultiAnnotationData]
-    arrays = index_arrays(entry, design, kind.find_patterns(design))
+    entry, adapter = ModelAMulti(frequency="shared"), DATA_ADAPTERS[MultiAnnotationData]
+    arrays = index_arrays(entry, design, adapter.find_patterns(design))
     given = Parameters({name: pt.as_tensor(values) for name, values in parameters.items()})
-    seen = kind.design(design, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
+    seen = adapter.design(design, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
     state, said = pm.draw(list(entry.generate(seen, given)), random_seed=rng, mode=FAST)
     assert state.size == 3 * copies
     evidence, focus, polarity = np.split(said, np.cumsum([2 * copies, copies]))

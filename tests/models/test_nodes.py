@@ -5,8 +5,8 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.private.pytensor import register_with_jax
-from bayesanno.modeling import item_numbers
+from bayesanno._core.private.pytensor import register_with_jax
+from bayesanno.modeling import item_effects
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.models import ItemDifficulty, OrdinalDawidSkene, SharedErrors
 from tests.models.contract import FAST, as_posterior, said_of
@@ -88,7 +88,7 @@ def test_class_probabilities_are_those_of_dense_nodes(name, size, rng):
 
 @pytest.mark.parametrize("name", ["ordinal", "shared_errors", "chance"])
 def test_nodes_further_apart_are_noticed(name, rng, monkeypatch):
-    monkeypatch.setattr(item_numbers, "STEP", 4.0)
+    monkeypatch.setattr(item_effects, "STEP", 4.0)
     assert largest_error(MODELS[name], make_table(rng, **TABLES[58])) > EXACT
 
 
@@ -120,7 +120,7 @@ def test_nodes_follow_the_sharpest_answers(rng):
 
     def number(spread):
         draws = as_posterior(graph, [at | {"spread": np.array(spread)}])
-        return item_numbers.number_of_nodes(model, data, draws)
+        return item_effects.number_of_nodes(model, data, draws)
 
     assert number(0.0) == 17 < number(1.0) < number(4.0)  # 8 / 1.1 to either side, and the middle
     assert number(1e9) == 2001

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.climbing.climb import climb, climb_from_all
-from bayesanno.inference.climbing.em import EM, EMSettings
+from bayesanno.inference.em_vb.em import EM, EMSettings
+from bayesanno.inference.em_vb.fixed_point import iterate, iterate_from_all
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from tests.models.test_oracles_mace import DATA, MODEL, PARAMETERS
 from tests.models.test_oracles_model_b import CLOSED14, CLOSED15, TRUTH14
@@ -65,7 +65,7 @@ def test_tables_14_and_15_from_many_starts(name, truth, epsilon):
     data = ba.read_annotations(f"@{name}")
     problem = problem_of(MODEL_B, data, tolerance=1e-9, restarts=10, epsilon=epsilon)
     highest = {"table14": -19866.653175345, "table15": -17633.090669554}[name]
-    for end in climb_from_all(problem, problem.as_shares(MODEL_B.start(data)), 1):
+    for end in iterate_from_all(problem, problem.as_shares(MODEL_B.start(data)), 1):
         assert end.objective == pytest.approx(highest, abs=1e-8)
         assert end.steps < 3_000
         mirrored = abs(end.point["prevalence"][0] - truth["prevalence"][0]) > 0.05
@@ -87,7 +87,7 @@ def test_the_two_phases_of_52(name, leaning, prevalence, highest, best):
     """Phase one has a single fixed point, wherever it starts; from there phase two reaches the global maximum."""
     data = ba.read_annotations(f"@{name}")
     problem = problem_of(MODEL_B, data, tolerance=1e-9, restarts=3, epsilon=0.1)
-    for end in climb_from_all(problem, None, 2):
+    for end in iterate_from_all(problem, None, 2):
         assert end.leaning.objective == pytest.approx(leaning, abs=1e-6)
         np.testing.assert_allclose(end.leaning.point["prevalence"], prevalence, atol=1e-6)
         assert end.leaning.steps < 40
@@ -141,7 +141,7 @@ def test_expected_counts_of_the_example_by_hand():
 def test_mace_on_the_data_of_its_paper(shared, name, smoothing, log_likelihood, right, competence, mean):
     data = ba.read_annotations(shared / "data" / f"{name}.csv")
     problem = problem_of(MACE, data, smoothing=smoothing, tolerance=1e-9)
-    end = climb(problem, problem.as_shares(MACE.start(data)))
+    end = iterate(problem, problem.as_shares(MACE.start(data)))
     assert end.log_likelihood == pytest.approx(log_likelihood, abs=1e-4)
     posterior, _ = read_items(MACE, problem.items, end.point)
     assert (posterior.argmax(axis=1) == data.gold_codes).sum() == right

@@ -11,8 +11,8 @@ import pytest
 from scipy.special import entr, gammaln, logsumexp
 
 import bayesanno as ba
-from bayesanno.inference.climbing.climb import away_from_zero, climb, climb_from_all
-from bayesanno.inference.climbing.vb import VB, VBSettings
+from bayesanno.inference.em_vb.fixed_point import away_from_zero, iterate, iterate_from_all
+from bayesanno.inference.em_vb.vb import VB, VBSettings
 from bayesanno.modeling.expectation import make_blocks, read_items
 from tests.inference.exact import exact_posterior
 from tests.samples import tiny_data
@@ -26,7 +26,7 @@ def problem_of(model, data, **settings):
 
 def from_vote(problem, data):
     start = problem.as_shares(problem.model.start(data))
-    return climb(problem, {name: away_from_zero(values) for name, values in start.items()})
+    return iterate(problem, {name: away_from_zero(values) for name, values in start.items()})
 
 
 def read(problem, data, end):
@@ -87,7 +87,7 @@ def test_the_fixed_points_of_temporal_are_told_apart_by_their_elbo(shared):
     """
     data = ba.read_annotations(shared / "data" / "temp.csv")
     problem = problem_of(MACE, data, tolerance=1e-9, restarts=30)
-    ends = climb_from_all(problem, None, 1)
+    ends = iterate_from_all(problem, None, 1)
     expected = {
         -1572.477793: (-1379.096580, 435, 0.8974869),
         -1572.594230: (-1379.415057, 435, 0.8998055),
@@ -158,7 +158,7 @@ def test_the_elbo_is_below_the_evidence_of_mace(model, lost):
     data = small(s1="aab", s2="bbb", s3="ab")
     evidence, competence = enumerate_mace(model, data)
     problem = problem_of(model, data, restarts=5)
-    best = max(climb_from_all(problem, None, 1), key=lambda end: end.objective)
+    best = max(iterate_from_all(problem, None, 1), key=lambda end: end.objective)
     assert evidence - lost < best.objective < evidence
     assert problem.step(problem.begin(problem.draw(np.random.default_rng(1))).point).objective < evidence
     np.testing.assert_allclose(problem.mean_shares(best.point)["competence"][:, 0], competence, atol=0.15)
@@ -201,7 +201,7 @@ def test_the_elbo_is_below_the_evidence_of_one_coin(errors):
             p = p * (gamma[said] / (1 - gamma[true]) if errors == "prevalence" else 0.5)
         evidence += np.exp(log_integral(pair, np.array(model.accuracy_prior) + np.zeros((3, 2)))) * (weight @ p)
     problem = problem_of(model, data)
-    best = max(climb_from_all(problem, None, 1), key=lambda end: end.objective)
+    best = max(iterate_from_all(problem, None, 1), key=lambda end: end.objective)
     assert np.log(evidence) - 1.0 < best.objective < np.log(evidence) - 0.01
 
 

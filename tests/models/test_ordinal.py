@@ -10,7 +10,7 @@ from scipy.special import expit, ndtr
 from scipy.stats import norm
 
 import bayesanno as ba
-from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 from bayesanno.models import OrdinalDawidSkene, _grades
 from tests.models.contract import FAST, LABELS, TINY, Graph, close, make_case

@@ -28,9 +28,9 @@ from bayesanno import (
     summary,
     type_table,
 )
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.analysis.labels import score
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.diagnosis.findings import find_before, find_in_fit, read_findings
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.modeling import functions

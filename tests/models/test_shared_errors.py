@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.models import ItemDifficulty, SharedErrors
 from tests.models.contract import TINY, Graph, close, make_case
 

@@ -4,13 +4,13 @@ import numpy as np
 import pymc as pm
 import pytest
 
-from bayesanno.inference.climbing.climb import climb_from_all, to_shares
-from bayesanno.inference.climbing.em import EM, EMSettings
-from bayesanno.inference.climbing.vb import VB, VBSettings, draw_from, evaluate_draws, log_dirichlet, weigh_draws
+from bayesanno.inference.em_vb.em import EM, EMSettings
+from bayesanno.inference.em_vb.fixed_point import iterate_from_all, to_shares
+from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_from, evaluate_draws, log_dirichlet, weigh_draws
 from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
-from bayesanno.modeling.independent import ConjugateModel
+from bayesanno.modeling.independent import ConjugateModel, derives_accuracy
 from bayesanno.modeling.likelihood import observed_arrays
 from tests.models.contract import broken, close, unconstrained
 
@@ -60,7 +60,7 @@ def test_parameters_deterministics_and_priors_are_those_of_the_graph(updates, rn
     named = {name: tuple(graph.named_vars_to_dims[name]) for name in updates.prior_draws[0]}
     named |= {variable.name: tuple(graph.named_vars_to_dims[variable.name]) for variable in graph.deterministics}
     problem = problem_of(updates.entry, data)
-    accuracy = {"accuracy": ("annotator",)} if updates.entry.derives_accuracy else {}
+    accuracy = {"accuracy": ("annotator",)} if derives_accuracy(problem.dims) else {}
     assert problem.dims | accuracy == named
     assert set(problem.prior) == set(updates.prior_draws[0])
     (parameters,) = updates.draw(1, rng)
@@ -200,7 +200,7 @@ def test_map_is_likelihood_and_prior(updates, tiny, rng):
 
 def test_acceleration_ends_at_a_fixed_point_of_plain_steps(updates, tiny):
     problem = problem_of(updates.entry, tiny, objective="map", restarts=3, tolerance=1e-9)
-    for end in climb_from_all(problem, None, 1):
+    for end in iterate_from_all(problem, None, 1):
         assert end.change <= 1e-9
         value, _, moved = problem.step(end.point)
         assert value == pytest.approx(end.objective, rel=1e-12)

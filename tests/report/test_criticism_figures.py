@@ -3,7 +3,7 @@
 import numpy as np
 
 import bayesanno as ba
-from bayesanno.ground.errors import FitError
+from bayesanno._core.errors import FitError
 from bayesanno.report.plots.criticism import plot_calibration
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.report.plots import style
 
 PLOTS = sorted(name for name in dir(ba) if name.startswith("plot_"))

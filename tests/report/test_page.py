@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataFileError, FitError, IdentifiabilityWarning
+from bayesanno._core.errors import DataFileError, FitError, IdentifiabilityWarning
 from bayesanno.report.blocks import large_table, small_table
 from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
@@ -116,7 +116,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # VB is far from the posterior
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # VB is far from the posterior
 def test_fits_without_chains_have_a_report(tmp_path, method):
     fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
     page = written(fit, tmp_path)
@@ -177,7 +177,7 @@ def test_nothing_is_written_where_it_cannot_be(tiny_fit, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
 class TestWhoErrsTogether:
     def test_it_says_what_answers_are_worth_and_lists_who_does(self, tmp_path):
         data, _ = simulate_clique(np.random.default_rng(1), items=120, clique=4, copies=0.9)

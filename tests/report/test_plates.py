@@ -8,14 +8,12 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.traversal import ancestors
 
 import bayesanno as ba
-from bayesanno.ground.private.pytensor import RandomVariable
+from bayesanno._core.private.pytensor import RandomVariable
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.capabilities import known_parameters
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
-from bayesanno.modeling.process import describe_process
+from bayesanno.modeling.process import describe_process, smallest_data
 from bayesanno.modeling.registry import describe_models
-from bayesanno.report.plots.plates import _smallest
 
 DATA = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "bo", "no")])
 
@@ -24,7 +22,7 @@ ZOO = [row["name"] for row in describe_models()]
 
 
 def edges(model):
-    return set(describe_process(model, _smallest(model)).edges)
+    return set(describe_process(model, smallest_data(model)).edges)
 
 
 def test_what_depends_on_what_in_mace():
@@ -86,12 +84,12 @@ def test_a_population_is_above_its_annotators():
 @pytest.mark.parametrize("name", ZOO)
 def test_every_model_has_a_diagram_with_all_its_parameters(name):
     model = ba.get_model(name)
-    process = describe_process(model, _smallest(model))
+    process = describe_process(model, smallest_data(model))
     (axes,) = ba.plot_plates(name).axes
     shown = {text.get_text().replace("\n", "") for text in axes.texts}
     assert {*process.dims, *process.numbers, *filter(None, [process.state])} <= shown
     assert ("summed out" in shown) == (process.state != "") == (name != "label_usage")
-    assert ("from the data" in shown) == bool(known_parameters(model, _smallest(model)))
+    assert ("from the data" in shown) == bool(model.fixed_parameters(smallest_data(model)))
     reaching, before = {process.answers}, set()
     while reaching != before:
         before, reaching = reaching, reaching | {parent for parent, child in process.edges if child in reaching}
@@ -113,7 +111,7 @@ def test_what_is_drawn_for_each_item_is_in_the_diagram(model):
     arrays = index_arrays(model, data, find_patterns(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
-    states, labels = model.generate(KINDS[model.data_class].design(data, given), parameters)
+    states, labels = model.generate(DATA_ADAPTERS[model.data_class].design(data, given), parameters)
     between = set(ancestors([labels], blockers=[states, *graph.free_RVs])) - {states, labels, *graph.free_RVs}
     drawn = [one for one in between if one.owner and isinstance(one.owner.op, RandomVariable) and one.type.ndim == 1]
     of_items = {one.name for one in drawn if len(one.eval(mode=BY_NUMPY)) == data.n_items}

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
 from tests.samples import tiny_data
 
@@ -79,8 +79,8 @@ def test_what_cannot_be_drawn_is_refused(refuses):
         ba.plot_divergence(tiny_data(), measure="kl")
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of few draws and one annotator
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of few draws and one annotator
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
 def test_the_report_of_a_single_annotator_shows_no_divergence_from_others(tmp_path):
     alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "ada", "no")])
     fit = ba.fit("label_usage", alone, draws=20, tune=20, chains=1, check=False, random_seed=1, progressbar=False)

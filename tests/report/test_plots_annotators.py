@@ -5,9 +5,9 @@ import pytest
 from matplotlib.collections import LineCollection, PathCollection
 
 import bayesanno as ba
+from bayesanno._core.errors import FitError
 from bayesanno.analysis.behaviour import find_confusion
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import FitError
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
 from bayesanno.simulation.designs import make_design
 from tests.samples import tiny_data
@@ -126,7 +126,7 @@ class TestPlotConfusion:
         panel = ba.plot_confusion(fit, ["bo"]).axes[0]
         assert panel.texts[0].get_text() == f"{accuracy[1]:.2f}"
 
-    @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # it is of next to no data
+    @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # it is of next to no data
     def test_many_labels_have_lines_for_intervals(self):
         labels = [f"l{number}" for number in range(7)]
         design = make_design(items=60, annotators=4, labels=labels, per_item=3, random_seed=1)

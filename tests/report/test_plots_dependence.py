@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.report.plots import agreement
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
 from tests.samples import simulate_clique
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of short fits
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of short fits
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import FitError
+from bayesanno._core.errors import FitError
 from tests.samples import tiny_data
 
 QUICK = {"random_seed": 1, "progressbar": False, "method": "em"}

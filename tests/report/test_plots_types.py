@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import binom
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots.style import write_png
 from tests.samples import SHORT, tiny_data
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 
 
 @pytest.fixture(scope="module")

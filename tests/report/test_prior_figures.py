@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import FitError
+from bayesanno._core.errors import FitError
 from bayesanno.report.plots.sensitivity import plot_label_power_scaling, plot_prior
 
 

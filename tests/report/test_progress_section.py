@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError
 from bayesanno.report.blocks import Picture, SmallTable, Text
 from bayesanno.report.sections.findings import find_all
 from bayesanno.report.sections.labels import FUTURES, show_progress

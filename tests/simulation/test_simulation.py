@@ -8,7 +8,7 @@ import scipy.stats
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError, ModelError
+from bayesanno._core.errors import DataError, ModelError
 from bayesanno.io.datasets import load_named
 from bayesanno.io.write import write_table
 from bayesanno.simulation.designs import make_design

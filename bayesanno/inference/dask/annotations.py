@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import xr
+from bayesanno._core.validate import is_remote
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import ENTROPY, LOG_PROBABILITY, PROBABILITY, FitPart, measure_entropy
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import xr
-from bayesanno.ground.validate import is_remote
 from bayesanno.inference.assemble import parts_to_check
-from bayesanno.inference.climbing.climb import items_of, require_updates
 from bayesanno.inference.dask.cluster import add_all, allow_large_tasks, check_client, explain_errors
 from bayesanno.inference.dask.parts import (
     PartTotals,
@@ -41,6 +40,7 @@ from bayesanno.inference.dask.parts import (
 )
 from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
+from bayesanno.inference.em_vb.fixed_point import items_of, require_updates
 from bayesanno.io.names import warn_of_alike
 from bayesanno.io.partitioned import (
     coded_types,

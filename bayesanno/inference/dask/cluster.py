@@ -18,8 +18,8 @@ from operator import add
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.running import quiet_logger
+from bayesanno._core.errors import FitError
+from bayesanno._core.running import quiet_logger
 from bayesanno.io.partitioned import require_dask
 
 if TYPE_CHECKING:

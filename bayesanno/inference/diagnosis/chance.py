@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from bayesanno._core.lazy import xr
 from bayesanno.fits.parts import FitPart
-from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.findings import threshold_of
 

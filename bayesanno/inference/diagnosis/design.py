@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import ANYONE, Labelled
-from bayesanno.ground.wording import counted
 from bayesanno.modeling.expectation import PatternBlock
 from bayesanno.modeling.findings import Finding, check, find
 

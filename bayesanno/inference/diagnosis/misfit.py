@@ -34,13 +34,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.item_columns import take_columns
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure, mark, measure_errors
-from bayesanno.modeling.capabilities import latents
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask, describe_pairs, replicate, says_labels
 from bayesanno.simulation.statistics import AnswerTable, match_pairs, measure_distance, tables_of
@@ -96,7 +95,7 @@ def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[
 
         Empty for models of annotators alone, in which all items are alike.
     """
-    if all(len(latent.states) == 1 for latent in latents(drawn.model, drawn.data)):
+    if all(len(latent.states) == 1 for latent in drawn.model.latents(drawn.data)):
         return []
     rng = np.random.default_rng(random_seed)
     data = drawn.data if "item" in drawn.draws.dims else _draw_items(drawn.data, rng)

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import pm, pt
+from bayesanno._core.lazy import pm, pt
 from bayesanno.inference.graph.source import Source, View, plus, row_major, times
 from bayesanno.modeling import ops
-from bayesanno.modeling.any_size import remove_sizes
 from bayesanno.modeling.functions import name_graph, precompute_data, read_data
+from bayesanno.modeling.symbolic_shapes import make_shapes_symbolic
 
 WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # packages that generate code
 DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -167,8 +167,8 @@ def _compile(source: Source, template: str, n_sizes: int) -> Any:
     import numba
     from pytensor import config
 
-    from bayesanno.ground.private.numba import at, pointer_to, put
-    from bayesanno.ground.private.pytensor import compile_source
+    from bayesanno._core.private.numba import at, pointer_to, put
+    from bayesanno._core.private.pytensor import compile_source
 
     text = template.format(name="inner" if source.may_fail else "wrapped", lines="\n".join(source.lines))
     names = {
@@ -197,7 +197,7 @@ def _compile(source: Source, template: str, n_sizes: int) -> Any:
 @cache
 def _writers() -> tuple[str, ...]:
     """Return the versions of all packages that generate code, and a hash of our own operations and intrinsics."""
-    from bayesanno.ground.private import numba as intrinsics
+    from bayesanno._core.private import numba as intrinsics
 
     (folder,) = ops.__path__
     files = [*sorted(Path(folder).glob("*.py")), Path(intrinsics.__file__)]
@@ -246,7 +246,9 @@ def flatten(graph: pm.Model) -> FlatGraph:
     free = {variable.name for variable in graph.free_RVs}
     sampled = [graph.rvs_to_values[variable] for variable in graph.free_RVs]
     own = [value for value in graph.unobserved_value_vars if value.name in free and value not in sampled]
-    inputs, (logp, *kept), shared = read_data(*remove_sizes(sampled, precompute_data(sampled, [graph.logp(), *own])))
+    inputs, (logp, *kept), shared = read_data(
+        *make_shapes_symbolic(sampled, precompute_data(sampled, [graph.logp(), *own]))
+    )
     values, data = inputs[: len(sampled)], inputs[len(sampled) :]
     named = {value.name: output for value, output in zip(own, kept, strict=True)}
     arrays = [np.array(variable.get_value(), order="C") for variable in shared]

@@ -2,8 +2,8 @@
 
 The density is a function of points on the unconstrained scale, compiled once per machine. Within a process, graphs with
 the same operations and scalar constants share their functions, since data and sizes are inputs
-(`bayesanno.modeling.any_size`). Between processes, functions are kept on disk. If PyTensor or Numba differ from what is
-expected here, PyTensor's own functions are used, which are slow.
+(`bayesanno.modeling.symbolic_shapes`). Between processes, functions are kept on disk. If PyTensor or Numba differ from
+what is expected here, PyTensor's own functions are used, which are slow.
 
 The invariant: a point is one vector: the unconstrained values of the free variables, in the graph's order.
 """
@@ -19,17 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.errors import CacheWarning, FitError, warn
-from bayesanno.ground.lazy import import_when_called, pm, pt, xr
-from bayesanno.ground.wording import name_error
+from bayesanno._core.errors import CacheWarning, FitError, warn
+from bayesanno._core.lazy import import_when_called, pm, pt, xr
+from bayesanno._core.wording import name_error
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import scale_parameters
 from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.functions import BY_NUMPY, compile_once, evaluate_draws, exact_arithmetic, keep
 
-remove_value_transforms = import_when_called("bayesanno.ground.private.pymc:remove_value_transforms")
+remove_value_transforms = import_when_called("bayesanno._core.private.pymc:remove_value_transforms")
 
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
 
@@ -102,7 +101,7 @@ class Density:
 def find_scales(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
     """Return which dimensions of a point are scale parameters of a model, (dimension,)."""
     found = np.zeros(density.n_dim, dtype=bool)
-    for name in scale_parameters(model):
+    for name in model.scale_parameters():
         found[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True
     return found
 
@@ -120,7 +119,7 @@ def retry_without_cache[T](run: Callable[[], T]) -> T:
         if not _is_of_cache(error):
             raise
         why = name_error(error)
-    from bayesanno.ground.private.pytensor import find_cache_folder
+    from bayesanno._core.private.pytensor import find_cache_folder
 
     warn(
         f"the cache of compiled code in {find_cache_folder()} cannot be used ({why}), so that compiling takes a minute "
@@ -133,7 +132,7 @@ def retry_without_cache[T](run: Callable[[], T]) -> T:
 
 def _is_of_cache(error: Exception) -> bool:
     try:
-        from bayesanno.ground.private.numba import is_of_cache
+        from bayesanno._core.private.numba import is_of_cache
     except ImportError:
         return False
     return is_of_cache(error)
@@ -153,7 +152,7 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
     start : mapping of name to array
         Values of free variables, on their own scale: the density's start.
     """
-    from bayesanno.ground.private.pymc import draw_initial_point
+    from bayesanno._core.private.pymc import draw_initial_point
 
     with exact_arithmetic():
         flat = flatten(graph)

@@ -22,7 +22,7 @@ from pytensor.tensor import elemwise
 from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from bayesanno.ground.private.pytensor import LoopOp, io_toposort
+from bayesanno._core.private.pytensor import LoopOp, io_toposort
 from bayesanno.inference.graph.operations import is_by_column, is_written, start_columns, write
 from bayesanno.inference.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major
 

@@ -163,7 +163,7 @@ class Source:
         """Return the name of PyTensor's function of an operation."""
         from pytensor.scalar import ScalarOp
 
-        from bayesanno.ground.private.pytensor import LoopOp, function_of
+        from bayesanno._core.private.pytensor import LoopOp, function_of
 
         function, key = function_of(op, node)
         self.may_fail |= not isinstance(op, LoopOp | ScalarOp)

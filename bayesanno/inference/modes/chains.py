@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import xr
+from bayesanno._core.lazy import xr
 from bayesanno.inference.relabelling import class_permutations, sum_class_matrices
 
 N_DRAWS_CHECKED = 5  # draws of each chain whose modes are found, if there are several modes

@@ -18,19 +18,18 @@ from typing import Any, get_args
 
 import numpy as np
 
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.running import one_blas_thread, status, track
-from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.ground.wording import name_elements
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pd
+from bayesanno._core.running import one_blas_thread, status, track
+from bayesanno._core.validate import check_seed, known_seed
+from bayesanno._core.wording import name_elements
 from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.modes.laplace import merge
 from bayesanno.inference.modes.objective import FLOOR, Objective, Parameters, Target
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import scale_parameters
 from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
 
@@ -101,7 +100,7 @@ def find_modes(
     """
     model = get_model(model)
     check_search(objective, starts, random_seed)
-    if scale_parameters(model):
+    if model.scale_parameters():
         raise FitError(
             f"the density of {model.name} is highest where all annotators are equal, and there are no draws there: its "
             "modes are meaningless; look for those of model_b"

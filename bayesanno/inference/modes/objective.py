@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm, xr
-from bayesanno.ground.wording import name_elements
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pm, xr
+from bayesanno._core.wording import name_elements
 from bayesanno.inference.graph.density import add_deterministics, as_chains, remove_value_transforms
 
 Target = Literal["ml", "map"]

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.modes import are_in_proportion, modes_found
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, MAX_RHAT
 from bayesanno.inference.graph.density import Density, as_chains, compile_model, retry_without_cache, unconstrain
@@ -35,7 +35,6 @@ from bayesanno.inference.modes.chains import (
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_log_density, normalize
 from bayesanno.inference.relabelling import align_classes
-from bayesanno.modeling.capabilities import scale_parameters
 
 LAPLACE_ERROR = 0.5  # nats: the assumed error of Laplace's method
 NOT_WEIGHED = "all chains are in one mode, and nothing has weighed the others"
@@ -100,7 +99,7 @@ def find_chain_modes(view: FitView, random_seed: int | None = None) -> tuple[lis
     )
     if len(modes) < 2:
         shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
-        known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if scale_parameters(view.model) else ()
+        known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if view.model.scale_parameters() else ()
         modes = [ChainMode(tuple(range(shape[0])), np.ones(shape, dtype=bool), *known)]
     return _add_probabilities(modes, _unsampled(view))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import pm, xr
+from bayesanno._core.lazy import pm, xr
 from bayesanno.inference.graph.density import add_deterministics, as_chains, unconstrain
 from bayesanno.inference.modes.chains import (
     N_DRAWS_CHECKED,
@@ -29,7 +29,7 @@ from bayesanno.inference.modes.probabilities import group_chains, integrate_grou
 from bayesanno.inference.modes.search import Modes, normalize
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 
 ENOUGH = 10  # if more starts than this all led to one mode, chains that look alike are assumed to be in it
 HIGHER = 3.0  # nats by which a mode of chains is higher than those of the search, beyond the error of both

@@ -18,14 +18,13 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesanno.ground.lazy import pm
-from bayesanno.ground.running import status, track
+from bayesanno._core.lazy import pm
+from bayesanno._core.running import status, track
 from bayesanno.inference.graph.density import Density, add_deterministics, as_chains, find_scales
 from bayesanno.inference.modes.laplace import EQUAL, LogDensity, Mode, merge
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import compile_formula
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
@@ -265,7 +264,7 @@ def make_log_density(
     most_gradients : int
         The budget of gradients for all ascents.
     """
-    scales, permuted = find_scales(density, model, graph), is_exchangeable(model, data)
+    scales, permuted = find_scales(density, model, graph), model.is_exchangeable(data)
 
     def read_states(points: np.ndarray) -> np.ndarray:
         """Return the most probable state of each item, (point, item), for the first latent."""

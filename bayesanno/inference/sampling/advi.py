@@ -24,9 +24,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm, xr
-from bayesanno.ground.running import track
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pm, xr
+from bayesanno._core.running import track
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.graph.density import Density, as_one_chain
 from bayesanno.inference.methods import ADVISettings, Draws

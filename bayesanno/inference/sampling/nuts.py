@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.errors import CacheWarning, FitError, warn
-from bayesanno.ground.lazy import pm
-from bayesanno.ground.private.nutpie import import_nutpie, make_compiled_model
-from bayesanno.ground.running import hold_interrupts
-from bayesanno.ground.wording import name_error
+from bayesanno._core.errors import CacheWarning, FitError, warn
+from bayesanno._core.lazy import pm
+from bayesanno._core.private.nutpie import check_settings, import_nutpie, make_compiled_model
+from bayesanno._core.running import hold_interrupts
+from bayesanno._core.wording import name_error
 from bayesanno.inference.graph.density import Density, name_draws
 from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
@@ -49,6 +49,10 @@ def sample_nuts(
 
 
 def _sample_nutpie(start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Any:
+    try:
+        check_settings(own := dict(settings.nuts_sampler_kwargs))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise FitError(f"nuts_sampler_kwargs: {error}: see nutpie.sample") from None
     if len(start.points) > 1:
         start = start.assign_chains(_find_seeds(start, settings.chains, random_seed))
     return _run_nutpie(
@@ -60,6 +64,7 @@ def _sample_nutpie(start: Starts, settings: NUTSSettings, random_seed: int, prog
         target_accept=settings.target_accept,
         seed=random_seed,
         progress_bar=progressbar,
+        **own,
     )
 
 
@@ -138,9 +143,9 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
 
 
 def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Any:
-    nuts: dict[str, object] = {"target_accept": settings.target_accept}
+    nuts: dict[str, object] = {"target_accept": settings.target_accept, **dict(settings.nuts_sampler_kwargs)}
     if settings.nuts_sampler != "pymc":
-        from bayesanno.ground.private.pytensor import register_with_jax
+        from bayesanno._core.private.pytensor import register_with_jax
 
         register_with_jax()
         nuts["chain_method"] = "vectorized"  # runs on any number of devices

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pm
-from bayesanno.ground.running import status
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pm
+from bayesanno._core.running import status
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.methods import check_start
@@ -19,7 +19,7 @@ from bayesanno.inference.modes.laplace import Mode
 from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_log_density, search
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_adapters import Data
 
 Begin = Literal["auto", "vote", "prior", "em"]
 SCALES = (1.0, 0.3, 0.1, 0.01)  # of the jitter: the first at which there is a density
@@ -126,7 +126,7 @@ def choose_starts(
     """
     given = initvals if isinstance(initvals, Mapping) else {}
     if isinstance(initvals, str) and initvals == "em":
-        from bayesanno.inference.climbing.em import start_at_point
+        from bayesanno.inference.em_vb.em import start_at_point
 
         given = start_at_point(model, data, random_seed)
     said = f"preparing {model.name} (its first fit on a machine compiles it, in up to half a minute)"
@@ -221,7 +221,7 @@ def _has_density(density: Density, point: np.ndarray) -> bool:
 
 
 def _from_prior(graph: pm.Model) -> Callable[[int], np.ndarray]:
-    from bayesanno.ground.private.pymc import draw_initial_point
+    from bayesanno._core.private.pymc import draw_initial_point
 
     draw = draw_initial_point(graph)
     return lambda seed: np.concatenate([np.ravel(value) for value in draw(seed % 2**32).values()]).astype(float)

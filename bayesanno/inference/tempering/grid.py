@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno.modeling.weighing import average_logs
+from bayesanno.modeling.importance_weights import average_logs
 
 SHIFT_SD = 0.7
 N_TEMPERATURES = 48

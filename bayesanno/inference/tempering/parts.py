@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.lazy import xr
 from bayesanno.fits.parts import FitPart, is_given, label_groups, log_label_posterior, split_data, with_posterior
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
 from bayesanno.fits.view import ADJUSTMENT, FitView
-from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.inference.tempering.rule import Answers, Tempering
 from bayesanno.modeling.class_prior import log_classes_of_items
+from bayesanno.modeling.importance_weights import average_logs
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.modeling.weighing import average_logs
 
 PRIOR_DRAWS = 100  # for the prior of each item
 

@@ -15,7 +15,7 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.inference.tempering.grid import find_posterior, log_probabilities
-from bayesanno.modeling.weighing import average_logs
+from bayesanno.modeling.importance_weights import average_logs
 
 VOTE_SHARE = 2 / 3  # of the vote, beside tempered labels, where errors correlate
 LEAST_VOTE, MOST_VOTE = 0.02, 0.2  # a, without and with votes that the model does not predict

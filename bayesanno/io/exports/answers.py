@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, listed, nearest
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.io.cells import split_cell
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import Row, Rows

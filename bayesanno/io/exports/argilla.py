@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.exports.answers import Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value

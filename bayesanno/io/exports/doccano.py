@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.exports.answers import SAID, Export, with_answers
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value

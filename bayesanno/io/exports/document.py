@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.lazy import pd
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
 from bayesanno.io.cells import unpack
 from bayesanno.io.exports.paths import Rows
 from bayesanno.io.exports.value import Value

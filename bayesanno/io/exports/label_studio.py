@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesanno.ground.errors import DataError, ExportWarning, warn
-from bayesanno.ground.wording import listed
+from bayesanno._core.errors import DataError, ExportWarning, warn
+from bayesanno._core.wording import listed
 from bayesanno.io.cells import unpack
 from bayesanno.io.exports.answers import GOLD, SAID, Export, with_answers
 from bayesanno.io.exports.document import Document

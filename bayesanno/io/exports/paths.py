@@ -18,8 +18,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed, nearest
 from bayesanno.io.cells import unpack
 from bayesanno.io.exports.value import Value
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayesanno.ground.errors import DataError, ExportWarning, warn
-from bayesanno.ground.wording import counted, listed
+from bayesanno._core.errors import DataError, ExportWarning, warn
+from bayesanno._core.wording import counted, listed
 from bayesanno.io.exports.answers import OF_TABLES, Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, override
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import counted, listed
 from bayesanno.data.names import is_number
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, listed
 from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
 from bayesanno.io.exports.document import Document

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed
 from bayesanno.io.exports.answers import CONTROL, OF_TABLES, SAID, Export, has_columns, with_answers
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value

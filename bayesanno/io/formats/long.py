@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import enumerated, listed
 from bayesanno.data.names import sort_labels
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import enumerated, listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.layout import ROLES, refuse_sides
 from bayesanno.io.read_options import ReadOptions

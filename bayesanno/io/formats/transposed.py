@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed
 from bayesanno.io.columns import NamedAnswers
 from bayesanno.io.formats.long import read_rows
 from bayesanno.io.layout import ROLES, choose_columns

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.wording import listed
 from bayesanno.data.labelled import ANYONE
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
 from bayesanno.io.columns import MOST_ROWS, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.exports.paths import FIELD
 from bayesanno.io.formats.long import ENOUGH, read_rows

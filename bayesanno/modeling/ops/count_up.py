@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph import Apply
 
-from bayesanno.ground.private.pytensor import LengthOp, vectorize_node
+from bayesanno._core.private.pytensor import LengthOp, vectorize_node
 
 
 class CountUp(LengthOp):

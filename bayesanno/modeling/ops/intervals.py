@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from bayesanno.ground.lazy import pt
+from bayesanno._core.lazy import pt
 
 Noise = Literal["logistic", "normal"]
 ALL_BELOW = 40.0  # standard deviations above the mean: the log of the probability below is 0 in double precision

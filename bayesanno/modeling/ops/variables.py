@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno.ground.lazy import pm, pt
+from bayesanno._core.lazy import pm, pt
 
 SMALL = 0.2  # a small spread of a posterior: answers with more weight than this prior determine a row
 MIDDLING = 0.35  # a medium spread
@@ -164,6 +164,7 @@ def normal_around(
         logp=numbers.log_density,
         support_point=numbers.middle,
         signature="(),(),(),()->()",
+        class_name="LogNormal" if by_log else "Normal",
         default_transform=to.PartlyCentred(by_log=by_log),
         dims=dims,
     )
@@ -259,6 +260,7 @@ def logistic_normal(
         logp=to.log_density_around,
         support_point=lambda rows, _size, centre, *_: pt.zeros_like(rows) + centre,
         signature="(r),(),(),(s),()->(r)",
+        class_name="LogisticNormal",
         default_transform=to.LogOddsOfWrong(),
         dims=dims,
     )

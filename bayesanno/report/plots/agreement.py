@@ -8,6 +8,10 @@ from typing import Unpack
 import numpy as np
 from matplotlib.figure import Figure
 
+from bayesanno._core.errors import DataError
+from bayesanno._core.intervals import CiKind, find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted
 from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
@@ -17,10 +21,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import Fit
-from bayesanno.ground.errors import DataError
-from bayesanno.ground.intervals import CiKind, find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted
 from bayesanno.report.plots import style
 
 MEASURES = {

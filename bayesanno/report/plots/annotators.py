@@ -9,16 +9,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import CiKind, find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.fits.parts import find_positions, part_of
 from bayesanno.fits.view import Fit, FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import CiKind, find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted
 from bayesanno.report.plots import style
 
 AT_CHANCE = 0.5  # annotators who are no better than chance with a larger probability are marked

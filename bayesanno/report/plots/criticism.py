@@ -16,13 +16,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_seed, check_share
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.fits.view import Fit
-from bayesanno.ground.intervals import choose_prob, name_bounds
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed, check_share
 from bayesanno.report.plots import style
 
 RANKS_PANEL = 2.8  # inches

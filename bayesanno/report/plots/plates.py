@@ -9,12 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_kinds import Data
-from bayesanno.modeling.process import ProcessGraph, describe_process
+from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.process import ProcessGraph, describe_process, smallest_data
 from bayesanno.modeling.registry import get_model
 from bayesanno.report.plots import style
 
@@ -64,7 +61,7 @@ def plot_plates(
     ['annotator j = 1 ... J', 'answers', 'competence']
     """
     model = get_model(model)
-    process = describe_process(model, _smallest(model) if data is None else data)
+    process = describe_process(model, smallest_data(model) if data is None else data)
     n_items = "I" if data is None else f"{data.n_items:,}"
     n_annotators = "J" if data is None else f"{getattr(data, 'n_annotators', 0):,}"
     places = _place(process)
@@ -156,14 +153,3 @@ def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Pa
 def _draw_box(axes: Axes, left: float, low: float, right: float, high: float, *, rounding: float) -> Patch:
     style = f"round,pad=0,rounding_size={rounding}"
     return axes.add_patch(FancyBboxPatch((left, low), right - left, high - low, boxstyle=style))
-
-
-def _smallest(model: AnnotationModel) -> Any:
-    """Return data as small as a model can be fitted to."""
-    said = [(f"s{item}", who, "yes" if item == at else "no") for item in range(3) for at, who in enumerate("abc")]
-    table = AnnotationData.from_records(said)
-    if issubclass(model.data_class, AnnotationData):
-        return table
-    if issubclass(model.data_class, CountData):
-        return CountData.from_annotations(table, positive="yes")
-    return MultiAnnotationData(by_dimension={"first": table, "second": table})

@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.fields import as_typed
+from bayesanno._core.intervals import CiKind
+from bayesanno._core.lazy import pd, xr
+from bayesanno._core.validate import check_made
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.prior import PriorDescription
 from bayesanno.criticism.sensitivity import Study
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.fields import as_typed
-from bayesanno.ground.intervals import CiKind
-from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_made
 from bayesanno.report.plots import style
 
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends

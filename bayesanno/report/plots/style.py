@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.lazy import pd
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import Fit
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pd
 
 INK, ACCENT, PALE = "#1a1a1a", "#0072b2", "#9a9a9a"  # the accent: Okabe and Ito's blue
 SEQUENCE = "cividis"  # a colour map of rising lightness, for colour-blind readers too

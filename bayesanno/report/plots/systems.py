@@ -7,11 +7,11 @@ from typing import Unpack
 import numpy as np
 from matplotlib.figure import Figure
 
+from bayesanno._core.intervals import CiKind, find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.validate import check_made
 from bayesanno.analysis.ranking import ranking_table, win_table
 from bayesanno.fits.view import Fit
-from bayesanno.ground.intervals import CiKind, find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_made
 from bayesanno.modeling.pairs import SUBSET
 from bayesanno.report.plots import style
 

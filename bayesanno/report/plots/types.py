@@ -8,6 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.figure import Figure
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.intervals import CiKind, find_bounds
+from bayesanno._core.lazy import xr
 from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
@@ -15,9 +18,6 @@ from bayesanno.criticism.histogram import expected_by_type, expected_of_annotato
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.fits.view import Fit, FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.intervals import CiKind, find_bounds
-from bayesanno.ground.lazy import xr
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots import style
 from bayesanno.simulation.quantities import ModelDraws
@@ -72,7 +72,7 @@ def plot_types(
     """
     view = view_for_table(fit)
     model = view.model
-    if not model.has_hard_items:
+    if not view.derives("hard"):
         raise FitError(f"the items of {model.name} are not of types: fit binomial_mixture, diligent_lazy or easy_hard")
     draws = take_draws(view.posterior, MOST_DRAWS)
     seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)

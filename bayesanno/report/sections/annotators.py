@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, enumerated
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.dependence import MOST_PAIRS
@@ -11,10 +14,6 @@ from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.population import population_table
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated
-from bayesanno.modeling.capabilities import OF_GRADING, HasPopulation
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.agreement import describe_worth, draw_dependence, plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import draw_annotators, is_at_chance, plot_confusion
@@ -39,9 +38,9 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
     interval = find_bounds(table, "competence")[2]
     what = "" if called == "competence" else f"; their competence is the parameter {called} of {view.model.name}"
     yield Text(f"{counted(table['annotator'].nunique(), 'annotator')}{what}.{_warn_of_shared(found)}")
-    if not view.model.has_severity:
+    if not view.has_severity:
         yield Text(_describe_chance(table))
-    if isinstance(view.model, HasPopulation):
+    if view.has_population:
         yield Text(_describe_population(population_table(view)))
     for part in parts_of(view, need_items=False):
         name = part.dimension or None
@@ -52,13 +51,13 @@ def show_annotators(found: Findings) -> Iterator[PageBlock]:
         if CONFUSION in view.posterior:
             said = "Answers (columns) by true label (rows), of the annotators with most answers."
             yield draw(plot_confusion(view, dimension=name), said)
-    beside = [f"{name}_{what}" for name in OF_GRADING for what in DIAGNOSTICS]  # summary.csv has them
+    beside = [f"{name}_{what}" for name in ("severity", "sd") for what in DIAGNOSTICS]  # summary.csv has them
     beside += ["competence_ess_tail"]
     shown = table.drop(columns=beside, errors="ignore").dropna(axis="columns", how="all")  # EM: no intervals
     shown = shown.rename(columns=lambda name: str(name).removeprefix("competence_"))
-    by = "severity_mean" if view.model.has_severity else "mean"
-    yield Heading(f"All annotators, the {'severest' if view.model.has_severity else 'least competent'} first")
-    yield large_table(shown, name="annotator-table", what="annotators", by=by, down=view.model.has_severity)
+    by = "severity_mean" if view.has_severity else "mean"
+    yield Heading(f"All annotators, the {'severest' if view.has_severity else 'least competent'} first")
+    yield large_table(shown, name="annotator-table", what="annotators", by=by, down=view.has_severity)
 
 
 def _warn_of_shared(found: Findings) -> str:
@@ -144,4 +143,4 @@ def _show_pairs(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[
     shown = sure.head(MOST_LISTED).rename(columns=SHOWN)[
         [*SHOWN.values(), "correlation_ci95_lb", "correlation_ci95_ub"]
     ]
-    yield small_table(shown, caption=f"{caption}, the surest first")
+    yield small_table(shown, caption=f"{caption}, the most certain first")

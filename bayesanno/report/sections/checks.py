@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, enumerated
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table
 from bayesanno.analysis.recalibrated import view_before
@@ -16,9 +19,6 @@ from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.findings import WRONG
 from bayesanno.modeling.findings import threshold_of
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
@@ -93,7 +93,7 @@ def _list_predictions(check: PredictiveCheck) -> pd.DataFrame:
 def _show_calibration(view: FitView, random_seed: int) -> Iterator[PageBlock]:
     yield Heading("Are labels right as often as their probabilities say?")
     yield draw(plot_calibration(view), "Share of labels that are right (vertical), by their probability.")
-    if view.model.has_severity and view.data.labels_are_ordered:
+    if view.has_severity and view.data.labels_are_ordered:
         said = "Share of true grades that are at most a grade (vertical), by the probability of that, for all grades."
         yield draw(plot_calibration(view, cumulative=True), said)
     yield small_table(calibration_scores(view, random_seed=random_seed))

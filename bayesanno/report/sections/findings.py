@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted
 from bayesanno.analysis.dependence import dependence_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, join_pairs, read_findings
 from bayesanno.modeling.findings import Finding, check, find, sort_findings, threshold_of
 

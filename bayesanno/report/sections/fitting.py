@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from bayesanno._core.fields import as_typed
+from bayesanno._core.wording import counted
 from bayesanno.fits.view import FitView
-from bayesanno.ground.fields import as_typed
-from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.modes import modes_found
 from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.report.blocks import Card, Heading, PageBlock, SmallTable, Text

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from bayesanno._core.errors import FitError
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import label_table, score_part
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.intervals import find_bounds
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted
 from bayesanno.planning.futures import Allocation
-from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.progress import expected_progress, stopping_table
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.items import plot_coverage, plot_progress
@@ -60,7 +60,7 @@ def show_items(found: Findings) -> Iterator[PageBlock]:
         if part.dimension:
             yield Heading(part.dimension)
         yield from _show_part(found, part)
-    if view.model.has_difficulty:
+    if view.derives("difficulty"):
         yield Text(_describe_hardest(difficulty_table(view)))
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"
@@ -72,8 +72,10 @@ def _show_part(found: Findings, part: FitPart) -> Iterator[PageBlock]:
     state, scored = "type" if part.is_of_types else "label", score_part(part)
     yield Text(_describe_certainty(part, state, is_off=found.is_off) + found.caveat)
     if scored:
-        surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
-        yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}.")
+        most_certain = (
+            f"90% of items {scored['accuracy_at_90']:.1%}, of the most certain 75% {scored['accuracy_at_75']:.1%}"
+        )
+        yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the most certain {most_certain}.")
     counts = _count_states(part, state)
     yield small_table(counts.drop(columns="items, expected") if found.is_off else counts)
     if scored and not part.dimension:
@@ -186,7 +188,7 @@ def show_progress(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
         yield Text("There are too many pairs of item and annotator for this page: use bayesanno.expected_progress.")
         return
     try:
-        open_pairs = make_askable(view, "the report", np.random.default_rng(random_seed)).find_open()
+        open_pairs = find_candidates(view, "the report", np.random.default_rng(random_seed)).find_open()
     except FitError:  # the model does not say what one more answer would be
         return
     if not open_pairs.any():

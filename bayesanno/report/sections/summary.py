@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import counted, enumerated
 from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.fits.parts import FitPart, parts_of
-from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import counted, enumerated
 from bayesanno.io.names import explain_alike
 from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Steps, Text, Verdict
 from bayesanno.report.sections.findings import Findings
@@ -96,7 +96,7 @@ def _describe_annotators(found: Findings) -> Iterator[tuple[str, str]]:
         return
     table, by = annotator_table(view).set_index("annotator"), f"by {view.model.name}"
     ends = {"competence_mean": ("annotators", ".2f", "")}
-    if view.model.has_severity:  # exact matches are no measure of a grader
+    if view.has_severity:  # exact matches are no measure of a grader
         ends = {
             "severity_mean": ("severity", "+.2f", " (grades too low; below 0 too high)"),
             "sd_mean": ("spread", ".2f", " (standard deviation, in grades)"),

@@ -6,8 +6,8 @@ import re
 import pandas as pd
 import pytest
 
+from bayesanno._core.errors import DataError
 from bayesanno.cli.app import name_options
-from bayesanno.ground.errors import DataError
 from bayesanno.io.annotations import read_annotations
 from tests.io.exports.shapes import judged
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
 
 ADA, BO = "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0001", "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0002"

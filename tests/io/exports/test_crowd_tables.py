@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from bayesanno._core.errors import DataError
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
-from bayesanno.ground.errors import DataError
 from bayesanno.io.annotations import read_annotations
 from bayesanno.modeling.registry import get_model
 

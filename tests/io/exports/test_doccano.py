@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
 
 

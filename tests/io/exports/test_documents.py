@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno._core.errors import DataError, DataFileError
 from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.exports import document

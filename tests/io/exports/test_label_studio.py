@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from bayesanno.ground.errors import DataError, ExportWarning
+from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.io.exports.paths import Rows, show_paths

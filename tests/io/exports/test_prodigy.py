@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from bayesanno.ground.errors import DataError, ExportWarning
+from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.io.annotations import read_annotations
 
 OPTIONS = [{"id": "POSITIVE", "text": "Positive 👍"}, {"id": "NEGATIVE", "text": "Negative 👎"}, {"id": 0, "text": "?"}]

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from bayesanno.ground.errors import ExportWarning
+from bayesanno._core.errors import ExportWarning
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bayesanno.ground.errors import DataError
+from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
 
 HEADER = [

@@ -1,0 +1,140 @@
+"""Words for messages and descriptions: lists of names, suggestions of names, counted nouns.
+
+The invariant: each result is one short line, for any number of names and any characters in them; tables are HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from html import escape
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def as_names(given: str | int | Iterable[object]) -> tuple[str, ...]:
+    """Return the names that a user gave as text; a text alone is one name.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import as_names
+    >>> as_names("ana"), as_names(["ana", 7])
+    (('ana',), ('ana', '7'))
+    """
+    return (str(given),) if isinstance(given, str | int) else tuple(map(str, given))
+
+
+def listed(names: Sequence[str], *, most: int = 10) -> str:
+    """Return at most `most` names for a message, quoted so that it stays one line."""
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """Return the most similar name, ignoring case; None if no name is similar.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import closest
+    >>> closest("MACE", ["mace", "model_b"]), closest("kappa", ["mace", "model_b"])
+    ('mace', None)
+    """
+    by_small = {each.casefold(): each for each in islice(names, 2000)}  # searching more takes too long
+    close = get_close_matches(str(name).casefold(), by_small, n=1)
+    return by_small[close[0]] if close else None
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return a hint at the most similar name, for the end of a message; empty if no name is similar."""
+    close = closest(name, names)
+    return f"; did you mean {close!r}?" if close is not None else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import counted
+    >>> counted(1, "item"), counted(8000, "annotation")
+    ('1 item', '8,000 annotations')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def enumerated(names: Sequence[str], *, most: int = 10) -> str:
+    """Return at most `most` names for a description, quoted only if they would be misread.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import enumerated
+    >>> enumerated(["no", "yes", "yes, but"]), enumerated(["a", "b", "c"], most=2)
+    ("no, yes, 'yes, but'", 'a, b and 1 more')
+    """
+    shown = ", ".join(_cut(name if name.isprintable() and "," not in name else repr(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def _cut(name: str, *, longest: int = 40) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 3]}..."
+
+
+def show_rows(title: str, table: pd.DataFrame, *, most: int = 7) -> str:
+    """Return a title and the first rows of a table as text, ten lines at most.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesanno._core.wording import show_rows
+    >>> print(show_rows("two rows", pd.DataFrame({"prior": [0, 1], "accuracy": [0.91234, 0.9]}), most=1))
+    two rows
+     prior  accuracy
+         0     0.912
+    ... 1 more
+    """
+    shown = table.head(most).to_string(index=False, max_cols=8, max_colwidth=40, float_format="%.3g")
+    more = f"\n... {len(table) - most:,} more" if len(table) > most else ""
+    return f"{title}\n{shown}{more}"
+
+
+def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return a small HTML table of names and values for notebooks, with everything escaped.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import html_table
+    >>> html_table("Data", [("labels", "a<b")]).count("a&lt;b")
+    1
+    """
+    left = "style='text-align: left'"
+    body = "".join(f"<tr><th {left}>{escape(what)}</th><td {left}>{escape(value)}</td></tr>" for what, value in rows)
+    return f"<table><caption>{escape(caption)}</caption><tbody>{body}</tbody></table>"
+
+
+def name_error(error: BaseException) -> str:
+    r"""Return the type of an error and the first line of its message; a compiler's message has dozens.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import name_error
+    >>> name_error(ValueError("no such type\nDuring: typing of argument"))
+    'ValueError: no such type'
+    """
+    said = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {said[0].strip()}" if said else type(error).__name__
+
+
+def name_elements(name: str, coords: Sequence[Iterable[object]]) -> tuple[str, ...]:
+    """Return the names of a variable's elements in ArviZ's style.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import name_elements
+    >>> name_elements("weight", [["type 1", "type 2"]]), name_elements("diligence", [])
+    (('weight[type 1]', 'weight[type 2]'), ('diligence',))
+    """
+    inner = (", ".join(map(str, each)) for each in product(*coords))
+    return tuple(f"{name}[{each}]" for each in inner) if coords else (name,)
