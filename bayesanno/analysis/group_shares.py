@@ -32,10 +32,10 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import RECALIBRATION, FitView
+from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
-from bayesanno.modeling.functions import stack_samples
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 

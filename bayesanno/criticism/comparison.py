@@ -33,9 +33,10 @@ from bayesanno.data.counts import CountData
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView
+from bayesanno.graph.draws import unconstrain
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
-from bayesanno.inference.graph.density import compile_model, unconstrain
 from bayesanno.inference.log_likelihood import leave_one_out
+from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.bridge import LogIntegral, estimate_log_integral
 from bayesanno.modeling.class_prior import weights_of
 

@@ -6,8 +6,7 @@
                diagnosis/findings.find_before what the design or the model cannot learn from such data: early warnings
                AnnotationModel.build          the graph (modeling/)
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
-                 graph/density.compile_graph    a density of points, in C functions that are cached on disk
-                 graph/c_functions              these functions, independent of the sizes of the data
+                 graph (a room of its own)      a density of points, in C functions that are cached on disk
                  modes/search                   ascents from random points to `Modes`, with all labellings of each;
                                                 modes/laplace has the ascent, and the integral around a mode
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters

@@ -17,9 +17,10 @@ from bayesanno._core.validate import check_memory, check_seed, is_remote, known_
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.graph.density import retry_without_cache
+from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.findings import find_before
-from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
 from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
@@ -28,7 +29,6 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import warn_of
-from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:

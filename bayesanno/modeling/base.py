@@ -27,13 +27,13 @@ from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import LOG_CLASS, FixedParameter, Parameters, Priors
 from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
 from bayesanno.modeling.data_adapters import CLASS_ROW, Arrays, Patterns
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.latents import Derived, Latent, LatentPosterior, subtract_total
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, observe
 from bayesanno.modeling.own_models import check_own_model

@@ -8,9 +8,9 @@ from typing import Any
 from bayesanno._core.errors import ModelError
 from bayesanno._core.lazy import pm, pt
 from bayesanno._core.wording import listed
+from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Arrays
-from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import declared_parameters
 
 

@@ -12,9 +12,9 @@ from bayesanno._core.lazy import pt
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
-from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 
 MOST_ARGUMENTS = 2  # of a distribution in a formula: further ones of our own distributions say how it is sampled

@@ -8,7 +8,9 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError, FitError
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
-from bayesanno.inference.graph.density import as_one_chain, compile_graph, compile_model, unconstrain
+from bayesanno.graph.density import compile_graph
+from bayesanno.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.probabilities import find_chain_modes
 from bayesanno.inference.modes.search import Modes, make_log_density
 from bayesanno.models import HierarchicalDawidSkene

@@ -23,7 +23,8 @@ import pandas as pd
 from scipy.special import logit
 
 import bayesanno as ba
-from bayesanno.inference.graph.density import as_one_chain, compile_model, unconstrain
+from bayesanno.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.laplace import LogDensity
 from tests.inference.exact_probabilities import CROSSING, TABLES, ExactModes, Table, weigh_table
 

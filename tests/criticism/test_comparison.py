@@ -12,7 +12,7 @@ from bayesanno import CountData, compare, predictive_check
 from bayesanno._core.errors import DataError, FitError
 from bayesanno.criticism.comparison import _estimate_marginal_likelihood
 from bayesanno.fits.view import view_of
-from bayesanno.inference.graph.density import Density
+from bayesanno.graph.density import Density
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import TAILS
 from bayesanno.models.binomial_mixture import BinomialMixture

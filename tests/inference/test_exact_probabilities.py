@@ -9,7 +9,8 @@ from scipy.special import betaln, logit
 from scipy.stats import multivariate_t
 
 import bayesanno as ba
-from bayesanno.inference.graph.density import as_one_chain, compile_model, unconstrain
+from bayesanno.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.probabilities import LAPLACE_ERROR
 from tests.inference.exact import exact_posterior
 from tests.inference.exact_probabilities import CROSSING, TABLES, TIE, Table, weigh_exactly, weigh_table

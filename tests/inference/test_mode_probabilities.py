@@ -11,10 +11,10 @@ from scipy.stats import multivariate_normal
 
 import bayesanno as ba
 from bayesanno._core.errors import ConvergenceWarning, FitError
+from bayesanno.graph.draws import unconstrain
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.modes import APART, chains_are_apart, find_in_modes
-from bayesanno.inference.graph.density import unconstrain
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_starts
 from bayesanno.inference.split import _count_draws

@@ -10,8 +10,9 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.fits.view import view_of
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.modes import find_in_modes
-from bayesanno.inference.graph.density import compile_graph, compile_model, find_scales
+from bayesanno.inference.model_density import compile_model, find_scales
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.probabilities import find_chain_modes
 from bayesanno.inference.modes.record import place_chains

@@ -7,8 +7,8 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.modes import find_in_modes
-from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes, search
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_places, choose_starts, start_near

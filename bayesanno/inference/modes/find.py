@@ -23,7 +23,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.running import one_blas_thread, status, track
 from bayesanno._core.validate import check_seed, known_seed
 from bayesanno._core.wording import name_elements
-from bayesanno.inference.graph.density import retry_without_cache
+from bayesanno.graph.density import retry_without_cache
 from bayesanno.inference.modes.laplace import merge
 from bayesanno.inference.modes.objective import FLOOR, Objective, Parameters, Target
 from bayesanno.inference.modes.polish import Maximum, ascend, polish

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno.graph.density import Density
 from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER
-from bayesanno.inference.graph.density import Density
 
 NEAR = 0.5  # largest difference of two ends of one mode, in any number
 EQUAL = 0.05  # largest difference of their log densities, in nats

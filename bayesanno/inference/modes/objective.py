@@ -20,7 +20,8 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, xr
 from bayesanno._core.wording import name_elements
-from bayesanno.inference.graph.density import add_deterministics, as_chains, remove_value_transforms
+from bayesanno.graph.density import remove_value_transforms
+from bayesanno.graph.draws import add_deterministics, as_chains
 
 Target = Literal["ml", "map"]
 FLOOR = 1e-15  # replaces a coordinate of 0: 1 minus this is below 1
@@ -204,7 +205,7 @@ class Parameters:
         """Return the log of the likelihood ("ml") or of the posterior density ("map") as an objective."""
         import pytensor
 
-        from bayesanno.modeling.functions import compile_once, precompute_data
+        from bayesanno.graph.functions import compile_once, precompute_data
 
         graph = remove_value_transforms(self._graph)
         terms = graph.observed_RVs if target == "ml" else [*graph.free_RVs, *graph.observed_RVs]

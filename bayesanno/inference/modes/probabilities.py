@@ -21,9 +21,11 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.view import FitView
+from bayesanno.graph.density import Density, retry_without_cache
+from bayesanno.graph.draws import as_chains, unconstrain
 from bayesanno.inference.diagnosis.modes import are_in_proportion, modes_found
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, MAX_RHAT
-from bayesanno.inference.graph.density import Density, as_chains, compile_model, retry_without_cache, unconstrain
+from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_integral, find_covariance
 from bayesanno.inference.modes.chains import (
     N_DRAWS_CHECKED,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pm, xr
-from bayesanno.inference.graph.density import add_deterministics, as_chains, unconstrain
+from bayesanno.graph.draws import add_deterministics, as_chains, unconstrain
 from bayesanno.inference.modes.chains import (
     N_DRAWS_CHECKED,
     choose_draws,

@@ -20,7 +20,9 @@ import numpy as np
 
 from bayesanno._core.lazy import pm
 from bayesanno._core.running import status, track
-from bayesanno.inference.graph.density import Density, add_deterministics, as_chains, find_scales
+from bayesanno.graph.density import Density
+from bayesanno.graph.draws import add_deterministics, as_chains
+from bayesanno.inference.model_density import find_scales
 from bayesanno.inference.modes.laplace import EQUAL, LogDensity, Mode, merge
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel

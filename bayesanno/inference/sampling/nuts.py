@@ -17,7 +17,8 @@ from bayesanno._core.lazy import pm
 from bayesanno._core.private.nutpie import check_settings, import_nutpie, make_compiled_model
 from bayesanno._core.running import hold_interrupts
 from bayesanno._core.wording import name_error
-from bayesanno.inference.graph.density import Density, name_draws
+from bayesanno.graph.density import Density
+from bayesanno.graph.draws import name_draws
 from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
 

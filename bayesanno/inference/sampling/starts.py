@@ -12,8 +12,8 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm
 from bayesanno._core.running import status
+from bayesanno.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
-from bayesanno.inference.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.methods import check_start
 from bayesanno.inference.modes.laplace import Mode
 from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_log_density, search
