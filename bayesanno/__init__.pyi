@@ -84,7 +84,6 @@ from .inference.dask.annotations import distribute_annotations as distribute_ann
 from .inference.diagnosis.findings import findings as findings
 from .inference.fit import fit as fit
 from .inference.log_likelihood import compute_log_likelihood as compute_log_likelihood
-from .inference.modes.bridge import estimate_marginal_likelihood as estimate_marginal_likelihood
 from .inference.modes.find import find_modes as find_modes
 from .inference.relabel import relabel as relabel
 from .inference.split import combine_modes as combine_modes
