@@ -277,7 +277,7 @@ def test_a_chain_with_swapped_classes_is_reported_by_one_matrix_for_all(rng):
 
 
 def test_a_fit_whose_classes_cannot_be_relabelled_is_refused_at_once(monkeypatch, refuses):
-    monkeypatch.setattr("bayesanno.inference.fit.is_exchangeable", lambda *_: True)  # MACE has none over true classes
+    monkeypatch.setattr("bayesanno.models.mace.MACE.is_exchangeable", lambda *_: True)  # it has no matrix over classes
     monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
     with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
         fit("mace", TINY, progressbar=False)
