@@ -26,7 +26,7 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import azs, pd, xr
 from bayesanno._core.validate import check_at_least, check_seed
 from bayesanno._core.wording import counted
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData

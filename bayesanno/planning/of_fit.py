@@ -15,9 +15,9 @@ from bayesanno._core.errors import DataError, FitError, MisfitWarning, Predictio
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_count
 from bayesanno._core.wording import as_names, nearest
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.data.frame import name_winners

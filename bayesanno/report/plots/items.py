@@ -13,8 +13,8 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.validate import check_made, check_share
 from bayesanno._core.wording import listed
 from bayesanno.agreement.vote import vote_right
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import coverage_table, measure_coverage
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import measure_entropy, part_of
 from bayesanno.fits.view import Fit
 from bayesanno.planning.progress import Measure
