@@ -9,6 +9,9 @@ Generative process (Hovy et al. 2013, figure 2 and section 2.1).  A spammer can 
     p(A_i)                 = sum_k prevalence_k prod_j p(A_ij | T_i = k)                 the likelihood; T is summed out
     p(S_ij = 1 | A_i)      = 1 - p(T_i = a | A_i) theta_j / (theta_j + (1 - theta_j) xi_j[a])     with a = A_ij
 
+The likelihood, with T summed out, the process, starting values, EM and VB follow from the two tables of `MACE.tables`,
+p(T_i = k) and p(A_ij = a | T_i = k): see `bayesanno.modeling.independent`.
+
 Symbols, and priors.
     theta    competence   (annotator)             ~ Beta(0.5, 0.5): annotators mostly know, or mostly spam
     xi       strategy     (annotator, response)   ~ Dirichlet(10): habits are nearly even
@@ -16,8 +19,8 @@ Symbols, and priors.
     S        spam         (annotation), derived: the posterior probability that this annotation is spam
 The uniform prevalence mistakes a common class for a habit; the learnt one mistakes a common habit for a class.  If
 answers are so skewed to one label that both are possible, a fit warns before it samples: then fit both.  With
-competence_prior="learnt", competence ~ Beta(c m, c (1 - m)), m ~ Beta(2, 2), c ~ Gamma(2, 1/2), which is 4 on average
-(not for EM and VB).
+competence_prior="learnt", competence ~ Beta(c m, c (1 - m)), m ~ Beta(2, 2), c ~ Gamma(2, 1/2), which is 4 on average;
+EM and VB do not have it.
 
 Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  An annotator with a
 competence near 0 does not inform the true classes; the strategy of one with a competence near 1 follows its prior.
@@ -83,7 +86,7 @@ class MACE(ConjugateModel):
 
     competence_prior: tuple[Positive, Positive] | Literal["learnt"] = (0.5, 0.5)
     strategy_prior: Positive = 10.0
-    class_prior: Literal["learnt", "uniform"] | ClassPrior = "learnt"  # type: ignore[assignment]  # one more
+    class_prior: Literal["learnt", "uniform"] | ClassPrior = "learnt"  # type: ignore[assignment]  # "uniform" is its own
     prevalence_prior: Positive = 10.0
 
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, DirichletParam | BetaParam]:
@@ -102,18 +105,21 @@ class MACE(ConjugateModel):
         return pm.Gamma("competence_concentration", 2, 0.5) * pt.stack([mean, 1 - mean])
 
     def tables(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
-        know, spam = p.prob_and_complement("competence")  # (annotator,) each
+        knows, spams = p.prob_and_complement("competence")  # theta and 1 - theta, (annotator,) each
         n_classes = is_class.shape[1]
-        prevalence = p.prevalence if self.class_prior != "uniform" else np.full(n_classes, 1 / n_classes)
-        return prevalence, know[:, None, None] * is_class + (spam[:, None] * p.strategy)[:, :, None]
+        class_prob = p.prevalence if self.class_prior != "uniform" else np.full(n_classes, 1 / n_classes)
+        response_prob = knows[:, None, None] * is_class + (spams[:, None] * p.strategy)[:, :, None]
+        return class_prob, response_prob  # (true_class,), (annotator, response, true_class)
 
     def derived(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
-        named, is_class = answers.names_class.argmax(axis=0), answers.names_class.any(axis=0)  # (response,)
-        if_true = self.tables(p, answers.names_class.T)[1][:, np.arange(named.size), named]  # (annotator, response)
-        right = (probability[:, named] * is_class)[answers.item, answers.response]  # p(T = a | all answers to the item)
+        names = answers.names_class  # (true_class, response)
+        class_of, names_any = names.argmax(axis=0), names.any(axis=0)  # (response,); where it names none, any class
+        response_prob = self.tables(p, names.T)[1]
+        if_true = response_prob[:, np.arange(class_of.size), class_of]  # p(a | T = a), (annotator, response)
         who, said = answers.annotator, answers.shown_response
-        known = p.competence[who] / if_true[who, said]  # if the answer is true
-        return {"spam": Derived(("annotation",), 1 - right * known)}
+        p_true = (probability[:, class_of] * names_any)[answers.item, answers.response]  # p(T = a | A), (annotation,)
+        p_known_if_true = p.competence[who] / if_true[who, said]  # (annotation,)
+        return {"spam": Derived(("annotation",), 1 - p_true * p_known_if_true)}
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray:
         return posterior["competence"]
@@ -123,7 +129,7 @@ class MACE(ConjugateModel):
             return super().start_from(votes, data)
         values = replace(self, competence_prior=(0.5, 0.5)).start_from(votes, data)
         mean = np.array(values["competence"].mean())
-        return values | {"competence_mean": mean, "competence_concentration": np.array(2.0)}
+        return values | {"competence_mean": mean, "competence_concentration": np.array(2.0)}  # the prior's mode
 
     def scale_parameters(self) -> tuple[str, ...]:
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()

@@ -9,7 +9,8 @@ Generative process, with equation numbers of the supplement to Rzhetsky et al. (
     p(C_n = psi | V_n)  = p(C_n = psi, V_n) / p(V_n)                  (37), read off after the fit
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
-A label that is not a class ("unsure") is a column of lambda but not a row.
+A label that is not a class ("unsure") is a column of lambda but not a row.  All of it follows from the two tables of
+`ModelB.tables`, gamma and lambda: see `bayesanno.modeling.independent`.
 
 Symbols, and priors: those of the R package rater.
     gamma    prevalence   (true_class)    ~ Dirichlet(3): as if each class had been seen three times
