@@ -26,6 +26,7 @@ from bayesanno.io.names import (
     find_alike,
     warn_names,
     warn_of_alike,
+    warn_of_doubtful_names,
     warn_of_missing_codes,
     warn_of_odd_number,
     warn_of_rare,
@@ -314,6 +315,8 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     of_labels = () if declared else (*labels, *gold.values())
     if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators, items=_find_doubtful(answers)):
         warn_of_strange_gold(table.name, gold, labels)
+    systems = () if comparisons is None else comparisons.words.systems
+    warn_of_doubtful_names(table.name, annotators=answers.annotators, items=answers.items, systems=systems)
     _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
 

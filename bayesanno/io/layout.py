@@ -176,6 +176,8 @@ def choose_columns(table: TextTable, chosen: Sequence[str], others: Iterable[int
             matching = [table.header.index(each)]
         elif bounds:
             first, last = int(bounds[1] or 1), int(bounds[2] or len(table.header))
+            if first == 0:
+                raise DataError(f"columns={each!r}: positions count from 1, as in columns='1:'")
             matching = [at for at in range(first - 1, min(last, len(table.header))) if at not in left_out]
         else:
             matching = [at for at, name in enumerate(table.header) if fnmatchcase(name, each) and at not in left_out]

@@ -121,8 +121,12 @@ def test_grouped_expands_each_row_to_its_count(tmp_path):
 
 def test_only_the_empty_cell_is_missing(tmp_path):
     text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n"
-    with pytest.warns(NamesWarning, match="'NA', 'nan', 'null' may stand for missing answers, but count as labels"):
+    with pytest.warns(NamesWarning) as said:
         data = read_text(text, tmp_path)
+    texts = " ".join(str(each.message) for each in said)
+    assert "'NA', 'nan', 'null' may stand for missing answers, but count as labels" in texts
+    assert "the annotators 'None', 'NULL' may stand for missing ones" in texts
+    assert "the items 'NA' may stand for missing ones" in texts
     assert triples(data) == [("007", "NULL", "NA"), ("8", "None", "null"), ("NA", "None", "nan")]
 
 
