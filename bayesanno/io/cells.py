@@ -46,6 +46,15 @@ def plain(value: Any) -> Any:
     return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
 
 
+def write_cell(cell: Any) -> str:
+    """Return a cell as text: a whole number without decimals, an array as a list."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, np.ndarray):
+        return json.dumps(plain(cell), default=str, ensure_ascii=False)
+    return str(plain(cell) if isinstance(cell, bytes) else cell)
+
+
 def unpack(cell: Any) -> Any:
     """Return the list or object in a text of JSON or Python; return anything else unchanged.
 
@@ -82,8 +91,8 @@ def split_cell(text: str, separator: str) -> list[str]:
 def find_several(given: Mapping[str, str], marks: str = _BETWEEN) -> tuple[str, str] | None:
     """Return a label that seems to be several in one cell, and their separator, "" for a list or an object.
 
-    `given` maps each label to an annotator. Labels are several if one has a part twice, if all parts of one are also
-    parts of others, or if annotators have as many parts.
+    `given` maps each label to an annotator, and `marks` are separators. Labels are several if one has a part twice, if
+    all parts of one are also parts of others, or if annotators have as many parts.
 
     Examples
     --------

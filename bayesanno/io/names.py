@@ -75,7 +75,8 @@ def warn_of_unused(table: str, answers: Iterable[str], options: ReadOptions) -> 
         found = {value_of(name, options) for name in said}
         for option, code in named:
             if value_of(code, options) not in found:
-                warn_names(f"{table}: {option}=... names {code!r}, which is no answer here{nearest(code, said)}")
+                close = nearest(code, said) if option == "same" else ""
+                warn_names(f"{table}: {option}=... names {code!r}, which is no answer here{close}")
 
 
 def warn_of_doubtful_names(table: str, **names: Iterable[str]) -> None:
@@ -89,7 +90,7 @@ def warn_of_doubtful_names(table: str, **names: Iterable[str]) -> None:
 
 
 def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[str]) -> None:
-    """Warn if no true label is among the labels, since another column may be meant, or if one may be misspelt."""
+    """Warn of true labels that are no labels: another column may be meant if all are."""
     strange = sorted(set(gold.values()) - {*labels, *MISSING_CODES})
     if strange and not set(gold.values()) & set(labels):
         warn_names(
@@ -97,9 +98,10 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
             "errors: name the column of labels with label=..., or the column of true labels with gold=..."
         )
         return
-    near = next((label for label in strange if nearest(label, labels)), None)
-    if near is not None:
-        warn_names(f"{table}: true label {near!r} is no label, so no answer is right{nearest(near, labels)}")
+    if strange:
+        n, close = sum(map(strange.__contains__, gold.values())), [nearest(label, labels) for label in strange]
+        what = f"{listed(strange)} ({counted(n, 'item')}) among the true labels are no labels"
+        warn_names(f"{table}: {what}, so no answer to these is right{next(filter(None, close), '')}")
 
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:

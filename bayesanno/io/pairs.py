@@ -233,8 +233,7 @@ def read_pairs(
         check_distinct(table, {"item": item, "annotator": annotator, "label": label, "gold": gold, "pairs": column})
     labelled = (label, gold) if gold is not None else (label,)
     warn_of_unused(table.name, {cell for column in table.columns for cell in column}, options)
-    named = [drop_codes(table.columns[column], options) for column in systems]
-    named += [table.columns[column] for column in labelled]
+    named = [*(drop_codes(table.columns[at], options) for at in systems), *(table.columns[at] for at in labelled)]
     spelt = join_names(named, replace(options, missing=()), options.pairs)
     first, second, *told = ([spelt[name] for name in column] for column in named)
     shown = list(zip(first, second, strict=True))  # (row,)
@@ -339,12 +338,8 @@ def understand_winners(data: AnnotationData, known: Mapping[str, str], what: str
 def _find_words(data: AnnotationData) -> tuple[Words, dict[str, Pair]]:
     """Return the words of comparisons that are data already, and the pair of each item."""
     first, second = (data.item_columns[side].names for side in data.sides)
-    words = Words(
-        sides=(data.sides[0], data.sides[1]),
-        systems=tuple(sorted({*first, *second})),
-        ties=(),
-        unsure=data.unsure,
-    )
+    sides, systems = (data.sides[0], data.sides[1]), tuple(sorted({*first, *second}))
+    words = Words(sides=sides, systems=systems, ties=(), unsure=data.unsure)
     return words, dict(zip(data.items, zip(first, second, strict=True), strict=True))
 
 

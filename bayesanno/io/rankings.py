@@ -41,7 +41,6 @@ from bayesanno.io.text_table import TextTable
 
 TIE = "tie"
 _EQUAL = " = "  # with blanks, since names may have the sign
-_MARKS = "=,~<"  # which may be between systems
 type Levels = dict[str, float]  # of each system; lower is better
 
 
@@ -86,7 +85,7 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
 def _check_systems(table: TextTable, ranked: Sequence[Levels], options: ReadOptions) -> None:
     """Raise a DataError if names of systems may be ranks, or several systems."""
     names, why = sorted({name for levels in ranked for name in levels}), ""
-    several = find_several(dict.fromkeys(names, ""), _MARKS)
+    several = find_several(dict.fromkeys(names, ""), "=,~<")
     if several is not None and not options.ranks:
         why = f"{several[0]!r} may be several systems: if so, write ' > ' between them, or ' = ' if they are equal"
     if options.ranking and names and all(map(is_number, names)):

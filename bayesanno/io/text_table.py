@@ -9,18 +9,15 @@ pandas is imported for DataFrames and Parquet only, because its import takes lon
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import listed, nearest
-from bayesanno.io.cells import plain
+from bayesanno.io.cells import write_cell
 from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
 _RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")  # under the header of a table in Markdown
@@ -100,7 +97,7 @@ class TextTable:
         """Check that no row repeats the header, unless its names are numbers."""
         named = {at: name.casefold() for at, name in enumerate(self.header) if name and not name.isdecimal()}
         first = min(named, default=0)
-        for row, cell in enumerate(self.columns[first] if named and self.columns else ()):
+        for row, cell in enumerate(self.columns[first] if len(named) > 1 and self.columns else ()):
             if cell.casefold() == named[first] and all(self.columns[at][row].casefold() == named[at] for at in named):
                 raise DataError(f"{self.where(row)} repeats the header: delete it")
 
@@ -321,17 +318,8 @@ def as_text(series: pd.Series[Any]) -> list[str]:
     if series.dtype == object:
         series = series.infer_objects()
     missing = series.isna().to_numpy(dtype=bool)
-    write = _write if series.dtype.kind in "fO" else str
+    write = write_cell if series.dtype.kind in "fO" else str
     return ["" if absent else write(cell).strip() for cell, absent in zip(series.tolist(), missing, strict=True)]
-
-
-def _write(cell: Any) -> str:
-    """Return a cell as text: a whole number without decimals, and an array as a list."""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    if isinstance(cell, np.ndarray):
-        return json.dumps(plain(cell), default=str, ensure_ascii=False)
-    return str(plain(cell) if isinstance(cell, bytes) else cell)
 
 
 def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: Sequence[int], unit: str) -> TextTable:

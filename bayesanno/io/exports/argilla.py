@@ -34,9 +34,8 @@ def looks_like_argilla(document: Document, options: ReadOptions) -> bool:
     beside = header_only("", (name for name, value in first.items() if _question_of(name, value) is None))
     is_new = _is_nested(first) or any(str(name).endswith(_RESPONSES) for name in first)
     has_own = not is_new and bool(beside.matching("annotator") and beside.matching("label"))
-    if document.kind == "zip" or (options.format != "argilla" and (has_own or has_paths)):
-        return False
-    return is_new or len(beside.header) < len(first)
+    is_other = document.kind == "zip" or (options.format != "argilla" and (has_own or has_paths))
+    return not is_other and (is_new or len(beside.header) < len(first))
 
 
 def read_argilla(document: Document, _: ReadOptions) -> Iterator[Value]:

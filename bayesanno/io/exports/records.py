@@ -135,6 +135,7 @@ class Records(Export):
         for rows in each_rows:
             rows.check(records, ("item", "annotator", "label", *(() if options.gold is None else ("gold",))))
         annotators = each_rows[0].templates["annotator"][0]
+        annotators = ",".join(options.columns) if annotators.endswith("{}#") and options.columns else annotators
         said = {"items": found["item"], "annotators": annotators, "labels": " and ".join(questions)}
         named = (f"{what} in {name!r}" for what, name in (said | {"true labels": found["gold"]}).items() if name)
         log.info("%s: %s", document.name, "; ".join(named))
