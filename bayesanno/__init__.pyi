@@ -68,9 +68,6 @@ from .criticism.predictive import predictive_check as predictive_check
 from .criticism.prior import PriorDescription as PriorDescription
 from .criticism.prior import describe_prior as describe_prior
 from .criticism.sbc import sbc as sbc
-from .criticism.sbc_tables import sbc_coverage as sbc_coverage
-from .criticism.sbc_tables import sbc_label_scores as sbc_label_scores
-from .criticism.sbc_tables import sbc_label_table as sbc_label_table
 from .criticism.sbc_tables import sbc_table as sbc_table
 from .criticism.sensitivity import Study as Study
 from .criticism.sensitivity import sensitivity as sensitivity
@@ -87,7 +84,6 @@ from .inference.dask.annotations import distribute_annotations as distribute_ann
 from .inference.diagnosis.findings import findings as findings
 from .inference.fit import fit as fit
 from .inference.log_likelihood import compute_log_likelihood as compute_log_likelihood
-from .inference.modes.bridge import estimate_marginal_likelihood as estimate_marginal_likelihood
 from .inference.modes.find import find_modes as find_modes
 from .inference.relabel import relabel as relabel
 from .inference.split import combine_modes as combine_modes

@@ -11,11 +11,11 @@ from bayesanno._core.lazy import pt
 from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
+from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
-from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 MANY = 10  # annotators: from here on severities are sampled together with the mean threshold
 POOLED = 5  # answers that the median annotator counts for in an annotator's numbers

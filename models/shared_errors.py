@@ -50,10 +50,10 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
 from bayesanno.modeling.findings import Finding, check, find
-from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,7 +98,7 @@ def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
 MADE = {
     "plot_groups": "group_table", "plot_label_power_scaling": "label_power_scaling", "plot_prior": "describe_prior",
     "plot_priors": "sensitivity", "plot_ranks": "sbc",
-    "sbc_coverage": "sbc", "sbc_label_scores": "sbc", "sbc_label_table": "sbc", "sbc_table": "sbc",
+    "sbc_table": "sbc",
 }  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_choice
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.independent import IndependentAnswers

@@ -9,8 +9,8 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.columns import SLOPE, Classifier, Columns

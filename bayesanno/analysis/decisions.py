@@ -10,9 +10,9 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_seed
 from bayesanno._core.wording import listed
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import find_loss
 from bayesanno.analysis.recalibrated import draw_labels
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import part_of, parts_of
 from bayesanno.fits.view import FitView
 

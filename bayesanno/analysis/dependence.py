@@ -24,8 +24,8 @@ from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least
 from bayesanno.agreement.alpha import divide
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.groups import read_groups
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.patterns import match_answers
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView

@@ -12,7 +12,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, DataFileError, NamesWarning, warn
 from bayesanno._core.lazy import xr
 from bayesanno._core.wording import counted, listed
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView

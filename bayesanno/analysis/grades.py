@@ -14,7 +14,7 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import as_names, enumerated, listed, nearest
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of

@@ -20,7 +20,6 @@ from bayesanno._core.intervals import choose_prob
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_choice, check_seed
 from bayesanno._core.wording import counted, listed
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
@@ -28,14 +27,15 @@ from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.prediction_powered import draw_powered
 from bayesanno.analysis.ranking import describe_ranks
 from bayesanno.analysis.recalibrated import each_posterior
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import RECALIBRATION, FitView
+from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering.parts import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
-from bayesanno.modeling.functions import stack_samples
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 

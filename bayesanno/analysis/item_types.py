@@ -7,8 +7,8 @@ from typing import Any
 from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.latents import ITEM_TYPE

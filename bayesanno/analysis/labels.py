@@ -10,7 +10,7 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
 from bayesanno.agreement.alpha import divide
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.simulation.quantities import refuse_types

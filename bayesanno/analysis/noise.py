@@ -17,7 +17,7 @@ from bayesanno._core.lazy import xr
 from bayesanno._core.validate import check_share
 from bayesanno.agreement.noise import bound_count
 from bayesanno.agreement.vote import disagreed_items, shared_items
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import HARD, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.posterior import compile_formula

@@ -10,7 +10,7 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, choose_interval, name_bounds
 from bayesanno._core.lazy import azs, pd, xr
 from bayesanno._core.wording import as_names, listed, name_elements
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")

@@ -9,8 +9,8 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 
 SEED = 0  # for annotators drawn from the population: the same fit gives the same table

@@ -14,9 +14,9 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_seed
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.population import add_new_annotators
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import recode, split_data
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS

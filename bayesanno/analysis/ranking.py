@@ -19,8 +19,8 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_choice
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.inference.diagnosis.residuals import condition_on_class
 from bayesanno.modeling.class_prior import terms_of

@@ -17,8 +17,8 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import listed
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
 from bayesanno.fits.parts import FitPart, concat_parts, is_given, label_groups, log_label_posterior, parts_of

@@ -14,7 +14,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import listed
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView

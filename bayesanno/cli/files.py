@@ -256,7 +256,7 @@ def describe_accuracy(run: Mapping[str, Any]) -> Iterator[str]:
         where = f" in {dimension}" if several else ""
         line = f"accuracy against gold of {counted(n, 'item')}{where} {accuracy[0]:.4f}"
         if len(accuracy) > 1:  # which takes the entropies of all items in order
-            line += f"; of the surest 90% {accuracy[1]:.4f}, of the surest 75% {accuracy[2]:.4f}"
+            line += f"; of the most certain 90% {accuracy[1]:.4f}, of the most certain 75% {accuracy[2]:.4f}"
         if "vote_accuracy" in run:
             vote = run["vote_accuracy"]
             line += f"; majority vote {vote[dimension] if several else vote:.4f}"

@@ -61,7 +61,7 @@ OutTable = Annotated[Path | None, value("FILE.csv", "Where to write the table.")
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
 Dimension = Annotated[str | None, value("NAME", "The dimension, if there are several.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
-Coverage = Annotated[float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")]
+Coverage = Annotated[float | None, typer.Option(help="Mark this share of items, the most certain, in labels.csv.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")]
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
 Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]

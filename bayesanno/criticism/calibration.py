@@ -25,8 +25,8 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least
 from bayesanno._core.wording import listed
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import grade_items
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.simulation.quantities import refuse_types

@@ -26,16 +26,18 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import azs, pd, xr
 from bayesanno._core.validate import check_at_least, check_seed
 from bayesanno._core.wording import counted
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
 from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView
-from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
+from bayesanno.graph.draws import unconstrain
+from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
+from bayesanno.inference.model_density import compile_model
+from bayesanno.inference.modes.bridge import LogIntegral, estimate_log_integral
 from bayesanno.modeling.class_prior import weights_of
 
 
@@ -70,9 +72,10 @@ def compare(
         - `weight`: the stacking weight, from the mixture of all fits that predicts best.
         - With gold, in models of labels: `n_gold` items, `accuracy`, `log_score`, `brier` and `calibration_error`, as
           in `calibration_scores`.
-        - For counts: `log_marginal` and `se_log_marginal`, from `estimate_marginal_likelihood`, which depend on the
-          priors; `p_model`, the posterior probability of the row under equal prior odds, nan unless every row has a
-          marginal likelihood; `p_predictive`, the p-value of the histogram in `predictive_check`.
+        - For counts: `log_marginal` and `se_log_marginal`, the log marginal likelihood of the answers in their order by
+          bridge sampling, which depends on the priors (nan if R-hat is above 1.01 or draws do not suffice); `p_model`,
+          the posterior probability of the row under equal prior odds, nan unless every row has a marginal likelihood;
+          `p_predictive`, the p-value of the histogram in `predictive_check`.
         - `note`: why a value is nan or not reliable.
 
     Raises
@@ -188,14 +191,26 @@ def _compare_elpds(elpds: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -> dict[str, Any]:
     """Return the columns of a fit of counts; notes say why a value is nan."""
-    marginal = estimate_marginal_likelihood(view, random_seed=random_seed)
-    notes += [marginal.reason] if marginal.reason else []
+    marginal = _estimate_marginal_likelihood(view, random_seed)
+    notes += [f"log_marginal: {marginal.reason}"] if marginal.reason else []
     found = {"log_marginal": marginal.value, "se_log_marginal": marginal.error, "p_model": float("nan")}
     if np.unique(view.data.trials).size > 1:
         notes.append("p_predictive: items have different numbers of trials, so there is no common histogram")
         return found | {"p_predictive": float("nan")}
     check = predictive_check(view, "histogram", replicates=1000, random_seed=random_seed).table
     return found | {"p_predictive": float(check.loc[check["of"] == "", "p"].item())}
+
+
+def _estimate_marginal_likelihood(view: FitView, random_seed: int | None) -> LogIntegral:
+    """Estimate the log marginal likelihood of a fit of counts, whose types are told apart by order or priors."""
+    rhat = view.diagnostics.get("max_rhat")
+    if rhat is None or not rhat <= MAX_RHAT:
+        known = "unknown (it needs NUTS with two chains)" if rhat is None else f"{rhat:.3f}"
+        return LogIntegral(float("nan"), float("nan"), f"R-hat is {known}, and must be at most {MAX_RHAT}")
+    graph = view.model.build(view.data)
+    density = compile_model(view.model, view.data, graph)
+    z = unconstrain(graph, view.posterior)  # (chain, draw, dimension)
+    return estimate_log_integral(z, density.log_at, np.random.default_rng(random_seed))
 
 
 def _weigh_marginals(table: pd.DataFrame) -> None:

@@ -32,8 +32,8 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.running import quiet_logger
 from bayesanno._core.wording import as_names
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.trials import gives_labels
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.posterior import compile_formula

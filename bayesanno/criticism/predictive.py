@@ -26,8 +26,8 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least, check_count, check_seed
 from bayesanno._core.wording import as_names, counted, nearest, show_rows
 from bayesanno.agreement.histograms import measure_chi_square
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.histogram import expected_by_type
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData

@@ -32,14 +32,14 @@ from bayesanno._core.validate import check_at_least, check_seed, known_seed
 from bayesanno.criticism.prior import require_own_prior
 from bayesanno.criticism.trials import collect_warnings, run_all
 from bayesanno.fits.view import FitView, view_of
+from bayesanno.graph.draws import add_deterministics
+from bayesanno.graph.functions import keep, stack_samples
 from bayesanno.inference.diagnosis.modes import chains_are_apart
 from bayesanno.inference.fit import fit
-from bayesanno.inference.graph.density import add_deterministics
 from bayesanno.inference.relabelling import permute_classes
 from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.data_adapters import Data
-from bayesanno.modeling.functions import keep, stack_samples
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.simulate import Simulator

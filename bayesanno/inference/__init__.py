@@ -6,16 +6,15 @@
                diagnosis/findings.find_before what the design or the model cannot learn from such data: early warnings
                AnnotationModel.build          the graph (modeling/)
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
-                 graph/density.compile_graph    a density of points, in C functions that are cached on disk
-                 graph/c_functions              these functions, independent of the sizes of the data
+                 graph (a room of its own)      a density of points, in C functions that are cached on disk
                  modes/search                   ascents from random points to `Modes`, with all labellings of each;
-                                                modes/laplace has the ascent, and the mass around a mode
+                                                modes/laplace has the ascent, and the integral around a mode
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
                em_vb/em, em_vb/vb             EM and VB need no graph: they use NumPy, in memory or on Dask, and compute
                                               the whole fit (em_vb/without_graph)
 3.  Relabel.   relabelling.align_classes      permute the classes of draws to match their names, if legitimate
 4.  Compute.   modes/record                   which chains are in which mode, by modes/chains; modes of models
-                                                with scale parameters are weighed, by modes/masses
+                                                with scale parameters get probabilities, by modes/probabilities
                assemble.compute               deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures             the numbers; the thresholds of warnings are in diagnosis/thresholds
 5.  Find.      assemble.finish                one tree, its findings, and the warnings
@@ -30,7 +29,7 @@
 Functions that make another fit from a fit:
 
     relabel         relabel (by the rules in relabelling)
-    split           drop_chains, split_modes, combine_modes; modes/masses estimates the mass of a mode, by modes/bridge
+    split           drop_chains, split_modes, combine_modes, by modes/probabilities and modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 
 Besides fits: modes/find lists all maxima of a likelihood (modes/objective, with the same ascent, and modes/polish);

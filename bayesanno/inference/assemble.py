@@ -23,12 +23,12 @@ from bayesanno.fits.storage import (
     versions,
 )
 from bayesanno.fits.view import FitView
+from bayesanno.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.diagnosis.chance import find_chance
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, read_stored, store_findings
 from bayesanno.inference.diagnosis.known_labels import count_all_errors
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
-from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed

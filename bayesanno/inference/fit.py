@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesanno._core.lazy import import_when_called, pd, pm, xr
@@ -17,9 +17,10 @@ from bayesanno._core.validate import check_memory, check_seed, is_remote, known_
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.graph.density import retry_without_cache
+from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.findings import find_before
-from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
 from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
@@ -28,7 +29,6 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import warn_of
-from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -98,14 +98,13 @@ def fit(
         PyMC.
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         The starting points of chains, each with jitter. "auto" searches for modes of the posterior, from the majority
-        vote and random points, and starts chains in the modes with mass by Laplace's method: at least one chain in
-        each, if there are enough, and the others in proportion. If an ascent does not reach a mode, there are too many
-        parameters to estimate masses, or the model has scale parameters, chains are divided evenly over the modes that
-        may have mass and the points where such ascents ended, starting with the vote's. The diagnostics list the modes
-        found. "vote" starts near the majority vote, "prior" at
-        draws from the prior, "em" near the best point that EM finds for the posterior density; a mapping has values on
-        the variables' own scale. For EM and VB it sets the first restart: the vote, the given point without jitter, or
-        with "prior" a draw like the others.
+        vote and random points, and starts chains in the modes that are probable by Laplace's method: at least one chain
+        in each, if there are enough, and the others in proportion. If an ascent does not reach a mode, there are too
+        many parameters to estimate probabilities, or the model has scale parameters, chains are divided evenly over the
+        modes that may be probable and the points where such ascents ended, starting with the vote's. The diagnostics
+        list the modes found. "vote" starts near the majority vote, "prior" at draws from the prior, "em" near the best
+        point that EM finds for the posterior density; a mapping has values on the variables' own scale. For EM and VB
+        it sets the first restart: the vote, the given point without jitter, or with "prior" a draw like the others.
     relabel : bool
         Whether to undo label switching if prior and likelihood do not distinguish the classes; see
         `bayesanno.inference.relabelling`.
@@ -149,8 +148,8 @@ def fit(
         workers, and `annotator_table` and `summary` work as usual. The estimates are the same as in memory.
 
         All draws have equal weight, even if chains are in several modes. A warning then names `combine_modes`, which
-        weights modes by their mass, `split_modes`, and `drop_chains`. These recompute labels, tables and diagnostics;
-        `fit.isel(chain=...)` alone does not update `latent`, `convergence` and the diagnostics.
+        weights modes by their probability, `split_modes`, and `drop_chains`. These recompute labels, tables and
+        diagnostics; `fit.isel(chain=...)` alone does not update `latent`, `convergence` and the diagnostics.
 
     Raises
     ------
@@ -211,7 +210,7 @@ def fit(
     else:
         with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
             results = chosen.run(model, answers, settings, **how)
-    made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
+    made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(settings.to_fields())}
     made_by |= {} if adjust else {"adjust": 0}
     return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check, before=before)
 

@@ -63,6 +63,10 @@ class Keywords(tuple[tuple[str, Any], ...]):
             raise UnfitError(f"is {value!r}: it must be a mapping of the sampler's own settings")
         return cls(dict(value or ()).items())
 
+    def to_fields(self) -> dict[str, Any]:
+        """Return the arguments as values for JSON."""
+        return dict(self)
+
 
 NOTHING = Keywords()
 

@@ -1,4 +1,4 @@
-"""Chains in several modes of a posterior: dropped, split, or combined by the mass of each mode.
+"""Chains in several modes of a posterior: dropped, split, or combined by the probability of each mode.
 
 The invariant: labels, deterministics and diagnostics of the returned fit are computed from its own draws;
 `fit.isel(chain=...)` alone would not update them.
@@ -26,11 +26,11 @@ from bayesanno.fits.view import FitView, require_as_fitted
 from bayesanno.inference.assemble import remake
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.masses import ModeMass, require_chains, weigh_modes
+from bayesanno.inference.modes.probabilities import ChainMode, find_chain_modes, require_chains
 from bayesanno.inference.modes.record import keep_chains, searched_of
 
-Weights = Literal["mass", "stacking"]
-NO_SHARE = 1e-3  # modes with a smaller share contribute no draws
+Weights = Literal["probability", "stacking"]
+NO_WEIGHT = 1e-3  # modes with a smaller weight contribute no draws
 
 
 def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTree:
@@ -80,7 +80,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
 
 
 def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> list[xr.DataTree]:
-    """Split a fit by the modes of its chains, with each mode's share of the posterior mass.
+    """Split a fit by the modes of its chains, with the posterior probability of each.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     Returns
     -------
     list of xarray.DataTree
-        One fit per mode, the one with the most mass first. The attributes have `mass`, the share of the posterior mass;
-        `mass_error`, its standard error; and `mass_by`, the estimator: "bridge", bridge sampling from the draws in the
-        mode, including those of chains that cross; "laplace", from the curvature at the top, which is rough, if bridge
-        sampling fails; or "unknown", with nan as shares. `mass_reason` explains why bridge sampling was not used. If
-        all chains are in one mode, the list has one fit. A mode that chains only visit has no fit, and its mass is
-        missing from the sum of the shares.
+        One fit per mode, the most probable first. The attributes have `probability`, that of the mode;
+        `probability_error`, its standard error; and `probability_by`, the estimator: "bridge", bridge sampling from the
+        draws in the mode, including those of chains that cross; "laplace", from the curvature at the mode, which is
+        rough, if bridge sampling fails; or "unknown", with nan as probability. `probability_reason` explains why bridge
+        sampling was not used. If all chains are in one mode, the list has one fit. A mode that chains only visit has no
+        fit, and its probability is missing from the sum.
 
     Raises
     ------
@@ -112,16 +112,21 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     --------
     >>> import bayesanno as ba
     >>> for mode in ba.split_modes(ba.load("crowd"), random_seed=1):  # doctest: +SKIP
-    ...     print(f"{mode.attrs['mass']:.3f}", ba.label_table(mode)["probability"].mean())
+    ...     print(f"{mode.attrs['probability']:.3f}", ba.label_table(mode)["probability"].mean())
     """
     check_seed(random_seed)
     view = require_as_fitted(fit, "split_modes")
-    modes, _ = weigh_modes(view, random_seed)
+    modes, _ = find_chain_modes(view, random_seed)
     return [
         _take(
             view,
             sorted(mode.chains),
-            {"mass": mode.share, "mass_error": mode.error, "mass_by": mode.by, "mass_reason": mode.reason},
+            {
+                "probability": mode.probability,
+                "probability_error": mode.error,
+                "probability_by": mode.by,
+                "probability_reason": mode.reason,
+            },
         )
         for mode in modes
         if mode.chains
@@ -129,7 +134,7 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
 
 
 def combine_modes(
-    fit: xr.DataTree | FitView, weights: Weights = "mass", *, random_seed: int | None = None
+    fit: xr.DataTree | FitView, weights: Weights = "probability", *, random_seed: int | None = None
 ) -> xr.DataTree:
     """Combine the draws of chains in several modes, with a weight for each mode.
 
@@ -139,10 +144,10 @@ def combine_modes(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    weights : {"mass", "stacking"}
-        "mass" gives the posterior: each mode is weighted by its share of the mass (see `split_modes`). "stacking" gives
+    weights : {"probability", "stacking"}
+        "probability" gives the posterior: each mode has its probability as weight (see `split_modes`). "stacking" gives
         the mixture of modes that predicts left-out items best, by PSIS-LOO (Yao, Vehtari and Gelman 2022). This is not
-        the posterior, but useful if the masses are unknown or the model is wrong.
+        the posterior, but useful if the probabilities are unknown or the model is wrong.
     random_seed : int, optional
         For the points that bridge sampling draws.
 
@@ -152,19 +157,19 @@ def combine_modes(
         The attribute `combination` (JSON, also among the diagnostics) describes the resampling: `weights`; for each of
         `modes`, its `chains`, `weight`, the standard `error` of the weight (None for stacking), `by`, its estimator,
         `n_draws` taken of `n_available`, and R-hat and ESS within the mode; `n_effective`, the equivalent number of
-        independent draws; and `unsampled`, the mass of modes without a chain. The sample statistics have the `mode`,
-        `source_chain` and `source_draw` of each draw.
+        independent draws; and `unsampled`, the probability of modes without a chain. The sample statistics have the
+        `mode`, `source_chain` and `source_draw` of each draw.
 
     Raises
     ------
     FitError
         If the fit has no chains, they are all in one mode, the weights cannot be estimated, the kind of weights is
-        unknown, a mode with mass has no draws, or the fit was recalibrated.
+        unknown, a probable mode has no draws, or the fit was recalibrated.
 
     Warns
     -----
     ConvergenceWarning
-        If a mode with mass has no chain, so that its draws are missing, or the chains within a mode disagree.
+        If a probable mode has no chain, so that its draws are missing, or the chains within a mode disagree.
 
     Examples
     --------
@@ -175,17 +180,17 @@ def combine_modes(
     check_seed(random_seed)
     check_choice(f"there are no weights {weights!r}", weights, get_args(Weights))
     view = require_as_fitted(fit, "combine_modes")
-    modes, unsampled = weigh_modes(view, random_seed, by_mass=weights == "mass")
+    modes, unsampled = find_chain_modes(view, random_seed)
     if len(modes) == 1:
         lacking = (
-            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes without a chain: fit more chains"
+            f": there is nothing to combine; modes without a chain have probability {unsampled:.1%}: fit more chains"
             if unsampled
             else ", or cross between modes: there is nothing to combine"
         )
         raise FitError(f"all chains of this fit are in one mode{lacking}")
-    share, more = _weigh_by_prediction(view, modes) if weights == "stacking" else _weigh_by_mass(modes)
+    weight, more = _weigh_by_prediction(view, modes) if weights == "stacking" else _weigh_by_probability(modes)
     available = [int(mode.inside.sum()) for mode in modes]
-    counts = _share_draws(share, available)
+    counts = _count_draws(weight, available)
     described: list[dict[str, Any]] = []
     taken: list[np.ndarray] = []  # of each mode: chain and draw (sample, 2)
     for number, (mode, count) in enumerate(zip(modes, counts.tolist(), strict=True)):
@@ -194,7 +199,7 @@ def combine_modes(
         chains = list(mode.chains)
         within = find_extremes(measure_convergence(view.posterior.isel(chain=chains)) if chains else None)
         described.append(
-            {"chains": view.posterior["chain"].values[chains].tolist(), "weight": float(share[number])}
+            {"chains": view.posterior["chain"].values[chains].tolist(), "weight": float(weight[number])}
             | more[number]
             | {"n_draws": count, "n_available": available[number]}
             | {name: within[name] for name in EXTREMES}
@@ -202,26 +207,25 @@ def combine_modes(
     combination = {
         "weights": weights,
         "modes": described,
-        "n_effective": _effective_number(share, described),
+        "n_effective": _effective_number(weight, described),
         "unsampled": unsampled,
     }
     return _gather(view, taken, combination)
 
 
-def _weigh_by_mass(modes: Sequence[ModeMass]) -> tuple[np.ndarray, list[dict[str, Any]]]:
+def _weigh_by_probability(modes: Sequence[ChainMode]) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Return the weights of the modes with chains, and a description of each."""
-    unknown = [mode for mode in modes if mode.by == "unknown"]
-    if unknown:
+    if modes[0].by == "unknown":
         raise FitError(
-            f"the masses of the modes are unknown: {unknown[0].reason}; examine each by split_modes, or combine them "
-            'by predictive accuracy: weights="stacking"'
+            f"the probabilities of the modes are unknown: {modes[0].reason}; examine each by split_modes, or combine "
+            'them by predictive accuracy: weights="stacking"'
         )
-    share = np.array([mode.share for mode in modes])
-    total = float(share.sum())
-    return share / total, [{"error": mode.error / total, "by": mode.by, "reason": mode.reason} for mode in modes]
+    probability = np.array([mode.probability for mode in modes])
+    total = float(probability.sum())
+    return probability / total, [{"error": mode.error / total, "by": mode.by, "reason": mode.reason} for mode in modes]
 
 
-def _weigh_by_prediction(view: FitView, modes: Sequence[ModeMass]) -> tuple[np.ndarray, list[dict[str, Any]]]:
+def _weigh_by_prediction(view: FitView, modes: Sequence[ChainMode]) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Return the weights of the modes by stacking, and the worst Pareto k of the items in each."""
     elpds = {str(at): leave_one_out(view.tree.isel(chain=list(mode.chains))) for at, mode in enumerate(modes)}
     with warnings.catch_warnings():  # of few items, or unreliable ones, the diagnostics of each mode say more
@@ -235,32 +239,32 @@ def _weigh_by_prediction(view: FitView, modes: Sequence[ModeMass]) -> tuple[np.n
     return weight / weight.sum(), found
 
 
-def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
-    """Return the number of draws to take from each mode: in proportion to the shares, as many as possible, each once.
+def _count_draws(weight: np.ndarray, available: Sequence[int]) -> np.ndarray:
+    """Return the number of draws to take from each mode: in proportion to the weights, as many as possible, each once.
 
     Raises
     ------
     FitError
-        If a mode with mass has no draws.
+        If a probable mode has no draws.
     """
-    share = np.where(share < NO_SHARE, 0.0, share)
-    share = share / share.sum()
-    if any(n == 0 and own > 0 for n, own in zip(available, share, strict=True)):
+    weight = np.where(weight < NO_WEIGHT, 0.0, weight)
+    weight = weight / weight.sum()
+    if any(n == 0 and own > 0 for n, own in zip(available, weight, strict=True)):
         raise FitError(
-            "the modes cannot be combined: one with mass has a chain, but no draw is closer to it than to the others; "
-            "sample longer (draws), or examine the chains one by one"
+            "the modes cannot be combined: one has a chain, but no draw is closer to it than to the others; sample "
+            "longer (draws), or examine the chains one by one"
         )
-    whole = min(n / own for n, own in zip(available, share, strict=True) if own > 0)
-    return np.minimum(np.round(whole * share).astype(int), available)
+    whole = min(n / own for n, own in zip(available, weight, strict=True) if own > 0)
+    return np.minimum(np.round(whole * weight).astype(int), available)
 
 
-def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> float | None:
+def _effective_number(weight: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> float | None:
     """Return the number of independent draws with the same variance of means, from the ESS of the draws taken."""
     own = [
         None if mode["min_ess_bulk"] is None else mode["min_ess_bulk"] * mode["n_draws"] / mode["n_available"]
         for mode in modes
     ]
-    parts = [weight**2 / n for weight, n in zip(share, own, strict=True) if n and weight >= NO_SHARE]
+    parts = [own_weight**2 / n for own_weight, n in zip(weight, own, strict=True) if n and own_weight >= NO_WEIGHT]
     return None if None in own or not parts else float(1 / sum(parts))
 
 

@@ -21,21 +21,22 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.fields import Fields, Positive
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import LOG_CLASS, FixedParameter, Parameters, Priors
 from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
 from bayesanno.modeling.data_adapters import CLASS_ROW, Arrays, Patterns
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.latents import Derived, Latent, LatentPosterior, subtract_total
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, observe
+from bayesanno.modeling.own_models import check_own_model
 from bayesanno.modeling.pairs import Pairs  # noqa: F401
 
 
@@ -238,19 +239,25 @@ class AnnotationModel(Fields, ABC):
                 pm.Data(name, fixed.value, dims=fixed.dims)
             self._declare(data, arrays)
             name_dims(graph)
+            if not type(self).__module__.startswith("bayesanno."):
+                check_own_model(self, data, graph, arrays)
             observe(self, data, arrays)
         return graph
 
     def _declare(self, data: Any, arrays: Arrays) -> None:
         """Declare all parameters, starting with those of a class prior, which include the prevalence."""
         prior, of_class = Priors(self), class_prior_of(self)
-        if of_class is None:
-            return self.priors(data, prior)
         try:
-            of_class.declare(data, prior.prevalence_prior, arrays)
-            return self.priors(data, prior)
+            if of_class is not None:
+                of_class.declare(data, prior.prevalence_prior, arrays)
+            self.priors(data, prior)
+        except KeyError as error:
+            if "are unknown to the model" not in str(error):
+                raise
+            there = listed(list(pm.modelcontext(None).coords))
+            raise ModelError(f"{self.name}: priors: {error.args[0]} There are {there}; add yours in coords") from None
         except ValueError as error:
-            if "already exists" not in str(error):
+            if of_class is None or "already exists" not in str(error):
                 raise
             name = str(error).removeprefix("Variable name ").removesuffix(" already exists.")
             raise DataError(f"{name!r} is the name of a parameter of {self.name}: rename that column") from None

@@ -28,10 +28,10 @@ from bayesanno._core.fields import Fields, UnfitError
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.wording import listed, nearest
 from bayesanno.data.item_columns import ItemColumn
+from bayesanno.graph.functions import stack_samples
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
 from bayesanno.modeling.data_adapters import CLASS_ROW, ROW_OF_ITEM, ArrayName, Arrays, Axis, IndexArray
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.functions import stack_samples
 
 BASE_RATE, PREVALENCE = "base_rate", "prevalence"
 ROW_SHARE = ArrayName("class_row_share")

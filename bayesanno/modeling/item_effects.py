@@ -35,12 +35,12 @@ import numpy as np
 
 from bayesanno._core.lazy import pt, xr
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.graph.functions import BY_NUMPY, compile_draws, evaluate_draws, stack_samples
+from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS
-from bayesanno.modeling.functions import BY_NUMPY, compile_draws, evaluate_draws, stack_samples
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 STEP = 1.1  # between nodes, in standard deviations of the narrowest integrand
 MOST_NUMBERS = 2**24  # of an array over items, classes and nodes

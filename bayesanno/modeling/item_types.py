@@ -14,11 +14,11 @@ import numpy as np
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.counts import CountData
+from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.latents import ITEM_TYPE, Derived
-from bayesanno.modeling.symbolic_shapes import as_symbolic
 
 RARE = 0.05  # a type with a smaller share of the items is hardly needed,
 CLOSE = 0.05  # as is one of two types whose rates differ by less

@@ -15,11 +15,11 @@ import numpy as np
 from bayesanno._core.draw import draw_codes
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pt, xr
+from bayesanno.graph.functions import DrawsFunction, compile_draws, stack_samples
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import weights_of, with_log_class
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, ArrayName, Arrays, Data, Patterns, slice_patterns
-from bayesanno.modeling.functions import DrawsFunction, compile_draws, stack_samples
 from bayesanno.modeling.importance_weights import (
     average_logs,
     effective_number,

@@ -12,9 +12,9 @@ from bayesanno._core.lazy import pt
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
-from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 
 MOST_ARGUMENTS = 2  # of a distribution in a formula: further ones of our own distributions say how it is sampled
@@ -157,7 +157,8 @@ def describe_priors(model: Any) -> list[str]:
         of_each = f"[{', '.join(dims)}]" if dims else ""
         given = operation.dist_params(variable.owner)[:MOST_ARGUMENTS]
         arguments = [one for one in given if not (one.ndim and one.dtype == "int64")]  # a shape
-        lines.append(
-            f"{variable.name}{of_each} ~ {name_distribution(operation)}({', '.join(map(describe, arguments))})"
-        )
+        name, said = name_distribution(operation), list(map(describe, arguments))
+        if name == "Gamma":  # PyMC's second argument is the rate, PyTensor's the scale
+            said[1] = f"scale={said[1]}"
+        lines.append(f"{variable.name}{of_each} ~ {name}({', '.join(said)})")
     return lines

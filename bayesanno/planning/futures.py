@@ -21,7 +21,7 @@ from bayesanno._core.errors import DataError
 from bayesanno._core.wording import listed
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import UTILITIES, Gains
-from bayesanno.planning.of_fit import Askable, Budget
+from bayesanno.planning.of_fit import Budget, CandidateAnswers
 
 Allocation = Literal["evenly", "each", "suggested"]
 LEAST_DRAWS, MOST_CELLS = 100, 400  # draws of the fit, and nodes times draws if that is more
@@ -30,7 +30,7 @@ BIG = np.iinfo(int).max
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class Outcome:
     """The labels after some answers.
 
     Parameters
@@ -54,7 +54,7 @@ class Futures:
 
     Parameters
     ----------
-    asked : Askable
+    asked : CandidateAnswers
     budget : Budget
     allocation : {"evenly", "each", "suggested"}
         "evenly": each answer goes to an item with the fewest answers; "each": to an item with the fewest new answers;
@@ -63,7 +63,9 @@ class Futures:
     rng : numpy.random.Generator
     """
 
-    def __init__(self, asked: Askable, budget: Budget, allocation: Allocation, rng: np.random.Generator) -> None:
+    def __init__(
+        self, asked: CandidateAnswers, budget: Budget, allocation: Allocation, rng: np.random.Generator
+    ) -> None:
         if allocation not in get_args(Allocation):
             raise DataError(f"allocation is {allocation!r}: it must be one of {listed(get_args(Allocation))}")
         data = asked.data
@@ -80,7 +82,7 @@ class Futures:
         """The number of answers that can still be asked for."""
         return int(np.minimum(self._is_open.sum(axis=0), self._budget.most).sum())
 
-    def follow(self, looks: Sequence[int]) -> Iterator[Look]:
+    def follow(self, looks: Sequence[int]) -> Iterator[Outcome]:
         """Yield the labels after these numbers of answers, in one future."""
         states, rng = self._states, self._rng.spawn(1)[0]  # so that a future does not depend on the looks at others
         draw = int(rng.integers(states.n_draws))
@@ -109,7 +111,7 @@ class Futures:
                 answers += items.size
                 cost += float(self._budget.cost[annotators].sum())
             p = measure.sum(axis=(1, 3), dtype=float)
-            yield Look(answers, cost, p / p.sum(axis=1, keepdims=True), truth)
+            yield Outcome(answers, cost, p / p.sum(axis=1, keepdims=True), truth)
 
     def _choose(
         self,

@@ -15,9 +15,9 @@ from bayesanno._core.errors import DataError, FitError, MisfitWarning, Predictio
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_count
 from bayesanno._core.wording import as_names, nearest
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.data.frame import name_winners
@@ -31,7 +31,7 @@ from bayesanno.modeling.states import DrawnStates, find_states
 
 
 @dataclass(frozen=True, eq=False)
-class Askable:
+class CandidateAnswers:
     """The items and annotators of a fit, and the factors of their future answers.
 
     Parameters
@@ -65,9 +65,9 @@ class Askable:
         return table.assign(probability=probability.max(axis=1))
 
 
-def make_askable(
+def find_candidates(
     fit: xr.DataTree | FitView, who: str, rng: np.random.Generator, annotators: str | Sequence[str] | None = None
-) -> Askable:
+) -> CandidateAnswers:
     """Return the factors of future answers in a fit, by its annotators and, if given, new ones.
 
     Warnings are raised for a fit that a user passes in, not for a view.
@@ -90,7 +90,7 @@ def make_askable(
     view = view_for_table(fit)
     require_kind(view.data, AnnotationData, who)
     if not isinstance(fit, FitView):
-        _say_what_it_rests_on(view, who)
+        _warn_of_basis(view, who)
     data, posterior = view.data, view.posterior
     new = [name for name in as_names(annotators or ()) if name not in set(data.annotators)]
     if new:
@@ -107,7 +107,7 @@ def make_askable(
         states = _adjust(view, states)
     if view.is_recalibrated:
         is_known |= np.isin(data.items, known_items(view, ""))
-    return Askable(data, states, is_known, take_draws(posterior, states.n_draws))
+    return CandidateAnswers(data, states, is_known, take_draws(posterior, states.n_draws))
 
 
 def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
@@ -128,7 +128,7 @@ def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
     return replace(states, state=state, answer=answer / answer.sum(axis=2, keepdims=True))
 
 
-def _say_what_it_rests_on(view: FitView, who: str) -> None:
+def _warn_of_basis(view: FitView, who: str) -> None:
     if view.yields == "point":
         warn(
             f"this fit is one point, so {who} ignores the uncertainty about annotators: fit by nuts or vb instead",

@@ -16,7 +16,7 @@ from bayesanno._core.validate import check_count, check_seed, check_share
 from bayesanno._core.wording import listed
 from bayesanno.fits.view import FitView
 from bayesanno.planning.futures import Allocation, Futures
-from bayesanno.planning.of_fit import make_askable, make_budget
+from bayesanno.planning.of_fit import find_candidates, make_budget
 
 Measure = Literal["accuracy", "share_sure"]
 PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per item, by default
@@ -112,7 +112,7 @@ def expected_progress(
     check_count("futures", futures)
     ci_prob = choose_prob(ci_prob)
     rng = np.random.default_rng(random_seed)
-    asked = make_askable(fit, "expected_progress", rng, annotators)
+    asked = find_candidates(fit, "expected_progress", rng, annotators)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
     ways = Futures(asked, budget, allocation, rng)
     looks = _find_looks(answers, asked.data.n_items, ways.n_open)
@@ -220,7 +220,7 @@ def stopping_table(
     check_count("more", more)
     check_count("futures", futures)
     rng = np.random.default_rng(random_seed)
-    asked = make_askable(fit, "stopping_table", rng, annotators)
+    asked = find_candidates(fit, "stopping_table", rng, annotators)
     ways = Futures(asked, make_budget(asked.data.annotators, annotators), "each", rng)
     p_done = np.zeros(asked.data.n_items)
     for _ in range(futures):

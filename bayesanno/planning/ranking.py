@@ -28,12 +28,12 @@ import numpy as np
 from bayesanno.modeling.pairs import SIDES, STRENGTH, SYSTEM, Pairs
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import CHUNK_BYTES, draw_few, information
-from bayesanno.planning.of_fit import Askable
+from bayesanno.planning.of_fit import CandidateAnswers
 
 MOST_BRANCHES = 16  # combinations of the answers chosen so far; of more, this many are drawn
 
 
-def explain_order(asked: Askable, pairs: Pairs, items: np.ndarray) -> list[str]:
+def explain_order(asked: CandidateAnswers, pairs: Pairs, items: np.ndarray) -> list[str]:
     """Return the present knowledge about the two systems that each of these items compares, in words."""
     names, strength = asked.draws[SYSTEM].values.tolist(), asked.draws[STRENGTH].values[0]  # (draw, system)
     found = []

@@ -18,7 +18,7 @@ from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
-from bayesanno.planning.of_fit import Askable, Budget, make_askable, make_budget
+from bayesanno.planning.of_fit import Budget, CandidateAnswers, find_candidates, make_budget
 from bayesanno.planning.ranking import RankingGains, explain_order
 
 Target = Literal["labels", "annotators", "gold", "ranking"]
@@ -138,7 +138,7 @@ def suggest_annotations(
         raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
     rng = np.random.default_rng(random_seed)
     pairs = require_pairs(view_of(fit)) if target == "ranking" else None
-    asked = make_askable(fit, "suggest_annotations", rng, annotators)
+    asked = find_candidates(fit, "suggest_annotations", rng, annotators)
     of_items = ~asked.is_known
     if items is not None:
         chosen = np.zeros(asked.data.n_items, dtype=bool)
@@ -178,7 +178,7 @@ def suggest_annotations(
     return table
 
 
-def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
+def _find_open(asked: CandidateAnswers, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
     """Return which of the pairs in question have no answer yet: (item, viewer)."""
     data = asked.data
     is_open: np.ndarray = asked.find_open() & of_items[:, None]
@@ -231,7 +231,7 @@ def _choose(
     return *chosen, found
 
 
-def _name_items(asked: Askable, items: np.ndarray) -> pd.DataFrame:
+def _name_items(asked: CandidateAnswers, items: np.ndarray) -> pd.DataFrame:
     """Return the present labels of items in the fit, and the reasons to ask about them."""
     data, table = asked.data, asked.describe(items)
     named = [name_winners(data, data.labels, [i] * data.n_labels) for i in items]
@@ -253,7 +253,9 @@ def _explain(votes: np.ndarray, labels: Sequence[str], probability: float) -> st
     return f"{counts}: its label is nearly settled"
 
 
-def _suggest_gold(asked: Askable, n: int, of_items: np.ndarray, worth: Any, rng: np.random.Generator) -> pd.DataFrame:
+def _suggest_gold(
+    asked: CandidateAnswers, n: int, of_items: np.ndarray, worth: Any, rng: np.random.Generator
+) -> pd.DataFrame:
     if n > of_items.sum():
         raise DataError(
             f"n is {n:,}, but only {counted(int(of_items.sum()), 'item')} can be asked about, without known true labels"

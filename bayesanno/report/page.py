@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bayesanno._core.errors import DataFileError
 from bayesanno._core.files import write_whole
-from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.storage import require_fit
 from bayesanno.fits.view import Fit, FitView
 from bayesanno.report.blocks import Section

@@ -27,11 +27,11 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import join_dimensions
+from bayesanno.graph.functions import BY_NUMPY, compile_once, stack_samples
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, with_log_class, without_items
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
-from bayesanno.modeling.functions import BY_NUMPY, compile_once, stack_samples
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.latents import ITEM_TYPE
 from bayesanno.modeling.likelihood import find_patterns, generate, index_arrays

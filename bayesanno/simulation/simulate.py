@@ -18,9 +18,9 @@ from bayesanno._core.validate import check_seed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
+from bayesanno.graph.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
-from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.quantities import as_data, put_together, quietly

@@ -13,7 +13,7 @@ from bayesanno._core.private import numba as of_numba
 from bayesanno._core.private import nutpie as of_nutpie
 from bayesanno._core.private import pymc as of_pymc
 from bayesanno._core.private import pytensor as of_pytensor
-from bayesanno.inference.graph.density import compile_graph
+from bayesanno.graph.density import compile_graph
 
 
 class Doubled(of_pytensor.LoopOp):

@@ -16,7 +16,6 @@ import bayesanno as ba
 from bayesanno import (
     CountData,
     diagnostics_of,
-    estimate_marginal_likelihood,
     label_table,
     make_count_design,
     predictive_check,
@@ -26,6 +25,8 @@ from bayesanno import (
     type_table,
 )
 from bayesanno._core.errors import ConvergenceWarning
+from bayesanno.criticism.comparison import _estimate_marginal_likelihood
+from bayesanno.fits.view import view_of
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture
@@ -131,7 +132,7 @@ def test_two_types_are_sampled_well(two_types):
 
 def test_two_types_explain_the_histogram(two_types):
     """The marginal likelihood of the answers in their order is by quadrature, in a box that holds the posterior."""
-    found = estimate_marginal_likelihood(two_types, random_seed=1)
+    found = _estimate_marginal_likelihood(view_of(two_types), 1)
     assert found.error < 0.02
     assert abs(found.value - -4908.830095) < 4 * found.error
     table = predictive_check(two_types, "histogram", replicates=1000, random_seed=1).table

@@ -156,12 +156,14 @@ def test_dimensions_without_gold_are_left_out(refuses, multi_fit):
 def test_accuracy_is_reported_in_words(multi_fit, mace_fit):
     found = score(multi_fit) | {"data": {"gold": {"focus": 1, "polarity": 40}}}
     first, second = describe_accuracy(found)
-    assert first.startswith(f"accuracy against gold of 1 item in focus {found['accuracy']['focus']:.4f}; of the surest")
+    assert first.startswith(
+        f"accuracy against gold of 1 item in focus {found['accuracy']['focus']:.4f}; of the most certain"
+    )
     assert second.startswith(f"accuracy against gold of 40 items in polarity {found['accuracy']['polarity']:.4f}; of")
     one = score(mace_fit) | {"data": {"gold": 300}}
     assert list(describe_accuracy(one)) == [
-        f"accuracy against gold of 300 items {one['accuracy']:.4f}; of the surest 90% {one['accuracy_at_90']:.4f}, "
-        f"of the surest 75% {one['accuracy_at_75']:.4f}"
+        f"accuracy against gold of 300 items {one['accuracy']:.4f}; "
+        f"of the most certain 90% {one['accuracy_at_90']:.4f}, of the most certain 75% {one['accuracy_at_75']:.4f}"
     ]
     assert list(describe_accuracy({})) == []
 

@@ -8,8 +8,10 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError, FitError
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
-from bayesanno.inference.graph.density import as_one_chain, compile_graph, compile_model, unconstrain
-from bayesanno.inference.modes.masses import weigh_modes
+from bayesanno.graph.density import compile_graph
+from bayesanno.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.model_density import compile_model
+from bayesanno.inference.modes.probabilities import find_chain_modes
 from bayesanno.inference.modes.search import Modes, make_log_density
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
@@ -56,12 +58,12 @@ def test_the_population_is_recovered(fit):
     assert table["pooling"][0] == pytest.approx(float(np.median(pooling)), rel=1e-10)
 
 
-def test_one_mode_is_found_although_the_peak_has_no_mass(fit):
+def test_one_mode_is_found_although_the_peak_is_improbable(fit):
     found = ba.diagnostics_of(fit)["modes"]
     assert found["unfinished"] == 0
     assert found["lost"] == []
     assert found["found"][0]["chains"] == [0, 1]
-    assert found["found"][0]["mass"] is None  # nothing has weighed it
+    assert found["found"][0]["probability"] is None  # nothing has weighed it
 
 
 def test_advi_finds_the_population_too(fit, crowd):
@@ -79,14 +81,14 @@ def test_the_mode_of_a_chain_is_found_at_fixed_scales(fit):
     graph = view.model.build(view.data)
     log_density = make_log_density(view.model, view.data, graph, compile_model(view.model, view.data, graph), 0)
     z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
-    found, places = Modes(log_density).follow(z[0, [-1, 0]])
-    assert places.tolist() == [0, 0]  # the same from both draws
-    (top,) = found.found
+    found, places = Modes(log_density).ascend_from_draws(z[:1, [-1, 0]])
+    assert places.tolist() == [[0, 0]]  # the same from both draws
+    (mode,) = found.found
     scales = log_density.scales
-    np.testing.assert_array_equal(top.point[scales], log_density.density.start[scales])
-    assert (top.states == view.latent["probability"].values.argmax(axis=1)).mean() > 0.95
-    ((mode,), _) = weigh_modes(view, 1)
-    assert (mode.by, mode.chains) == ("unknown", (0,))
+    np.testing.assert_array_equal(mode.point[scales], log_density.density.start[scales])
+    assert (mode.states == view.latent["probability"].values.argmax(axis=1)).mean() > 0.95
+    ((of_chain,), _) = find_chain_modes(view, 1)
+    assert (of_chain.by, of_chain.chains) == ("unknown", (0,))
 
 
 def test_draws_go_to_the_unconstrained_scale_and_back(fit):

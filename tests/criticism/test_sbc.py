@@ -61,7 +61,7 @@ def test_items_are_kept_and_deterministics_are_ranked():
     assert ranks["state"].shape == (2, 11)
     assert ranks["item"].values.tolist() == [item for item in DESIGN.items if item != "i2"]  # a control is left out
     np.testing.assert_allclose(ranks["probability"].sum("true_class"), 1, rtol=1e-6)
-    assert ba.sbc_label_table(ranks)["n"].sum() == 22
+    assert ba.sbc_table(ranks, of="labels")["n"].sum() == 22
     data, _, state = Simulator(ba.models.ModelB(), design).draw(
         int(np.random.SeedSequence([1, 1]).generate_state(2)[0])
     )
@@ -99,7 +99,7 @@ def test_only_exchangeable_classes_are_named_anew(monkeypatch):
     alike = ba.sbc(ba.models.ModelB(confusion_accuracy=1 / 3), DESIGN, **settings)
     assert len(asked) == 2
     np.testing.assert_allclose(alike["probability"], 1 / 3, rtol=1e-6)
-    labels = ba.sbc_label_table(alike)
+    labels = ba.sbc_table(alike, of="labels")
     assert labels["predicted"].tolist() == pytest.approx([1 / 3], rel=1e-6)
     controlled = replace(DESIGN, controls={"i2": "1"})  # names a class
     for model, design in (("model_b", DESIGN), (ba.models.ModelB(confusion_accuracy=1 / 3), controlled)):
@@ -200,12 +200,12 @@ def test_models_are_calibrated(model, design):
     ranks = ba.sbc(model, design, **SETTINGS)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > LEVEL
     n_intervals = 2 * len(ranks.attrs["ranked"])
-    coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL / n_intervals)
+    coverage = ba.sbc_table(ranks, of="coverage", ci_prob=1 - LEVEL / n_intervals)
     assert (
         (bounds_of(coverage)["low"] <= coverage["level"]) & (coverage["level"] <= bounds_of(coverage)["high"])
     ).all()
     if model != MODEL:  # of which items have no labels
-        labels = ba.sbc_label_table(ranks, bins=10, ci_prob=1 - LEVEL / 10)
+        labels = ba.sbc_table(ranks, of="labels", bins=10, ci_prob=1 - LEVEL / 10)
         assert (
             (bounds_of(labels)["low"] <= labels["predicted"]) & (labels["predicted"] <= bounds_of(labels)["high"])
         ).all()
@@ -219,7 +219,7 @@ def test_exchangeable_classes_are_calibrated_by_chains_that_stay():
     settings = {"draws": 100, "tune": 200, "chains": 2, "initvals": "vote", "progressbar": False}
     ranks = ba.sbc(model, design, simulations=60, random_seed=1, **settings)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > 0.01
-    coverage = ba.sbc_coverage(ranks, ci_prob=0.999)
+    coverage = ba.sbc_table(ranks, of="coverage", ci_prob=0.999)
     assert (
         (bounds_of(coverage)["low"] <= coverage["level"]) & (coverage["level"] <= bounds_of(coverage)["high"])
     ).all()
@@ -238,7 +238,7 @@ def test_exchangeable_classes_are_calibrated_by_chains_that_stay():
 def test_a_wrong_model_is_found_out(model, name, settings):
     ranks = ba.sbc(with_another_prior(model), LABELS, **settings)
     assert ba.sbc_table(ranks)["p_adjusted"].min() < LEVEL / 100
-    coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL)
+    coverage = ba.sbc_table(ranks, of="coverage", ci_prob=1 - LEVEL)
     held = coverage[coverage["variable"] == name]
     assert (bounds_of(held)["high"] < held["level"]).all()
 
@@ -246,9 +246,9 @@ def test_a_wrong_model_is_found_out(model, name, settings):
 @pytest.mark.slow
 def test_an_approximation_is_found_out():
     ranks = ba.sbc("model_b", DESIGN, simulations=200, random_seed=1, method="vb", progressbar=False)
-    prevalence = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL).query("variable == 'prevalence'")
+    prevalence = ba.sbc_table(ranks, of="coverage", ci_prob=1 - LEVEL).query("variable == 'prevalence'")
     assert (bounds_of(prevalence)["high"] < prevalence["level"]).all()  # variational Bayes is too sure of itself
-    labels = ba.sbc_label_table(ranks, ci_prob=1 - LEVEL)
+    labels = ba.sbc_table(ranks, of="labels", ci_prob=1 - LEVEL)
     assert bounds_of(labels).iloc[-1]["high"] < labels.iloc[-1]["predicted"]  # and of the labels
 
 

@@ -42,11 +42,11 @@ def test_models_with_a_class_prior_are_calibrated(name, prior, design):
     ranks = ba.sbc(ba.get_model(name, {"class_prior": PRIORS[prior]}), design, **SETTINGS)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > LEVEL
     n_intervals = 2 * len(ranks.attrs["ranked"])
-    coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL / n_intervals)
+    coverage = ba.sbc_table(ranks, of="coverage", ci_prob=1 - LEVEL / n_intervals)
     assert (
         (bounds_of(coverage)["low"] <= coverage["level"]) & (coverage["level"] <= bounds_of(coverage)["high"])
     ).all()
-    labels = ba.sbc_label_table(ranks, bins=10, ci_prob=1 - LEVEL / 10)
+    labels = ba.sbc_table(ranks, of="labels", bins=10, ci_prob=1 - LEVEL / 10)
     assert (
         (bounds_of(labels)["low"] <= labels["predicted"]) & (labels["predicted"] <= bounds_of(labels)["high"])
     ).all()
@@ -63,6 +63,6 @@ def test_classes_that_are_surer_than_the_prior_says_are_found_out(prior, name, d
         return ba.models.MACE.generate(self, asked, type(p)(values))
 
     ranks = ba.sbc(broken(model, generate=generate), design, **SETTINGS)
-    coverage = ba.sbc_coverage(ranks, ci_prob=1 - LEVEL).query("level > 0.9")
+    coverage = ba.sbc_table(ranks, of="coverage", ci_prob=1 - LEVEL).query("level > 0.9")
     held = coverage[coverage["variable"] == name]
     assert (bounds_of(held)["high"] < held["level"]).all()

@@ -56,22 +56,22 @@ def test_intervals_hold_as_many_ranks_as_they_say():
     table = ba.sbc_table(study(np.stack([each, each // 2], axis=1))).set_index("parameter")
     assert table.loc["usage[ada]", ["covers_50", "covers_94"]].tolist() == [0.5, 0.94]
     assert table.loc["usage[bo]", ["covers_50", "covers_94"]].tolist() == [0.5, 0.94]  # ranks 25 to 49, 3 to 49
-    coverage = ba.sbc_coverage(study(np.stack([each, each], axis=1)))
+    coverage = ba.sbc_table(study(np.stack([each, each], axis=1)), of="coverage")
     assert coverage["variable"].tolist() == ["usage", "usage"]
     assert coverage[["level", "n", "covered"]].to_numpy().tolist() == [[0.5, 200, 0.5], [0.94, 200, 0.94]]
 
 
 def test_what_hangs_together_counts_once(rng, refuses):
     ranks = rng.integers(100, size=(200, 2))
-    one = ba.sbc_coverage(study(ranks[:, [0, 0]])).iloc[0]  # both annotators are covered, or none is
+    one = ba.sbc_table(study(ranks[:, [0, 0]]), of="coverage").iloc[0]  # both annotators are covered, or none is
     held = int(((ranks[:, 0] >= 25) & (ranks[:, 0] <= 74)).sum())
     exact = binomtest(held, 200).proportion_ci(0.89, method="exact")
     assert one["covered"] == held / 200
     assert [one["ci89_lb"], one["ci89_ub"]] == pytest.approx([exact.low, exact.high], abs=0.001)
-    two = ba.sbc_coverage(study(ranks)).iloc[0]
+    two = ba.sbc_table(study(ranks), of="coverage").iloc[0]
     assert two["ci89_ub"] - two["ci89_lb"] < 0.8 * (one["ci89_ub"] - one["ci89_lb"])
     with refuses(DataError, "ci_prob is 2"):
-        ba.sbc_coverage(study(ranks), ci_prob=2)
+        ba.sbc_table(study(ranks), of="coverage", ci_prob=2)
 
 
 def test_intervals_of_clustered_shares_hold_the_share(rng):
@@ -102,26 +102,28 @@ def test_labels_of_all_simulations_are_as_often_right_as_they_say(rng):
     probability, state = calibrated(rng)
     ranks = rng.integers(100, size=(300, 2))
     right = study(ranks, probability, state)
-    table = ba.sbc_label_table(right, ci_prob=0.99)
+    table = ba.sbc_table(right, of="labels", ci_prob=0.99)
     assert table["n"].sum() == 3000
     assert is_covered(table, "predicted").all()
     sharper = probability**2 / (probability**2).sum(axis=2, keepdims=True)
-    wrong = ba.sbc_label_table(study(ranks, sharper, state))
+    wrong = ba.sbc_table(study(ranks, sharper, state), of="labels")
     assert (bounds_of(wrong)["high"] < wrong["predicted"]).sum() >= 3  # labels are said to be surer than they are
-    scores = ba.sbc_label_scores(right, random_seed=1).set_index("score")
+    scores = ba.sbc_table(right, of="scores", random_seed=1).set_index("score")
     away = (table["right"] - table["predicted"]).abs()
     assert scores.loc["calibration_error", "value"] == pytest.approx((table["n"] * away).sum() / 3000)
     assert scores.loc["accuracy", "value"] == np.mean(probability.argmax(axis=2) == state)
     assert scores["n"].tolist() == [3000] * 4
-    worse = ba.sbc_label_scores(study(ranks, sharper, state), random_seed=1).set_index("score")
+    worse = ba.sbc_table(study(ranks, sharper, state), of="scores", random_seed=1).set_index("score")
     assert worse.loc["calibration_error", "ci89_lb"] > scores.loc["calibration_error", "ci89_ub"]
 
 
 def test_simulations_are_drawn_again_as_wholes(rng):
     probability, state = calibrated(rng, items=1)
     ranks = rng.integers(100, size=(300, 2))
-    one = ba.sbc_label_scores(study(ranks, probability, state), random_seed=1)
-    same = ba.sbc_label_scores(study(ranks, probability.repeat(10, axis=1), state.repeat(10, axis=1)), random_seed=1)
+    one = ba.sbc_table(study(ranks, probability, state), of="scores", random_seed=1)
+    same = ba.sbc_table(
+        study(ranks, probability.repeat(10, axis=1), state.repeat(10, axis=1)), of="scores", random_seed=1
+    )
     np.testing.assert_allclose(same[["value", "ci89_lb", "ci89_ub"]], one[["value", "ci89_lb", "ci89_ub"]])
 
 
@@ -134,11 +136,11 @@ def test_dimensions_are_pooled(rng):
     )
     both = np.concatenate([probability] * 2, axis=1), np.concatenate([state] * 2, axis=1)
     alone = study(of_one["usage"].values, *both)
-    np.testing.assert_allclose(ba.sbc_label_table(several), ba.sbc_label_table(alone))
+    np.testing.assert_allclose(ba.sbc_table(several, of="labels"), ba.sbc_table(alone, of="labels"))
 
 
 def test_a_study_without_labels_has_none_to_score(refuses):
     with refuses(FitError, "items of some_model have only one state: there are no labels to score"):
-        ba.sbc_label_table(study(np.zeros((50, 2), dtype=int)))
+        ba.sbc_table(study(np.zeros((50, 2), dtype=int)), of="labels")
     with refuses(DataError, "bins is 0"):
-        ba.sbc_label_scores(study(np.zeros((50, 2), dtype=int)), bins=0)
+        ba.sbc_table(study(np.zeros((50, 2), dtype=int)), of="scores", bins=0)

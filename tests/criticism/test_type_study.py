@@ -13,8 +13,8 @@ from arviz_stats.base import array_stats
 from scipy.special import comb, logsumexp
 
 from bayesanno import CountData, make_count_design
+from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.histograms import count_histogram, fit_binomials, select_n_types
-from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture
 

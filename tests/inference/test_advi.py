@@ -9,7 +9,7 @@ import scipy.stats
 import xarray as xr
 
 from bayesanno._core.errors import FitError
-from bayesanno.inference.graph.density import compile_graph
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.sampling import advi
 from bayesanno.inference.sampling.advi import ROUND, TRIES, ADVISettings, Normal, _climb, _draw_where_dense, approximate
 from bayesanno.inference.sampling.starts import start_near

@@ -6,8 +6,8 @@ import pymc as pm
 import pytest
 import xarray as xr
 
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.measures import diagnose, find_pareto_k
-from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.sampling.advi import ADVISettings, approximate
 from bayesanno.inference.sampling.starts import start_near
 

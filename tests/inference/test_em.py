@@ -134,17 +134,22 @@ class TestPoint:
 
 class TestStarts:
     @NOISY
-    def test_restarts_find_what_the_vote_does_not(self, wrong_majority):
-        from_vote = em("mace", wrong_majority, restarts=1)
-        best = em("mace", wrong_majority, restarts=30)
+    def test_restarts_find_what_a_wrong_start_does_not(self, wrong_majority):
+        wrong = {"competence": np.array([0.05, 0.05, 0.95, 0.95, 0.95])}  # the majority is wrong
+        alone = em("mace", wrong_majority, restarts=1, initvals=wrong)
+        best = em("mace", wrong_majority, restarts=30, initvals=wrong)
         found = ba.diagnostics_of(best)["climb"]
-        assert accuracy(from_vote) < 0.5 < 0.9 < accuracy(best)
-        lower = found["objective"] - ba.diagnostics_of(from_vote)["climb"]["objective"]
+        assert accuracy(alone) < 0.5 < 0.9 < accuracy(best)
+        lower = found["objective"] - ba.diagnostics_of(alone)["climb"]["objective"]
         assert lower > 50
         assert found["restarts"] == 30 == found["agreed"] + sum(other["starts"] for other in found["others"])
         nearest = min(found["others"], key=lambda other: abs(other["nats_lower"] - lower))
         assert nearest["nats_lower"] == pytest.approx(lower, abs=AGREE)
         assert nearest["items_differ"] > 75
+
+    @NOISY
+    def test_the_start_is_not_misled_by_a_wrong_majority(self, wrong_majority):
+        assert accuracy(em("mace", wrong_majority, restarts=1)) > 0.9
 
     def test_steps_that_do_not_suffice_are_told_of(self):
         with pytest.warns(ba.ConvergenceWarning, match="^em-steps: EM "):

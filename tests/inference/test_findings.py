@@ -57,8 +57,8 @@ WHO = {"dimension": "", "annotator": "bo", "n_annotations": 90, "probability": 0
 GOLD = {"n": 100, "expected": 5.0, "made": 20.0, "p": 1e-6, "vote": 9.0, "p_vote": 0.01}
 
 
-def mode(mass, chains, **more):
-    return {"mass": mass, "chains": chains, "draws": 5 * len(chains), "items_differ": 9} | more
+def mode(probability, chains, **more):
+    return {"probability": probability, "chains": chains, "draws": 5 * len(chains), "items_differ": 9} | more
 
 
 def modes(*found, **more):

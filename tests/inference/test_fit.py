@@ -267,7 +267,8 @@ def test_a_fit_says_what_it_was_made_of(tiny_fit):
         "model": "model_b", "method": "nuts", "yields": "mcmc", "nuts_sampler": "nutpie", "random_seed": 1,
     }  # fmt: skip
     assert json.loads(attrs["settings"]) == {
-        "draws": 1000, "tune": 500, "chains": 4, "target_accept": 0.8, "nuts_sampler": "nutpie", "starts": 20,
+        "draws": 1000, "tune": 500, "chains": 4, "target_accept": 0.8, "nuts_sampler": "nutpie",
+        "nuts_sampler_kwargs": {}, "starts": 20,
     }  # fmt: skip
     assert ba.model_of(tiny_fit) == ModelB()
     assert attrs["data_hash"] == tiny_data().hash == ba.data_of(tiny_fit).hash

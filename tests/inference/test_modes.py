@@ -11,7 +11,7 @@ from bayesanno import AnnotationData
 from bayesanno._core.errors import DataError, FitError, ModelError
 from bayesanno.inference.modes.find import choose_points
 from bayesanno.inference.modes.objective import Objective, Parameters
-from bayesanno.inference.modes.polish import ascend, find_better, polish
+from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
@@ -72,8 +72,8 @@ def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
     likelihood = parameters.compile("ml")
     vote = parameters.coordinates_of(model.start(table9))
     starts = choose_points(likelihood, [vote], 25, np.random.default_rng(1))
-    ends = [polish(likelihood, ascend(likelihood, start)) for start in starts]
-    inside = {round(end.value, 6): end.point[::2] for end in ends if (end.point > 0).all()}
+    ends = [polish(likelihood, ascend(likelihood, start), np.random.default_rng(1)) for start in starts]
+    inside = {round(end.log_density, 6): end.point[::2] for end in ends if (end.point > 0).all()}
     expected = oracle.UNNORMALISED_MODES[omega]
     np.testing.assert_allclose(sorted(inside, reverse=True), [value for _, value in expected], rtol=0, atol=2e-6)
     for (theta, _), value in zip(expected, sorted(inside, reverse=True), strict=True):
@@ -108,8 +108,8 @@ def test_table_16_is_what_its_program_maximised():
         return value, gradient
 
     objective, rng = Objective(printed, (2, 2, 2)), np.random.default_rng(1)
-    ends = [polish(objective, ascend(objective, objective.draw(rng))) for _ in range(20)]
-    best = {round(end.value, 6): end.point[::2] for end in ends}
+    ends = [polish(objective, ascend(objective, objective.draw(rng)), rng) for _ in range(20)]
+    best = {round(end.log_density, 6): end.point[::2] for end in ends}
     assert sorted(best) == sorted(value for _, value in oracle.TABLE16_PRINTED)
     for theta, value in oracle.TABLE16_PRINTED:
         np.testing.assert_allclose(best[value], theta, rtol=0, atol=EXACT)
@@ -186,9 +186,9 @@ def test_the_density_of_a_gaussian_of_no_width_has_no_bound():
 
     objective = Objective(density, (2, 1, 1))
     starts = ([0.9, 0.1, 1.0, sd] for sd in (1e-4, 1e-3, 1e-2, 0.1, 1.0))
-    ends = [polish(objective, ascend(objective, np.array(start))) for start in starts]
-    assert (ends[0].singular, ends[0].value, ends[0].maximum) == ((3,), np.inf, False)
-    assert any(end.maximum and np.isfinite(end.value) and not end.singular for end in ends)
+    ends = [polish(objective, ascend(objective, np.array(start)), np.random.default_rng(1)) for start in starts]
+    assert (ends[0].singular, ends[0].log_density, ends[0].is_reached) == ((3,), np.inf, False)
+    assert any(end.is_reached and np.isfinite(end.log_density) and not end.singular for end in ends)
 
 
 def test_priors_that_are_infinite_on_the_boundary_are_named_and_no_mode():
@@ -306,21 +306,37 @@ def test_a_point_on_a_saddle_is_left():
     parameters = Parameters(ModelB().build(data))
     likelihood = parameters.compile("ml")
     alike = {"prevalence": [0.5, 0.5], "confusion": np.full((3, 2, 2), 0.5)}
-    saddle = polish(likelihood, ascend(likelihood, parameters.coordinates_of(alike)))
-    end = find_better(likelihood, saddle, np.random.default_rng(1))
-    assert end.value == pytest.approx(CLOSED["@table14"][0], abs=1e-6)
+    saddle = ascend(likelihood, parameters.coordinates_of(alike))
+    end = polish(likelihood, saddle, np.random.default_rng(1))
+    assert end.log_density == pytest.approx(CLOSED["@table14"][0], abs=1e-6)
 
 
-def test_an_end_that_curves_upwards_is_no_maximum():
-    """Here two annotators have no influence on items, and putting their rows in the middle leaves a saddle."""
+def test_a_level_is_left_where_a_way_leads_up():
+    """The second simplex has no influence on the boundary, and other values of it let the first one rise."""
+    objective = Objective(lambda z: (z[0] * (z[2] - 0.3), np.array([z[2] - 0.3, 0.0, z[0], 0.0])), (2, 2))
+    level = Maximum(np.array([0.0, 1.0, 0.1, 0.9]), 0.0, is_reached=False)
+    end = polish(objective, level, np.random.default_rng(1))
+    np.testing.assert_allclose(end.point, [1, 0, 1, 0], atol=1e-12)
+    assert (end.log_density, end.is_reached) == (pytest.approx(0.7), True)
+
+
+def test_a_function_that_does_not_end_has_no_maximum():
+    objective = Objective(lambda z: (z[0], np.ones(1)), (1,))
+    end = polish(objective, Maximum(np.ones(1), 1.0, is_reached=False), np.random.default_rng(1))
+    assert not end.is_reached
+
+
+def test_a_level_on_which_boundaries_differ_is_one_mode():
+    """Two answer the same to both items, and only the third tells them apart: at best, with probability 1/4."""
     answers = [
         (item, who, label)
         for item, said in {"s1": "yyn", "s2": "nyn"}.items()
         for who, label in zip("abc", said, strict=True)
     ]
     modes = find("mace", AnnotationData.from_records(answers), starts=20)
-    assert modes["maximum"].any()
-    assert not modes["maximum"].all()
+    assert len(modes) == 1
+    assert modes["objective"][1] == pytest.approx(-2 * np.log(2), abs=EXACT)
+    assert modes["maximum"][1]
 
 
 # ------------------------------------------------------------------------------------------------------- bad input

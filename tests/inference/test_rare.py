@@ -203,9 +203,9 @@ def test_where_chains_differ_in_many_items_the_rest_is_not_to_be_used():
 def test_modes_that_differ_in_such_a_class_alone_are_no_alarm():
     rare = find_rare(_numbers((1.0, 1.0, 1.4, 1.0)), _items((60, 39, 1)))
     within = {"chains": [0], "max_rhat": None, "min_ess_bulk": 90.0, "min_ess_tail": 90.0, "worst": {}}
-    modes = {"others": [{"chain": 1, "nats_lower": 12.0}], "groups": [[0], [1]], "within": [within]}
+    modes = {"groups": [[0], [1]], "within": [within]}
     assert codes_of({"max_rhat": 1.4, "modes": modes, "rare": rare}) == [("rare-label", "note")]
-    unsampled = {"mass": 0.3, "chains": [], "draws": 0, "items_differ": 40}
-    found = [{"mass": 0.7, "chains": [0, 1], "draws": 10}, unsampled]
+    unsampled = {"probability": 0.3, "chains": [], "draws": 0, "items_differ": 40}
+    found = [{"probability": 0.7, "chains": [0, 1], "draws": 10}, unsampled]
     lacking = {"modes": modes | {"found": found, "crossing": [], "rough": False}, "rare": rare, "max_rhat": 1.4}
     assert codes_of(lacking)[0] == ("mode-unsampled", "stop")  # that modes differ in little is known of chains alone

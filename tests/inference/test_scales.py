@@ -1,4 +1,4 @@
-"""Modes of models with scale parameters: told apart by labels at fixed scales, and weighed by the draws."""
+"""Modes of models with scale parameters: told apart by labels at fixed scales, with probabilities from the draws."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.fits.view import view_of
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.modes import find_in_modes
-from bayesanno.inference.graph.density import compile_graph, compile_model, find_scales
+from bayesanno.inference.model_density import compile_model, find_scales
 from bayesanno.inference.modes.laplace import LogDensity, Mode
-from bayesanno.inference.modes.masses import weigh_modes
+from bayesanno.inference.modes.probabilities import find_chain_modes
 from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.modes.search import Modes, make_log_density, search
 from bayesanno.inference.sampling.starts import choose_places, choose_starts
 from bayesanno.models import MACE
-from tests.inference.exact_masses import TABLES
+from tests.inference.exact_probabilities import TABLES
 
 HIERARCHICAL = "hierarchical_dawid_skene"
 LEARNT = MACE(competence_prior="learnt")
@@ -60,10 +61,10 @@ def test_an_ascent_keeps_the_scale_and_maximises_the_rest(apart, scale):
     start = log_density.density.start
     elsewhere = start + 1.0  # another scale, which is not kept: heights at one scale can be compared
     for point in (start, elsewhere):
-        top = log_density.maximize(point)
-        assert top.is_reached
-        assert top.point[0] == start[0]
-        np.testing.assert_allclose(top.point[1:31], apart.seen * scale**2 / (1 + scale**2), atol=1e-4)
+        mode = log_density.maximize(point)
+        assert mode.is_reached
+        assert mode.point[0] == start[0]
+        np.testing.assert_allclose(mode.point[1:31], apart.seen * scale**2 / (1 + scale**2), atol=1e-4)
 
 
 def look(log_density, n_starts=15):
@@ -85,10 +86,10 @@ def test_chains_start_in_modes_nearly_as_high_as_the_highest(apart, tilt, n_plac
     assert all(place.sd[0] == 1 and (place.sd[1:31] < 1).all() for place in places)
 
 
-def test_before_sampling_no_mass_is_known(apart):
+def test_before_sampling_no_probability_is_known(apart):
     modes = look(apart.compile(1.0))
-    assert np.isnan(modes.shares).all()
-    assert not modes.is_weighed
+    assert np.isnan(modes.probabilities).all()
+    assert not modes.has_probabilities
     assert not modes.rough
 
 
@@ -111,7 +112,7 @@ def test_which_numbers_are_scales():
     assert not find_scales(density, ba.models.MACE(), graph).any()
 
 
-# -------------------------------------------------------------------------------------------- masses, by the draws
+# ------------------------------------------------------------------------------------- probabilities, by the draws
 
 
 def symmetric_table(seed):
@@ -125,27 +126,27 @@ def symmetric_table(seed):
     )  # fmt: skip
 
 
-def log_odds_of_masses(fit):
-    """Log odds of the masses of the two modes that chains are in, from the draws, in the record and split."""
+def log_odds_of_modes(fit):
+    """Log odds of the two modes that chains are in, from the draws, in the record and split."""
     modes = ba.diagnostics_of(fit)["modes"]
     assert modes["weighed_by"] == "bridge"
-    assert [mode["mass"] is None for mode in modes["found"]] == [not mode["chains"] for mode in modes["found"]]
-    masses = [mode["mass"] for mode in modes["found"] if mode["chains"]]
+    assert [mode["probability"] is None for mode in modes["found"]] == [not mode["chains"] for mode in modes["found"]]
+    probabilities = [mode["probability"] for mode in modes["found"] if mode["chains"]]
     parts = ba.split_modes(fit, random_seed=2)
-    assert {part.attrs["mass_by"] for part in parts} == {"bridge"}
-    assert sum(masses) == pytest.approx(1)
-    return [np.log(first / second) for first, second in (masses, [part.attrs["mass"] for part in parts])]
+    assert {part.attrs["probability_by"] for part in parts} == {"bridge"}
+    assert sum(probabilities) == pytest.approx(1)
+    return [np.log(first / second) for first, second in (probabilities, [part.attrs["probability"] for part in parts])]
 
 
 @NOISY
-def test_two_modes_that_mirror_each_other_have_the_same_mass():
+def test_two_modes_that_mirror_each_other_are_equally_probable():
     fit = ba.fit(HIERARCHICAL, symmetric_table(1), **QUICK)
-    np.testing.assert_allclose(np.abs(log_odds_of_masses(fit)), 0, atol=0.3)
+    np.testing.assert_allclose(np.abs(log_odds_of_modes(fit)), 0, atol=0.3)
 
 
 @NOISY
 @pytest.mark.parametrize(
-    ("model", "table", "masses"),
+    ("model", "table", "probabilities"),
     [
         (HIERARCHICAL, TABLES[0], [0.5327, 0.4673]),
         (HIERARCHICAL, TABLES[16], [0.6532, 0.3468]),
@@ -153,10 +154,10 @@ def test_two_modes_that_mirror_each_other_have_the_same_mass():
     ],
     ids=["hierarchical, opposed", "hierarchical, pairs", "mace, pairs"],
 )
-def test_masses_from_draws_are_those_of_a_quadrature_over_scales(model, table, masses):
+def test_probabilities_from_draws_are_those_of_a_quadrature_over_scales(model, table, probabilities):
     """The reference: Laplace's method for everything else at each scale, and the trapezoidal rule over each scale."""
     fit = ba.fit(model, table.data(), **QUICK)
-    np.testing.assert_allclose(np.abs(log_odds_of_masses(fit)), np.log(masses[0] / masses[1]), atol=0.3)
+    np.testing.assert_allclose(np.abs(log_odds_of_modes(fit)), np.log(probabilities[0] / probabilities[1]), atol=0.3)
 
 
 # ------------------------------------------------------------------------------------------------------ the record
@@ -171,17 +172,17 @@ def one_mode():
         return ba.fit(HIERARCHICAL, data, **QUICK | {"draws": 300, "tune": 300, "chains": 2})
 
 
-def test_a_mode_that_nothing_weighed_has_no_mass(one_mode):
+def test_a_mode_that_nothing_weighed_has_no_probability(one_mode):
     modes = ba.diagnostics_of(one_mode)["modes"]
     assert modes["weighed_by"] is None
     assert "higher" not in modes
-    assert {mode["mass"] for mode in modes["found"]} == {None}
+    assert {mode["probability"] for mode in modes["found"]} == {None}
     assert modes["found"][0]["chains"] == [0, 1]
     assert len(modes["found"]) > 1
     for rhat in (1.005, 1.5):
         assert not list(find_in_modes({"modes": modes, "max_rhat": rhat}))
-    ((mode,), unsampled) = weigh_modes(view_of(one_mode))
-    assert (mode.by, np.isnan(mode.share), unsampled) == ("unknown", True, 0.0)
+    ((mode,), unsampled) = find_chain_modes(view_of(one_mode))
+    assert (mode.by, np.isnan(mode.probability), unsampled) == ("unknown", True, 0.0)
 
 
 def test_a_mode_of_chains_that_is_higher_than_those_of_the_search_is_said(one_mode):

@@ -1,4 +1,4 @@
-"""Where chains start: in the modes that carry mass, also where the majority is wrong or nobody can tell who is."""
+"""Where chains start: in the probable modes, also where the majority is wrong or nobody can tell who is."""
 
 import json
 
@@ -7,12 +7,12 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.modes import find_in_modes
-from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes, search
-from bayesanno.inference.sampling.starts import Starts, choose_places, choose_starts, share_chains, start_near
-from tests.inference.exact_masses import Table
+from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_places, choose_starts, start_near
+from tests.inference.exact_probabilities import Table
 from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
 
@@ -55,7 +55,7 @@ def graph():
 
 
 class TestMajorityIsWrong:
-    def test_chains_start_where_the_mass_is_and_not_at_the_vote(self, data):
+    def test_chains_start_in_the_probable_mode_and_not_at_the_vote(self, data):
         with (
             pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: "),
             pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "),  # who are wrong
@@ -66,7 +66,7 @@ class TestMajorityIsWrong:
         assert accuracy(fit) > 0.9
         first, second = modes_of(fit)["found"]
         assert first["chains"] == [0, 1, 2, 3]
-        assert second["mass"] < 1e-60
+        assert second["probability"] < 1e-60
         assert second["nats"] == pytest.approx(184, abs=2)
         assert second["items_differ"] > 100
 
@@ -78,7 +78,7 @@ class TestMajorityIsWrong:
         ):
             fit = ba.fit(UNIFORM, data, **SHORT)
         assert accuracy(fit) > 0.88
-        assert modes_of(fit)["found"][0]["mass"] > 0.999
+        assert modes_of(fit)["found"][0]["probability"] > 0.999
 
 
 def codes_of(modes, max_rhat=None):
@@ -91,31 +91,37 @@ class TestTwoModes:
         """Exact: P(all are "A") = .520 and E(competence) = .034; chains that start at the vote say .9998 and .977."""
         records = [(f"item {i}", who, "A") for i in range(50) for who in ("ada", "bo")]
         fit = ba.fit(UNIFORM, ba.AnnotationData.from_records(records, labels=["A", "B"]), check=False, **SETTINGS)
-        knowing, spamming = sorted(modes_of(fit)["found"], key=lambda mode: mode["mass"])
-        assert spamming["mass"] == pytest.approx(0.99, abs=0.005)
+        knowing, spamming = sorted(modes_of(fit)["found"], key=lambda mode: mode["probability"])
+        assert spamming["probability"] == pytest.approx(0.99, abs=0.005)
         assert ba.label_table(fit)["p[A]"].mean() == pytest.approx(0.52, abs=0.02)
         assert ba.annotator_table(fit)["competence_mean"].mean() == pytest.approx(0.034, abs=0.01)
         assert spamming["chains"] == [0, 1, 2, 3]
         assert knowing["chains"] == []
 
-    def test_chains_in_a_mode_of_no_mass_are_to_be_left_out(self):
-        best = {"mass": 0.9999, "chains": [0, 2, 3], "draws": 15}
-        lost = {"mass": 0.0001, "chains": [1], "draws": 5, "classes": {"no": "yes", "yes": "no"}, "items_differ": 1}
+    def test_chains_in_an_improbable_mode_are_to_be_left_out(self):
+        best = {"probability": 0.9999, "chains": [0, 2, 3], "draws": 15}
+        lost = {
+            "probability": 0.0001,
+            "chains": [1],
+            "draws": 5,
+            "classes": {"no": "yes", "yes": "no"},
+            "items_differ": 1,
+        }
         (found,) = codes_of({"rough": False, "crossing": [], "found": [best, lost]})
         assert found == ("mode-light", ("chain 1",))
-        assert codes_of({"rough": False, "crossing": [], "found": [best | {"mass": 1.0}]}) == []
+        assert codes_of({"rough": False, "crossing": [], "found": [best | {"probability": 1.0}]}) == []
 
     def test_no_chain_is_to_be_left_out_whose_density_is_not_lower(self):
-        narrow = {"mass": 0.0001, "chains": [1], "draws": 0, "items_differ": 9}
-        found = [{"mass": 0.9999, "chains": [0, 2], "draws": 0}, narrow]
+        narrow = {"probability": 0.0001, "chains": [1], "draws": 0, "items_differ": 9}
+        found = [{"probability": 0.9999, "chains": [0, 2], "draws": 0}, narrow]
         modes = {"rough": False, "crossing": [], "found": found}
         assert codes_of(modes | {"log_density": [-10.0, -12.0, -11.0]}) == [("mode-light", ("chain 1",))]
         assert codes_of(modes | {"log_density": [-10.0, -10.5, -11.0]}) == [("mode-doubtful", ("chain 1",))]
         assert codes_of(modes | {"found": [found[0] | {"chains": []}, narrow]}) == [("mode-unsampled", ("mode 1",))]
 
     def test_modes_that_label_next_to_all_items_alike_are_as_good_as_one(self):
-        near = {"mass": 0.3, "chains": [], "draws": 3, "items_differ": 2}
-        found = [{"mass": 0.7, "chains": [0, 1, 2], "draws": 12, "items_differ": 0}, near]
+        near = {"probability": 0.3, "chains": [], "draws": 3, "items_differ": 2}
+        found = [{"probability": 0.7, "chains": [0, 1, 2], "draws": 12, "items_differ": 0}, near]
         modes = {"rough": False, "crossing": [1], "found": found, "n_items": 200}
         assert codes_of(modes, 1.02) == []
         assert [code for code, _ in codes_of(modes | {"n_items": 100}, 1.02)] == ["modes-apart"]
@@ -133,7 +139,7 @@ class TestLabellings:
         ]
         assert [len(starts.modes.found) for starts in found] == [3, 3, 4]
         for starts in found:
-            np.testing.assert_allclose(starts.mass, [0.5508, 0.4492], atol=0.002)
+            np.testing.assert_allclose(starts.shares, [0.5508, 0.4492], atol=0.002)
 
 
 class TestUnfinished:
@@ -149,7 +155,7 @@ class TestUnfinished:
         starts = self.compile()
         rng = np.random.default_rng(1)
         found = search(LogDensity(starts.density, 30), starts.centre, n_starts=3, most_gradients=240, rng=rng)
-        assert not found.is_weighed
+        assert not found.has_probabilities
         assert found.n_unfinished >= 1
         assert found.unfinished[0].is_first
         assert not found.unfinished[0].is_reached
@@ -159,15 +165,15 @@ class TestUnfinished:
         starts = TestExplore().normal([1.0, 1.0])
 
         def mode(at, *, reached, first=False):
-            return Mode(np.full(2, float(at)), -at, reached, log_mass=-at if reached else np.nan, is_first=first)
+            return Mode(np.full(2, float(at)), -at, reached, log_integral=-at if reached else np.nan, is_first=first)
 
-        tops = tuple(mode(at, reached=True) for at in range(4))
+        modes = tuple(mode(at, reached=True) for at in range(4))
         vote = mode(9, reached=False, first=True)
-        found = Modes(LogDensity(starts.density, 1000), tops, (vote, mode(8, reached=False)))
+        found = Modes(LogDensity(starts.density, 1000), modes, (vote, mode(8, reached=False)))
         places, share = choose_places(found, starts.centre)
         assert [place.point[0] for place in places] == [0, 9, 1, 2, 3, 8]
         assert share == pytest.approx(1 / 6)
-        assert share_chains(share, 2) == [0, 1]
+        assert assign_chains(share, 2) == [0, 1]
 
 
 class TestStarts:
@@ -252,13 +258,13 @@ class TestExplore:
         return start_near(compile_graph(graph, {"x": np.zeros(len(sd))}))
 
     @pytest.mark.parametrize("most_gradients", [10_000, 50])
-    def test_the_mass_of_a_normal_is_one_from_the_hessian_or_its_diagonal(self, most_gradients):
+    def test_the_integral_of_a_normal_is_one_from_the_hessian_or_its_diagonal(self, most_gradients):
         starts = self.normal([0.1, 1.0, 10.0] * 20)
         rng = np.random.default_rng(1)
         log_density = LogDensity(starts.density, 1000)
         found = search(log_density, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
         (mode,) = found.found
-        assert mode.log_mass == pytest.approx(0, abs=1e-4)
+        assert mode.log_integral == pytest.approx(0, abs=1e-4)
         np.testing.assert_allclose(mode.sd, [0.1, 1.0, 10.0] * 20, rtol=1e-4)
         assert found.rough == (most_gradients == 50)
 

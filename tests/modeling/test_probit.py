@@ -9,8 +9,8 @@ from scipy.special import betaln, log_ndtr, ndtr
 from scipy.stats import beta, norm
 
 import bayesanno as ba
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.measures import measure_convergence
-from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.methods import NUTSSettings
 from bayesanno.inference.sampling.nuts import sample_nuts
 from bayesanno.inference.sampling.starts import start_near

@@ -12,7 +12,8 @@ from scipy.stats import chisquare, norm
 
 import bayesanno as ba
 from bayesanno.fits.storage import hyperparameters
-from bayesanno.inference.graph.density import add_deterministics, compile_graph
+from bayesanno.graph.density import compile_graph
+from bayesanno.graph.draws import add_deterministics
 from bayesanno.modeling import posterior as recovery
 from bayesanno.modeling.class_prior import ClassPrior, log_classes_of_items, start_of, without_items
 from bayesanno.modeling.likelihood import find_patterns

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from bayesanno import make_loop_design, simulate
-from bayesanno.modeling.functions import exact_arithmetic
+from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.model_a import ModelA
 

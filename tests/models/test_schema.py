@@ -13,8 +13,8 @@ import xarray as xr
 
 from bayesanno import AnnotationData, data_of, diagnostics_of, fit, label_table, load, model_of, save, summary
 from bayesanno._core.errors import ConvergenceWarning, DataFileError, FitError, IdentifiabilityWarning
-from bayesanno.inference.graph.density import compile_graph
-from bayesanno.modeling import functions
+from bayesanno.graph import functions
+from bayesanno.graph.density import compile_graph
 from tests.inference.draws import make_fit
 from tests.models.contract import EXACT, ITEMS, RECORDS, ROUND_TRIP, as_posterior, known_values, make_case, models_of
 
@@ -74,7 +74,7 @@ SCHEMA = {
     ),
     "mace": SimpleNamespace(
         free={"competence": ("annotator",), "strategy": ("annotator", "response"), "prevalence": ("true_class",)},
-        deterministic={},
+        deterministic={"accuracy": ("annotator",)},
         latent=by_item("true_class") | {"spam": ("annotation",)},
         priors={"competence_prior": ("competence_prior_dim_0",), "strategy_prior": (), "prevalence_prior": ()},
     ),

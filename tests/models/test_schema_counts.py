@@ -31,9 +31,9 @@ from bayesanno import (
 from bayesanno._core.errors import DataError, FitError
 from bayesanno.analysis.labels import score
 from bayesanno.fits.view import view_of
+from bayesanno.graph import functions
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.findings import find_before, find_in_fit, read_findings
-from bayesanno.inference.graph.density import compile_graph
-from bayesanno.modeling import functions
 from tests.inference.draws import make_fit
 from tests.models.contract import EXACT, ROUND_TRIP, as_posterior, models_of
 from tests.models.contract_counts import CountCase

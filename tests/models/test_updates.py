@@ -4,10 +4,10 @@ import numpy as np
 import pymc as pm
 import pytest
 
+from bayesanno.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.em_vb.em import EM, EMSettings
 from bayesanno.inference.em_vb.fixed_point import iterate_from_all, to_shares
 from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_from, evaluate_draws, log_dirichlet, weigh_draws
-from bayesanno.inference.graph.density import add_deterministics, compute_log_prior
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from bayesanno.modeling.independent import ConjugateModel, derives_accuracy

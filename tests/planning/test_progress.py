@@ -12,7 +12,7 @@ from scipy.stats import binom
 import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.futures import Futures
-from bayesanno.planning.of_fit import Askable, make_budget
+from bayesanno.planning.of_fit import CandidateAnswers, make_budget
 
 pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")  # by VB: its means are compared
 
@@ -29,7 +29,7 @@ def coins(n_items, n_annotators, accuracy=ACCURACY, given=0):
     answer = np.where(np.eye(2, dtype=bool), accuracy, 1 - accuracy)[None, None, :, :, None]
     state = np.full((1, n_items, 2, 1), 0.5, dtype=np.float32)
     states = DrawnStates(("no", "yes"), state, np.repeat(answer, n_annotators, axis=1).astype(np.float32))
-    return Askable(data, states, np.zeros(n_items, dtype=bool), xr.Dataset())
+    return CandidateAnswers(data, states, np.zeros(n_items, dtype=bool), xr.Dataset())
 
 
 def test_accuracy_after_n_answers_is_that_of_n_coins(rng):

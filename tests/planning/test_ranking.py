@@ -7,7 +7,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.ranking import RankingGains
 from tests.samples import SHORT, tiny_data
 
@@ -157,7 +157,7 @@ def test_items_that_are_alike_tell_the_same_until_one_is_asked_about(drawn, rng)
 
 def test_plans_begin_with_the_labels_of_tables(fit):
     table = ba.label_table(fit)
-    asked = make_askable(fit, "this test", np.random.default_rng(1))
+    asked = find_candidates(fit, "this test", np.random.default_rng(1))
     np.testing.assert_allclose(asked.states.probability.max(axis=1), table["probability"], atol=1e-4)
     nobody = table.set_index("item").loc[["ab7", "bc7"]]  # without answers, they have what strengths say of each
     assert nobody.loc["ab7", "p[first]"] > nobody.loc["bc7", "p[first]"] + 0.2
@@ -183,7 +183,7 @@ def test_judges_whom_a_fit_has_never_seen_can_be_asked(fit):
     wide = ba.fit(model, data, check=False, **SHORT)
     table = ba.suggest_annotations(wide, 3, target="ranking", annotators=["dee"], random_seed=1)
     assert set(table["annotator"]) == {"dee"}
-    asked = make_askable(wide, "this test", np.random.default_rng(1), ["dee"])
+    asked = find_candidates(wide, "this test", np.random.default_rng(1), ["dee"])
     assert asked.draws.sizes["draw"] == asked.states.n_draws
 
 

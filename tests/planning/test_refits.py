@@ -7,7 +7,7 @@ from scipy.stats import entropy
 
 import bayesanno as ba
 from bayesanno.planning.gains import Gains, information
-from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.of_fit import find_candidates
 
 N_PAIRS = 20
 SETTINGS = {"draws": 1500, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}
@@ -19,7 +19,7 @@ def test_gains_are_the_mean_change_of_entropy_of_fits_with_the_answer(rng):
     design = ba.make_design(items=60, annotators=6, labels=["no", "yes"], per_item=4, random_seed=1)
     data, _ = ba.simulate("model_b", design, random_seed=3)
     fit = ba.fit("model_b", data, **SETTINGS)
-    asked = make_askable(fit, "this test", rng)
+    asked = find_candidates(fit, "this test", rng)
     gains = Gains(asked.states, information, rng).gain
     closed = np.zeros(gains.shape, dtype=bool)
     closed[data.item, data.annotator] = True

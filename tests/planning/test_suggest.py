@@ -8,7 +8,7 @@ import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning import gains as by_formula
 from bayesanno.planning.gains import choose_utility
-from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.of_fit import find_candidates
 from tests.inference.exact import exact_posterior
 from tests.samples import TINY_RECORDS, tiny_data
 
@@ -49,7 +49,7 @@ def probability_of(before, answer):
 
 @pytest.fixture(scope="module")
 def asked(tiny_fit):
-    return make_askable(tiny_fit, "this test", np.random.default_rng(1))
+    return find_candidates(tiny_fit, "this test", np.random.default_rng(1))
 
 
 def test_gains_are_those_of_the_exact_posterior_with_each_answer(asked):

@@ -9,7 +9,7 @@ import bayesanno as ba
 from bayesanno.modeling import states as by_draw
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
-from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.of_fit import find_candidates
 from bayesanno.simulation.quantities import draw_prior
 from tests.samples import DIMENSIONS, SHORT, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
 
@@ -147,9 +147,9 @@ def test_misfit_warns_unless_labels_are_adjusted_or_recalibrated():
     for honest in (ba.recalibrate(fit), adjusted, ba.recalibrate(adjusted)):
         with warnings.catch_warnings():
             warnings.simplefilter("error", ba.MisfitWarning)
-            asked = make_askable(honest, "this test", np.random.default_rng(1))
+            asked = find_candidates(honest, "this test", np.random.default_rng(1))
         table = ba.label_table(honest)
         np.testing.assert_allclose(asked.states.probability.max(axis=1), table["probability"], atol=1e-4)
         assert np.abs(table["probability"] - ba.label_table(fit)["probability"]).max() > 0.01
     with pytest.warns(ba.MisfitWarning, match="overestimates the value of more answers"):
-        make_askable(fit, "suggest_annotations", np.random.default_rng(1))
+        find_candidates(fit, "suggest_annotations", np.random.default_rng(1))

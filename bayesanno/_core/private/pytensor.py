@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,7 +13,7 @@ from pytensor.graph import Op
 from pytensor.graph.fg import FrozenFunctionGraph
 from pytensor.graph.replace import _vectorize_node as vectorize_node
 from pytensor.graph.traversal import io_toposort, toposort
-from pytensor.link.numba import cache
+from pytensor.link.numba import cache as compiled_code
 from pytensor.link.numba.dispatch.basic import (
     numba_funcify_ensure_cache,
     numba_njit,
@@ -50,19 +53,25 @@ class LoopOp(Op):  # type: ignore[misc]  # PyTensor is not typed
         A static method, a function of the inputs for Numba to compile.
     in_jax : callable
         A static method, the same function for JAX arrays. NumPyro and BlackJAX need and differentiate it.
-    version : int
-        Part of the key under which compiled code is cached: increase it when the loop changes.
+    reads_coordinates : bool
+        Whether its inputs are rows of coordinates of probabilities, which are never broadcast.
     """
 
     __props__ = ()
     loop: ClassVar[Callable[..., Any]]
     in_jax: ClassVar[Callable[..., Any]]
-    version: ClassVar[int]
+    reads_coordinates: ClassVar[bool] = False
 
 
 @register_funcify_default_op_cache_key(LoopOp)  # type: ignore[untyped-decorator]
 def _in_numba(op: LoopOp, *_: Any, **__: Any) -> tuple[Any, int]:
-    return numba_njit(op.loop), op.version
+    return numba_njit(op.loop), hash_source(inspect.getfile(type(op)))
+
+
+@cache
+def hash_source(file: str) -> int:
+    """Return a hash of the file that defines an operation, so that code compiled from another text is not found."""
+    return int(hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12], 16)
 
 
 class LengthOp(LoopOp):
@@ -95,12 +104,12 @@ def register_with_jax() -> None:
 
 def compile_source(source: str, name: str, names: Mapping[str, Any], key: str | None = None) -> Callable[..., Any]:
     """Return the function `name` defined by source text, in a file that Numba finds again under the key."""
-    return cache.compile_numba_function_src(source, name, dict(names), cache_key=key)
+    return compiled_code.compile_numba_function_src(source, name, dict(names), cache_key=key)
 
 
 def find_cache_folder() -> Path:
     """Return the folder with compiled code."""
-    return cache.NUMBA_CACHE_PATH
+    return compiled_code.NUMBA_CACHE_PATH
 
 
 def function_of(op: Op, node: Any) -> tuple[Any, str | None]:

@@ -24,7 +24,7 @@ from bayesanno.fits.storage import is_on_dask, require_fit
 from bayesanno.fits.view import RECALIBRATION, Fit, FitView, view_of
 from bayesanno.inference.diagnosis.design import find_in_design
 from bayesanno.inference.diagnosis.known_labels import Errors, count_all_errors
-from bayesanno.inference.diagnosis.measures import mixes
+from bayesanno.inference.diagnosis.measures import has_converged
 from bayesanno.inference.diagnosis.modes import APART, find_in_modes
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, warn_of
@@ -187,7 +187,7 @@ def _find_in_mixing(found: Mapping[str, Any], where: str = "") -> Iterator[Findi
         sizes = {one["name"]: f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"]}
         classes, n_items = ", ".join([*sizes.values()][:MOST_CLASSES]), f"{rare['n_items']:,}"
         yield find("rare-label", sizes, rare["max_rhat"], level=level, classes=classes, n_items=n_items)
-        share = rare["differ"] / rare["n_items"] if mixes(rare["rest"]) else None
+        share = rare["differ"] / rare["n_items"] if has_converged(rare["rest"]) else None
         yield from check("chains-label-differently", share, rare["named"], items=counted(rare["differ"], "item"))
         return
     for code, name in (("rhat", "max_rhat"), ("ess", "min_ess_bulk"), ("ess", "min_ess_tail")):
@@ -208,7 +208,7 @@ def _in_chains(chains: Sequence[int]) -> str:
 
 def differs_in_little(rare: Mapping[str, Any] | None) -> bool:
     """Whether only nearly empty classes mix badly, and chains agree on nearly all items."""
-    if rare is None or not mixes(rare["rest"]):
+    if rare is None or not has_converged(rare["rest"]):
         return False
     return not check("chains-label-differently", rare["differ"] / rare["n_items"], items="")
 

@@ -154,13 +154,13 @@ def find_extremes(convergence: xr.Dataset | None) -> dict[str, Any]:
     return found | {"worst": worst}
 
 
-def mixes(found: Mapping[str, Any]) -> bool:
+def has_converged(found: Mapping[str, Any]) -> bool:
     """Whether chains agree and are long enough, by the R-hat and ESS of `find_extremes`.
 
     Examples
     --------
-    >>> from bayesanno.inference.diagnosis.measures import mixes
-    >>> mixes({"max_rhat": 1.002, "min_ess_bulk": 900.0, "min_ess_tail": 350.0})
+    >>> from bayesanno.inference.diagnosis.measures import has_converged
+    >>> has_converged({"max_rhat": 1.002, "min_ess_bulk": 900.0, "min_ess_tail": 350.0})
     False
     """
     rhat, least = found["max_rhat"], [found["min_ess_bulk"], found["min_ess_tail"]]
@@ -205,7 +205,7 @@ def add_rare(
     for found in [diagnostics, *diagnostics["modes"]["within"]]:
         chains = found.get("chains", slice(None))
         own = [values.isel(chain=chains) for values in by_chain]
-        if mixes(found) or not any(map(_find_small_classes, own)):  # R-hat of many parameters takes long
+        if has_converged(found) or not any(map(_find_small_classes, own)):  # R-hat of many parameters takes long
             continue
         among = measure_convergence(posterior.isel(chain=chains)) if "chains" in found else convergence
         if rare := find_rare(among, own):
@@ -234,7 +234,7 @@ def find_rare(convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]) -> dict
         found
         for values in by_chain
         for found in _find_small_classes(values)
-        if not mixes(find_extremes(_part(convergence, [found])[0]))
+        if not has_converged(find_extremes(_part(convergence, [found])[0]))
     ]
     own, rest = (find_extremes(part) for part in _part(convergence, classes))
     if not classes or rest["min_ess_bulk"] is None:

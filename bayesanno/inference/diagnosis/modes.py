@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayesanno._core.wording import counted, enumerated
-from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_MASS, MAX_RHAT, UNLIKELY
+from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_PROBABILITY, MAX_RHAT, UNLIKELY
 from bayesanno.modeling.findings import Finding, check, find
 
 # What is said of chains in several modes, so that R-hat and ESS of all chains say nothing more, and tables warn:
@@ -28,6 +28,11 @@ def chains_are_apart(diagnostics: Mapping[str, Any]) -> bool:
     return len(diagnostics.get("modes", {}).get("groups", [])) > 1 and not chains_agree(diagnostics)
 
 
+def modes_found(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the modes in a fit's record of modes; in one of an earlier version, probabilities are called `mass`."""
+    return [{"probability": mode.get("mass"), **mode} for mode in record.get("found", [])]
+
+
 def find_in_modes(diagnostics: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield what the record of modes in a fit's diagnostics shows.
 
@@ -39,14 +44,14 @@ def find_in_modes(diagnostics: Mapping[str, Any]) -> Iterator[Finding]:
 the chains by mode: bayesanno.combine_modes(fit).
     """
     modes = diagnostics.get("modes", {})
-    found, is_mixing = modes.get("found", []), chains_agree(diagnostics)
+    found, is_mixing = modes_found(modes), chains_agree(diagnostics)
     yield from check("mode-higher", modes.get("higher"))
-    is_weighed = bool(found) and found[0]["mass"] is not None
+    is_weighed = bool(found) and found[0]["probability"] is not None
     is_open = modes.get("open") or (modes.get("unfinished") and not found)
     if is_open and not modes.get("rough") and not is_mixing:
         yield find("search-incomplete", value=modes["unfinished"], n_starts=f"{modes['n_starts']:,}")
     if is_weighed:
-        yield from _find_by_mass(modes, is_mixing=is_mixing and are_in_proportion(found))
+        yield from _find_by_probability(found, modes, is_mixing=is_mixing and are_in_proportion(found))
     weighed = {chain for mode in found for chain in mode["chains"]} if is_weighed else set()
     groups = [sorted(group) for group in modes.get("groups", [])]
     apart = [chain for group in groups[1:] for chain in group if chain not in weighed]
@@ -61,38 +66,39 @@ the chains by mode: bayesanno.combine_modes(fit).
         )
 
 
-def _find_by_mass(modes: Mapping[str, Any], *, is_mixing: bool) -> Iterator[Finding]:
-    """Yield what modes of known mass show; those that label items like the first are left to R-hat."""
-    found = modes["found"]
+def _find_by_probability(
+    found: Sequence[Mapping[str, Any]], modes: Mapping[str, Any], *, is_mixing: bool
+) -> Iterator[Finding]:
+    """Yield what modes of known probability show; those that label items like the first are left to R-hat."""
     if is_mixing and (sum(bool(mode["chains"]) for mode in found) > 1 or modes["crossing"]):
         return
     apart = [at for at, mode in enumerate(found) if at == 0 or not _is_like_the_first(mode, modes)]
-    carrying = [at for at in apart if (found[at]["mass"] or 0.0) >= LEAST_MASS]
-    occupied = [at for at in carrying if found[at]["draws"] or found[at]["chains"]]
+    probable = [at for at in apart if (found[at]["probability"] or 0.0) >= LEAST_PROBABILITY]
+    occupied = [at for at in probable if found[at]["draws"] or found[at]["chains"]]
     if len(occupied) > 1:
         elsewhere = [f"chain {chain}" for at in occupied[1:] for chain in found[at]["chains"]]
-        shares = enumerated([f"{found[at]['mass']:.0%}" for at in carrying])
-        yield find("modes-apart", elsewhere, 1 - found[0]["mass"], n=len(carrying), shares=shares)
-    for at in carrying:
+        shares = enumerated([f"{found[at]['probability']:.0%}" for at in probable])
+        yield find("modes-apart", elsewhere, 1 - found[0]["probability"], n=len(probable), shares=shares)
+    for at in probable:
         if at not in occupied:
             others = max((mode["items_differ"] for mode in found if "items_differ" in mode), default=0)
             differ = counted(found[at].get("items_differ", others), "item")
-            yield find("mode-unsampled", [f"mode {at + 1}"], found[at]["mass"], mode=at + 1, items=differ)
-    staying = [chain for at in carrying for chain in found[at]["chains"]]
-    for at in set(apart) - set(carrying):
-        if staying and found[at]["chains"] and found[at]["mass"] is not None:
+            yield find("mode-unsampled", [f"mode {at + 1}"], found[at]["probability"], mode=at + 1, items=differ)
+    staying = [chain for at in probable for chain in found[at]["chains"]]
+    for at in set(apart) - set(probable):
+        if staying and found[at]["chains"] and found[at]["probability"] is not None:
             yield _find_light(found[at], staying, modes.get("log_density"))
 
 
 def _find_light(mode: Mapping[str, Any], staying: Sequence[int], density: Sequence[float] | None) -> Finding:
-    """Return what chains in a mode with almost no mass show, by their log density."""
+    """Return what chains in a mode that is hardly probable show, by their log density."""
     chains = mode["chains"]
     is_dense = density is not None and max(density[at] for at in chains) >= min(density[at] for at in staying)
     named = f"{'Chain' if len(chains) == 1 else 'Chains'} {enumerated(list(map(str, chains)))}"
     return find(
         "mode-doubtful" if is_dense else "mode-light",
         [f"chain {chain}" for chain in chains],
-        mode["mass"],
+        mode["probability"],
         chains=f"{named} {'is' if len(chains) == 1 else 'are'}",
         numbers=chains,
         items=counted(mode["items_differ"], "item"),
@@ -106,22 +112,22 @@ def _is_like_the_first(mode: Mapping[str, Any], modes: Mapping[str, Any]) -> boo
 
 
 def are_in_proportion(found: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the draws examined are distributed over the modes in proportion to mass, up to chance.
+    """Whether the draws examined are distributed over the modes in proportion to probability, up to chance.
 
-    This is assumed if at most one mode is known to have mass, or no draws were examined.
+    This is assumed if at most one mode is known to be probable, or no draws were examined.
 
     Examples
     --------
     >>> from bayesanno.inference.diagnosis.modes import are_in_proportion
-    >>> are_in_proportion([{"mass": 0.7, "draws": 20}, {"mass": 0.3, "draws": 0}])
+    >>> are_in_proportion([{"probability": 0.7, "draws": 20}, {"probability": 0.3, "draws": 0}])
     False
-    >>> are_in_proportion([{"mass": 0.7, "draws": 11}, {"mass": 0.3, "draws": 9}])
+    >>> are_in_proportion([{"probability": 0.7, "draws": 11}, {"probability": 0.3, "draws": 9}])
     True
     """
     from scipy.stats import binomtest
 
     looked = sum(mode["draws"] for mode in found)
-    carrying = [mode for mode in found if mode["mass"] is not None and mode["mass"] >= LEAST_MASS]
+    probable = [mode for mode in found if mode["probability"] is not None and mode["probability"] >= LEAST_PROBABILITY]
     return not looked or all(
-        binomtest(mode["draws"], looked, min(1.0, mode["mass"]), "less").pvalue >= UNLIKELY for mode in carrying
+        binomtest(mode["draws"], looked, min(1.0, mode["probability"]), "less").pvalue >= UNLIKELY for mode in probable
     )

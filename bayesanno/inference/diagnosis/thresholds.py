@@ -5,6 +5,6 @@ from bayesanno.modeling.findings import threshold_of
 MAX_RHAT = threshold_of("rhat")  # of chains that agree
 MIN_ESS = threshold_of("ess")
 MAX_PARETO_K = threshold_of("pareto-k")
-LEAST_MASS = threshold_of("modes-apart")  # share of the mass: modes with less are ignored, and no chain starts there
+LEAST_PROBABILITY = threshold_of("modes-apart")  # less probable modes are ignored, and no chain starts there
 FEW_ITEMS_DIFFER = 0.01  # modes that label at most this share of items (or one) differently count as one
-UNLIKELY = 0.01  # probability of so few draws in a mode, if draws were in proportion to the masses
+UNLIKELY = 0.01  # probability of so few draws in a mode, if draws were in proportion to the probabilities

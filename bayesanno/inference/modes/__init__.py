@@ -1,1 +1,1 @@
-"""The modes of a posterior: found before sampling, the chains in each, and their masses."""
+"""The modes of a posterior: found before sampling, the chains in each, and their probabilities."""

@@ -1,9 +1,6 @@
-"""Bridge sampling: the integral of a density from draws of it, and the marginal likelihood of a fit of counts.
+"""Bridge sampling: the integral of a density from draws of it.
 
-The invariant: the result is nan, with the reason, if the draws do not suffice. The marginal likelihood is that of the
-answers in their order, without binomial coefficients, under the fit's own proper priors. It requires models with types
-that are distinguished by their order or their priors: if classes can be permuted, draws of one labelling would miss the
-mass of the others.
+The invariant: the result is nan, with the reason, if the draws do not suffice.
 
 References
 ----------
@@ -20,17 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
-from bayesanno._core.lazy import xr
-from bayesanno._core.validate import check_seed
-from bayesanno.data.counts import CountData
-from bayesanno.fits.view import FitView, view_of
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
-from bayesanno.inference.graph.density import compile_model, unconstrain
+from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 
 MAX_ROUNDS = 1_000  # of the iteration, which usually takes tens
-TOLERANCE = 1e-10  # of the log, so relative to the marginal likelihood
+TOLERANCE = 1e-10  # of the log, so relative to the integral
 MIN_PER_DIMENSION = 2  # draws for fitting the proposal: with fewer, its covariance is too uncertain
 BLOCK = 50  # draws for fitting the proposal, followed by as many for the bridge
 FEWEST_DRAWS = 20  # of a chain in a region: with fewer, their effective number is unknown
@@ -50,49 +41,6 @@ def _unknown(reason: str) -> LogIntegral:
     return LogIntegral(float("nan"), float("nan"), reason)
 
 
-def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> LogIntegral:
-    """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
-
-    The proposal is a multivariate t with 5 degrees of freedom, on the unconstrained scale. Blocks of 50 draws
-    alternate: one is used to fit the proposal, the next enters the bridge.
-
-    Parameters
-    ----------
-    fit : xarray.DataTree or FitView
-    random_seed : int, optional
-
-    Returns
-    -------
-    LogIntegral
-        `value` (for the answers in their order), `error` and `reason`. The value is nan, with a reason, if the fit is
-        not by NUTS, its R-hat is unknown or above 1.01, the Pareto k of the ratios of posterior and proposal is above
-        0.7, or the iteration does not converge in 1,000 rounds. The standard error is that of the log.
-
-    Raises
-    ------
-    FitError
-        If the fit is not of counts.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> ba.estimate_marginal_likelihood(ba.load("counts"), random_seed=1).value  # doctest: +SKIP
-    """
-    check_seed(random_seed)
-    view = view_of(fit)
-    if view.model.data_class is not CountData:
-        raise FitError(f"marginal likelihoods are for fits of counts, and {view.model.name} is fitted to annotations")
-    rhat = view.diagnostics.get("max_rhat")
-    if rhat is None or not rhat <= MAX_RHAT:
-        known = "unknown (it needs NUTS with two chains)" if rhat is None else f"{rhat:.3f}"
-        return _unknown(f"log_marginal: R-hat is {known}, and must be at most {MAX_RHAT}")
-    graph = view.model.build(view.data)
-    density = compile_model(view.model, view.data, graph)
-    z = unconstrain(graph, view.posterior)  # (chain, draw, dimension)
-    found = estimate_log_mass(z, density.log_at, np.random.default_rng(random_seed))
-    return _unknown(f"log_marginal: {found.reason}") if found.reason else found
-
-
 def find_covariance(points: np.ndarray) -> np.ndarray:
     """Return the covariance of points (sample, dimension), positive definite.
 
@@ -109,7 +57,7 @@ def find_covariance(points: np.ndarray) -> np.ndarray:
     return covariance
 
 
-def estimate_log_mass(
+def estimate_log_integral(
     z: np.ndarray,
     log_density: Callable[[np.ndarray], np.ndarray],
     rng: np.random.Generator,
@@ -139,10 +87,10 @@ def estimate_log_mass(
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.inference.modes.bridge import estimate_log_mass
+    >>> from bayesanno.inference.modes.bridge import estimate_log_integral
     >>> rng = np.random.default_rng(1)
     >>> draws = rng.normal(size=(4, 1000, 2))
-    >>> found = estimate_log_mass(draws, lambda z: -(z**2).sum(axis=1) / 2, rng)
+    >>> found = estimate_log_integral(draws, lambda z: -(z**2).sum(axis=1) / 2, rng)
     >>> abs(found.value - np.log(2 * np.pi)) < 4 * found.error < 0.1
     True
     """

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import xr
-from bayesanno._core.running import track
-from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.relabelling import class_permutations, sum_class_matrices
 
-N_CHECKED = 5  # draws of each chain whose modes are found, if there are several modes
+N_DRAWS_CHECKED = 5  # draws of each chain whose modes are found, if there are several modes
 FAR = 3.0  # within-chain standard deviations of the log density between two modes
 
 
@@ -26,73 +24,42 @@ def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: s
     -------
     dict
         `log_density`: the mean of each chain, in nats. `groups`: the chains of each mode, the best mode first, and in
-        each mode the chain with the highest density first. `others`: one entry for each chain outside the best mode,
-        with `chain` and `nats_lower`; `classes` (name there -> name it stands for) if its classes are permuted; and
-        `competence`, the mean in this chain and in the best one, if its annotators are far better or worse.
+        each mode the chain with the highest density first.
     """
-    mean = log_density.mean(axis=1)  # (chain,)
-    sd = float(np.sqrt(log_density.var(axis=1).mean()))  # within chains
-    preferred = find_preferred_classes(posterior)
-    level, level_sd = np.zeros(mean.size), 0.0  # mean competence in each chain, and its spread within a chain
+    height = log_density.mean(axis=1)  # (chain,)
+    measures = [(height, float(np.sqrt(log_density.var(axis=1).mean())))]  # of each chain, with the sd within chains
     if competence is not None:
         beside = [dim for dim in posterior[competence].dims if dim not in ("chain", "draw")]
-        overall = posterior[competence].mean(beside)
-        level, level_sd = overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
+        level = posterior[competence].mean(beside)
+        measures.append((level.mean("draw").values, float(np.sqrt(level.var("draw").mean()))))
+    preferred = find_preferred_classes(posterior)
 
-    def differs(chain: int, leader: int) -> tuple[bool, bool, bool]:
-        """Return whether two chains differ in their classes, in their annotators, and in their density."""
-        permuted = preferred is not None and (preferred[chain] != preferred[leader]).any()
-        shifted = abs(level[chain] - level[leader]) > FAR * level_sd
-        return bool(permuted), bool(shifted), bool(mean[leader] - mean[chain] > FAR * sd)
+    def share_a_mode(one: int, other: int) -> bool:
+        is_near = all(abs(values[one] - values[other]) <= FAR * sd for values, sd in measures)
+        return is_near and (preferred is None or bool((preferred[one] == preferred[other]).all()))
 
     groups: list[list[int]] = []
-    for chain in np.argsort(-mean, kind="stable").tolist():
-        home = next((group for group in groups if not any(differs(chain, group[0]))), None)
-        if home is None:
+    for chain in np.argsort(-height, kind="stable").tolist():
+        group = next((group for group in groups if share_a_mode(chain, group[0])), None)
+        if group is None:
             groups.append([chain])
         else:
-            home.append(chain)
-    best = groups[0][0]
-    others = []
-    for chain in sorted(set(range(mean.size)) - set(groups[0])):
-        permuted, shifted, _ = differs(chain, best)
-        other: dict[str, Any] = {"chain": chain, "nats_lower": float(mean[best] - mean[chain])}
-        if permuted and preferred is not None:
-            other["classes"] = name_swapped(posterior, preferred[best], preferred[chain])
-        if shifted:
-            other["competence"] = [float(level[chain]), float(level[best])]
-        others.append(other)
-    return {"log_density": mean.tolist(), "groups": groups, "others": others}
+            group.append(chain)
+    return {"log_density": height.tolist(), "groups": groups}
 
 
-def choose_draws(n_draws: int, n_checked: int = N_CHECKED) -> np.ndarray:
+def choose_draws(n_draws: int, n_checked: int = N_DRAWS_CHECKED) -> np.ndarray:
     """Return the draws of a chain to examine, the last one first."""
     return np.linspace(n_draws - 1, 0, n_checked).round().astype(int)
 
 
-def ascend_from_draws(modes: Modes, points: np.ndarray, *, show: bool = False) -> tuple[Modes, np.ndarray]:
-    """Ascend from draws (chain, draw, dimension): return all modes, and the group of each draw, -1 if unknown."""
-    places = []
-    for at in track(range(points.shape[1]), "finding the modes of chains", show=show):
-        modes, ended = modes.follow(points[:, at])
-        places.append(ended)
-    group_of = {-1: -1} | {mode: at for at, group in enumerate(modes.groups) for mode in group}
-    return modes, np.array([[group_of[place] for place in ended.tolist()] for ended in places]).T
+def mode_of_chain(by_draw: np.ndarray) -> tuple[list[int], list[int]]:
+    """Return the most frequent mode of each chain, and the chains in several modes, from those of draws (chain, draw).
 
-
-def assign_chains(by_chain: np.ndarray) -> tuple[list[int], list[int]]:
-    """Return the most frequent mode of each chain, and the chains in several modes, from modes (chain, look).
-
-    The mode is -1 if it is unknown. Of equally frequent modes, the one of the first look is returned.
+    The mode is -1 if it is unknown. Of equally frequent modes, that of the first draw is returned.
     """
-    homes = [int(Counter(ended.tolist()).most_common(1)[0][0]) for ended in by_chain]
-    return homes, [chain for chain, ended in enumerate(by_chain) if np.unique(ended[ended >= 0]).size > 1]
-
-
-def name_swapped(posterior: xr.Dataset, best: np.ndarray, other: np.ndarray) -> dict[str, str]:
-    """Return which class stands for which in a chain, given its permutation and that of the best chain."""
-    names = [str(name) for name in posterior["true_class"].values]
-    return {names[there]: names[here] for here, there in zip(best, other, strict=True) if here != there}
+    most_frequent = [int(Counter(modes.tolist()).most_common(1)[0][0]) for modes in by_draw]
+    return most_frequent, [chain for chain, modes in enumerate(by_draw) if np.unique(modes[modes >= 0]).size > 1]
 
 
 def find_preferred_classes(posterior: xr.Dataset) -> np.ndarray | None:

@@ -1,9 +1,10 @@
-"""A log density with its modes: an ascent by L-BFGS, and the mass around its end by Laplace's method.
+"""A log density with its modes: an ascent by L-BFGS, and the integral around its end by Laplace's method.
 
 The curvature is computed from differences of gradients (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240).
 
-If a model learns scale parameters, its density is highest where all that has this scale is equal, with almost no mass
-there. So ascents keep the scales, their ends are told apart by the labels of the items, and their mass is unknown.
+If a model learns scale parameters, its density is highest where all that has this scale is equal, with almost no
+probability there. So ascents keep the scales: their ends are conditional modes, which are told apart by the labels of
+the items, and whose integral is unknown.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno.graph.density import Density
 from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER
-from bayesanno.inference.graph.density import Density
 
 NEAR = 0.5  # largest difference of two ends of one mode, in any number
 EQUAL = 0.05  # largest difference of their log densities, in nats
@@ -39,8 +40,8 @@ class Mode:
         In nats, at the point; with scale parameters, at the scales that the ascent kept.
     is_reached : bool
         Whether this is a mode: the ascent ended, with nothing left to gain.
-    log_mass : float
-        The log of the integral around it; nan if unknown.
+    log_integral : float
+        The log of the integral of the density around it; nan if unknown.
     sd : array, shape (dimension,)
         The standard deviation of each number given all others; 1 for scale parameters.
     root : array, shape (dimension, dimension), or None
@@ -56,7 +57,7 @@ class Mode:
     point: np.ndarray
     log_density: float
     is_reached: bool
-    log_mass: float = np.nan
+    log_integral: float = np.nan
     sd: np.ndarray = field(default_factory=lambda: np.ones(1))
     root: np.ndarray | None = None
     states: np.ndarray | None = None
@@ -69,6 +70,19 @@ class Mode:
             return bool((self.states != other.states).sum() <= max(1.0, FEW_ITEMS_DIFFER * self.states.size))
         far = np.abs(self.point - other.point).max()
         return bool(far < NEAR and abs(self.log_density - other.log_density) < EQUAL)
+
+
+def merge[M: Mode](ends: Sequence[M], are_one: Callable[[M, M], bool]) -> list[M]:
+    """Return the highest end of each mode, the highest mode first, with the visits of all its ends."""
+    modes: list[M] = []
+    for end in sorted(ends, key=lambda end: -end.log_density):
+        at = next((at for at, mode in enumerate(modes) if are_one(end, mode)), None)
+        if at is None:
+            modes.append(end)
+        else:
+            mode = modes[at]
+            modes[at] = replace(mode, visits=mode.visits + end.visits, is_first=mode.is_first or end.is_first)
+    return modes
 
 
 def maximize(
@@ -122,11 +136,11 @@ class LogDensity:
 
     @property
     def has_scales(self) -> bool:
-        """Whether some numbers are scale parameters, so that no mass is known by Laplace's method."""
+        """Whether some numbers are scale parameters, so that no integral is known by Laplace's method."""
         return bool(self.scales.any())
 
     def maximize(self, point: np.ndarray) -> Mode | None:
-        """Ascend from a point to a mode, with the scale parameters of the density's start; None without a density.
+        """Ascend from a point to a mode, at the scale parameters of the density's start; None without a density.
 
         The end is a mode if L-BFGS ended regularly, and a step to the top by its own estimate of the curvature would
         gain less than the difference between two modes.
@@ -147,9 +161,9 @@ class LogDensity:
         return Mode(whole, -float(found.fun), is_reached=bool(found.status != OUT_OF_STEPS and gain < EQUAL))
 
     def describe(self, modes: Sequence[Mode], *, rough: bool) -> list[Mode]:
-        """Return modes with standard deviations, and with the mass around them, or the states of items, by the model.
+        """Return modes with standard deviations, and with their integrals, or the states of items if there are scales.
 
-        A rough mass is estimated without the correlations of the numbers.
+        A rough integral is estimated without the correlations of the numbers.
         """
         if self.has_scales and self.read_states is not None and modes:
             states = self.read_states(np.array([mode.point for mode in modes]))
@@ -157,9 +171,9 @@ class LogDensity:
                 replace(mode, sd=self._estimate_sd(mode.point), states=own)
                 for mode, own in zip(modes, states, strict=True)
             ]
-        return [self._apply_laplace(mode, rough=rough) for mode in modes]
+        return [self._integrate(mode, rough=rough) for mode in modes]
 
-    def _apply_laplace(self, mode: Mode, *, rough: bool) -> Mode:
+    def _integrate(self, mode: Mode, *, rough: bool) -> Mode:
         root = None
         if rough:
             sd = self._estimate_sd(mode.point)
@@ -169,8 +183,8 @@ class LogDensity:
             sd = 1 / np.sqrt(np.maximum(np.diag(hessian), LEAST_CURVATURE))
             root, log_det = _take_root(hessian)
             root = root if sd.size <= MOST_KEPT else None
-        log_mass = self.density(mode.point)[0] + 0.5 * (sd.size * np.log(2 * np.pi) - log_det)
-        return replace(mode, log_mass=float(log_mass), sd=sd, root=root)
+        log_integral = self.density(mode.point)[0] + 0.5 * (sd.size * np.log(2 * np.pi) - log_det)
+        return replace(mode, log_integral=float(log_integral), sd=sd, root=root)
 
     def _estimate_sd(self, point: np.ndarray) -> np.ndarray:
         """Return the standard deviation of each number given all others, (dimension,); 1 for scale parameters.

@@ -9,18 +9,19 @@ evaluated. If only this coordinate explains an item, the value is low there, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal, get_args
+from itertools import batched, pairwise
+from typing import Any, Literal
 
 import numpy as np
 
 from bayesanno._core.errors import FitError
-from bayesanno._core.lazy import pm
+from bayesanno._core.lazy import pm, xr
 from bayesanno._core.wording import name_elements
-from bayesanno.inference.graph.density import remove_value_transforms
+from bayesanno.graph.density import remove_value_transforms
+from bayesanno.graph.draws import add_deterministics, as_chains
 
 Target = Literal["ml", "map"]
 FLOOR = 1e-15  # replaces a coordinate of 0: 1 minus this is below 1
@@ -74,7 +75,7 @@ class Objective:
     @property
     def middle(self) -> np.ndarray:
         """The middle of all simplexes, and 1 on half-lines."""
-        return self.normalise(np.ones(self.owner.size))
+        return 1 / np.repeat(self.sizes, self.sizes)
 
     def total(self, x: np.ndarray) -> np.ndarray:
         """Return the sum over the simplex of each coordinate."""
@@ -87,11 +88,6 @@ class Objective:
     def move_inside(self, z: np.ndarray, least: float = FLOOR) -> np.ndarray:
         """Return a point with all coordinates at a least distance from the boundary."""
         return self.normalise(np.maximum(z, least))
-
-    def pivots(self, z: np.ndarray) -> np.ndarray:
-        """Return the largest coordinate in the simplex of each coordinate."""
-        order = np.lexsort((-z, self.owner))
-        return np.asarray(order[self.first][self.owner])
 
     def slope(self, z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return the derivatives by the logs of coordinates, divided by the coordinates, within the simplexes."""
@@ -109,11 +105,13 @@ class FreeVariable:
     Attributes
     ----------
     name : str
-    kind : {"share", "simplex", "ascending", "positive"}
-        "share": numbers between 0 and 1, each with its complement as a second coordinate; "simplex": probabilities
-        that add up to 1 along the last axis; "ascending": numbers that ascend from 0 to `top`, with their gaps as
-        coordinates; "positive": numbers from 0 up.
+    kind : {"simplex", "ascending", "positive"}
+        "simplex": probabilities that add up to 1 in each row; "ascending": numbers that ascend from 0 to `top` in each
+        row, with their gaps as coordinates; "positive": numbers from 0 up. A number between 0 and 1 is a row that
+        ascends, and its coordinates are the number and its complement.
     shape : tuple of int
+    row : int
+        The numbers in a row.
     labels : tuple of str
         The names of its elements, such as `confusion[i, 1, 2]`.
     top : float
@@ -122,50 +120,43 @@ class FreeVariable:
     name: str
     kind: str
     shape: tuple[int, ...]
+    row: int
     labels: tuple[str, ...]
     top: float = 1.0
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of its simplexes."""
-        count = len(self.labels)
-        if self.kind == "share":
-            return (2,) * count
-        if self.kind == "simplex":
-            return (self.shape[-1],) * (count // self.shape[-1])
-        return (count + 1,) if self.kind == "ascending" else (1,) * count
+        return (self.row + (self.kind == "ascending"),) * (len(self.labels) // self.row)
 
     def to_value(self, z: np.ndarray) -> np.ndarray:
         """Return the value of the variable from its coordinates."""
-        if self.kind == "share":
-            z = z[::2]
-        elif self.kind == "ascending":
-            below, above = np.cumsum(z)[:-1], np.cumsum(z[:0:-1])[::-1]
+        if self.kind == "ascending":
+            gaps = z.reshape(-1, self.row + 1)
+            below, above = np.cumsum(gaps, axis=1)[:, :-1], np.cumsum(gaps[:, :0:-1], axis=1)[:, ::-1]
             z = self.top * np.where(below < above, below, 1 - above)  # exact at both ends
         return z.reshape(self.shape)
 
     def to_coordinates(self, value: Any) -> np.ndarray:
         """Return the coordinates of a value."""
-        flat = np.ravel(np.asarray(value, dtype=float))
-        if self.kind == "share":
-            return np.column_stack([flat, 1 - flat]).ravel()
-        return np.diff(flat / self.top, prepend=0.0, append=1.0) if self.kind == "ascending" else flat
+        rows = np.asarray(value, dtype=float).reshape(-1, self.row)
+        return np.ravel(np.diff(rows / self.top, prepend=0.0, append=1.0) if self.kind == "ascending" else rows)
 
     def pull(self, gradient: np.ndarray) -> np.ndarray:
         """Return the gradient by the coordinates from that by the value."""
-        flat = gradient.ravel()
-        if self.kind == "share":
-            return np.column_stack([flat, np.zeros_like(flat)]).ravel()
-        return self.top * np.append(np.cumsum(flat[::-1])[::-1], 0.0) if self.kind == "ascending" else flat
+        rows = gradient.reshape(-1, self.row)
+        if self.kind == "ascending":
+            rows = np.pad(self.top * np.cumsum(rows[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+        return rows.ravel()
 
     def edges(self) -> list[tuple[str, str]]:
         """Return the meaning of each coordinate at 0: a name, and what it is equal to."""
-        names, top = self.labels, f"{self.top:g}"
-        if self.kind == "share":
-            return [edge for name in names for edge in ((name, "0"), (name, "1"))]
-        if self.kind == "ascending":
-            return list(zip((names[0], *names[1:], names[-1]), ("0", *names[:-1], top), strict=True))
-        return [(name, "0") for name in names]
+        if self.kind != "ascending":
+            return [(name, "0") for name in self.labels]
+        found: list[tuple[str, str]] = []
+        for names in batched(self.labels, self.row):
+            found += zip((*names, names[-1]), ("0", *names[:-1], f"{self.top:g}"), strict=True)
+        return found
 
 
 class Parameters:
@@ -180,6 +171,8 @@ class Parameters:
     ----------
     edges : list of tuple of str
         The meaning of each coordinate at 0.
+    sizes : tuple of int
+        The number of coordinates of each simplex, as in `Objective`.
 
     Raises
     ------
@@ -193,20 +186,26 @@ class Parameters:
         ends = np.cumsum([0, *(sum(part.sizes) for part in self._parts)])
         self._slices = [slice(*pair) for pair in pairwise(ends)]
         self.edges = [edge for part in self._parts for edge in part.edges()]
+        self.sizes = tuple(size for part in self._parts for size in part.sizes)
 
     def values_at(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Return the free variables at coordinates."""
         return {part.name: part.to_value(z[where]) for part, where in zip(self._parts, self._slices, strict=True)}
 
     def coordinates_of(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Return the coordinates of values of all free variables."""
+        """Return the coordinates of values of free variables; those that are not given are in the middle."""
+        values = self.values_at(1 / np.repeat(self.sizes, self.sizes)) | dict(values)
         return np.concatenate([part.to_coordinates(values[part.name]) for part in self._parts])
+
+    def draws_at(self, points: Sequence[np.ndarray]) -> xr.Dataset:
+        """Return parameters and deterministics at points, one chain per point."""
+        return add_deterministics(self._graph, as_chains(self._graph, [self.values_at(point) for point in points]))
 
     def compile(self, target: Target) -> Objective:
         """Return the log of the likelihood ("ml") or of the posterior density ("map") as an objective."""
         import pytensor
 
-        from bayesanno.modeling.functions import compile_once, precompute_data
+        from bayesanno.graph.functions import compile_once, precompute_data
 
         graph = remove_value_transforms(self._graph)
         terms = graph.observed_RVs if target == "ml" else [*graph.free_RVs, *graph.observed_RVs]
@@ -220,13 +219,7 @@ class Parameters:
             pairs = zip(self._parts, by_part, strict=True)
             return float(value), np.concatenate([part.pull(gradient) for part, gradient in pairs])
 
-        return Objective(function, tuple(size for part in self._parts for size in part.sizes))
-
-
-def check_target(target: Any) -> None:
-    """Raise a FitError unless this is a known objective."""
-    if target not in get_args(Target):
-        raise FitError(f"objective is {target!r}: it must be 'ml' (the likelihood) or 'map' (the posterior density)")
+        return Objective(function, self.sizes)
 
 
 def _find_part(variable: Any, graph: pm.Model) -> FreeVariable:
@@ -239,5 +232,7 @@ def _find_part(variable: Any, graph: pm.Model) -> FreeVariable:
             "variant of the model without it"
         )
     coords = [list(graph.coords[dim]) for dim in graph.named_vars_to_dims.get(variable.name, ())]
-    labels = name_elements(variable.name, coords)
-    return FreeVariable(variable.name, kind, tuple(map(len, coords)), labels, float(getattr(transform, "top", 1.0)))
+    shape, labels = tuple(map(len, coords)), name_elements(variable.name, coords)
+    row = shape[-1] if kind in ("simplex", "ascending") else 1
+    kind = "ascending" if kind == "share" else kind
+    return FreeVariable(variable.name, kind, shape, row, labels, float(getattr(transform, "top", 1.0)))

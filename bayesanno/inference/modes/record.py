@@ -4,8 +4,8 @@ If several modes were found before sampling, each chain belongs to the mode uphi
 some chain, or there was no search, chains are compared with each other. `bayesanno.inference.diagnosis.modes`
 explains what the record means for the posterior.
 
-The invariant: a mode has a `mass` only if all modes of the sum were weighed, by Laplace's method before sampling, or by
-bridge sampling from the draws.
+The invariant: a mode has a `probability` only if all modes were weighed, by Laplace's method before sampling, or all
+those that chains are in, by bridge sampling from the draws.
 """
 
 from __future__ import annotations
@@ -16,26 +16,24 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pm, xr
-from bayesanno.inference.graph.density import add_deterministics, as_chains, unconstrain
+from bayesanno.graph.draws import add_deterministics, as_chains, unconstrain
 from bayesanno.inference.modes.chains import (
-    N_CHECKED,
-    ascend_from_draws,
-    assign_chains,
+    N_DRAWS_CHECKED,
     choose_draws,
     compare_chains,
     find_preferred_classes,
-    name_swapped,
+    mode_of_chain,
 )
 from bayesanno.inference.modes.laplace import Mode
-from bayesanno.inference.modes.masses import group_chains, weigh_groups
-from bayesanno.inference.modes.search import Modes, share_out
+from bayesanno.inference.modes.probabilities import group_chains, integrate_groups
+from bayesanno.inference.modes.search import Modes, normalize
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
 
 ENOUGH = 10  # if more starts than this all led to one mode, chains that look alike are assumed to be in it
 HIGHER = 3.0  # nats by which a mode of chains is higher than those of the search, beyond the error of both
-COMPARED = ("log_density", "groups", "others", "within")  # what is computed from the chains alone
+COMPARED = ("log_density", "groups", "within")  # what is computed from the chains alone
 
 
 def record_modes(
@@ -61,11 +59,11 @@ def record_modes(
     -------
     dict
         `log_density`: the mean of each chain, in nats. `groups`: the chains of each mode, the best mode first, from
-        `found` if that places all chains, or else from `compare_chains`, with its `others`. Also all of `searched`.
+        `found` if that places all chains, or else from `compare_chains`. Also all of `searched`.
     """
     record = compare_chains(posterior, log_density, competence) | dict(searched or {})
     if searched is not None and searched["found"] and not searched["lost"]:
-        record |= {"groups": [mode["chains"] for mode in searched["found"] if mode["chains"]], "others": []}
+        record["groups"] = [mode["chains"] for mode in searched["found"] if mode["chains"]]
     return record
 
 
@@ -89,8 +87,8 @@ def place_chains(
     """Describe the modes found before sampling, and find out which chains are in which mode.
 
     Modes that only chains have reached are included, with no visits. If many starts all led to one mode, and chains do
-    not differ, all chains are assumed to be in it. For a model with scale parameters, bridge sampling weighs the modes
-    that chains are in, if there are several.
+    not differ, all chains are assumed to be in it. For a model with scale parameters, the probabilities of the modes
+    that chains are in are from bridge sampling, if there are several.
 
     Parameters
     ----------
@@ -111,32 +109,31 @@ def place_chains(
         * `n_items`;
         * `n_asked` and `n_starts`, the numbers of starts requested and made;
         * `unfinished`, the number of starts that did not reach a mode;
-        * `open`, one entry for each such end that may carry mass: the start that led there, "first" or "random";
-        * `rough`, whether masses were estimated without the whole Hessian, and are therefore not given;
-        * `weighed_by`, the estimator of masses: "laplace", "bridge", or None if there are no masses;
+        * `open`, one entry for each such end that may be probable: the start that led there, "first" or "random";
+        * `rough`, whether integrals were estimated without the whole Hessian, so that no probabilities are given;
+        * `weighed_by`, the estimator of probabilities: "laplace", "bridge", or None if there are none;
         * `higher`, only if chains of a model with scale parameters are in a mode that no start led to, and it is more
           than 3 nats higher than all those: by how many nats;
         * `lost`, the chains whose mode is unknown;
         * `crossing`, the chains with draws in several modes, among the few draws examined;
-        * `found`, one entry per mode, the one with the most mass first, or else the highest: `mass`, its share of the
-          mass of all modes, or of those with chains if bridge sampling weighed these (None if it is unknown); `nats`,
-          the difference to the highest density; `log_density` (at the scales that the search kept, if there are scale
-          parameters); `visits`; `labellings`, the number of modes that differ only in the names of exchangeable
-          classes; `chains` that are in it most of the time; `draws` that are in it, among those examined; and the
-          differences from the first mode: `classes` (name there -> name it stands for), `competence` (the mean over
-          annotators here and there), and `items_differ`, the number of items with another most probable state. It is
-          empty if no ascent reached a mode.
+        * `found`, one entry per mode, the most probable first, or else the highest: `probability`, among all modes, or
+          among those with chains if it is from bridge sampling (None if it is unknown); `nats`, the difference to the
+          highest density; `log_density` (at the scales that the search kept, if there are scale parameters); `visits`;
+          `labellings`, the number of modes that differ only in the names of exchangeable classes; `chains` that are in
+          it most of the time; `draws` that are in it, among those examined; and the differences from the first mode:
+          `classes` (name there -> name it stands for) and `items_differ`, the number of items with another most
+          probable state. It is empty if no ascent reached a mode.
     """
     if modes is None or not (modes.found or modes.unfinished):
         return None
-    by_chain = np.full((draws.sizes["chain"], 1), -1)
+    by_draw = np.full((draws.sizes["chain"], 1), -1)
     if modes.found:
-        modes, by_chain = _follow_chains(model, graph, modes, draws, log_density, show=show)
-    homes, crossing = assign_chains(by_chain)
-    shares, weighed_by = modes.shares, "laplace" if modes.is_weighed else None
+        modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, show=show)
+    by_chain, crossing = mode_of_chain(by_draw)
+    probabilities, weighed_by = modes.probabilities, "laplace" if modes.has_probabilities else None
     if modes.log_density.has_scales:
-        shares = _bridge(data, graph, modes, draws, homes, np.random.default_rng(random_seed))
-        weighed_by = None if np.isnan(shares).all() else "bridge"
+        probabilities = _bridge(data, graph, modes, draws, by_chain, np.random.default_rng(random_seed))
+        weighed_by = None if np.isnan(probabilities).all() else "bridge"
     record: dict[str, Any] = {
         "n_items": data.n_items,
         "n_asked": modes.n_asked,
@@ -145,24 +142,24 @@ def place_chains(
         "open": ["first" if end.is_first else "random" for end in modes.unfinished],
         "rough": modes.rough,
         "weighed_by": weighed_by,
-        "lost": [chain for chain, home in enumerate(homes) if home < 0],
+        "lost": [chain for chain, mode in enumerate(by_chain) if mode < 0],
         "crossing": crossing,
         "found": [],
     }
-    tops = [modes.found[group[0]] for group in modes.groups]
-    height = np.array([top.log_density for top in tops])
-    order = np.lexsort((-height, -np.nan_to_num(shares, nan=-1.0))).tolist()
-    differences = _compare_modes(model, graph, modes, [tops[at] for at in order]) if tops else []
+    firsts = [modes.found[group[0]] for group in modes.groups]
+    height = np.array([mode.log_density for mode in firsts])
+    order = np.lexsort((-height, -np.nan_to_num(probabilities, nan=-1.0))).tolist()
+    differences = _compare_modes(graph, modes, [firsts[at] for at in order])
     for at, difference in zip(order, differences, strict=True):
         record["found"].append(
             {
-                "mass": float(shares[at]) if weighed_by and np.isfinite(shares[at]) else None,
+                "probability": float(probabilities[at]) if weighed_by and np.isfinite(probabilities[at]) else None,
                 "nats": float(height.max() - height[at]),
-                "log_density": tops[at].log_density,
+                "log_density": firsts[at].log_density,
                 "visits": sum(modes.found[i].visits for i in modes.groups[at]),
                 "labellings": len(modes.groups[at]),
-                "chains": [chain for chain, home in enumerate(homes) if home == at],
-                "draws": int((by_chain == at).sum()),
+                "chains": [chain for chain, mode in enumerate(by_chain) if mode == at],
+                "draws": int((by_draw == at).sum()),
                 **difference,
             }
         )
@@ -177,49 +174,47 @@ def _find_rise(found: Sequence[Mapping[str, Any]]) -> float:
     return max(occupied) - max(visited) if occupied and visited else -np.inf
 
 
-def _follow_chains(
+def _ascend_from_chains(
     model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray, *, show: bool
 ) -> tuple[Modes, np.ndarray]:
     """Return the modes, and the group of modes of some draws of each chain, (chain, draw)."""
-    if modes.is_weighed and len(modes.groups) == 1 and modes.n_starts == modes.n_asked > ENOUGH:
+    if modes.has_probabilities and len(modes.groups) == 1 and modes.n_starts == modes.n_asked > ENOUGH:
         lp = log_density.transpose("chain", "draw").values
         compared = compare_chains(add_deterministics(graph, draws), lp, model.competence)
         if len(compared["groups"]) == 1:
             return modes, np.zeros((draws.sizes["chain"], 1), dtype=int)
-    several = len(modes.near) > 1 if modes.log_density.has_scales else modes.is_weighed and len(modes.found) > 1
-    checked = choose_draws(draws.sizes["draw"], N_CHECKED if several else 1)
-    return ascend_from_draws(modes, unconstrain(graph, draws.isel(draw=checked)), show=show)
+    several = len(modes.near) > 1 if modes.log_density.has_scales else modes.has_probabilities and len(modes.found) > 1
+    checked = choose_draws(draws.sizes["draw"], N_DRAWS_CHECKED if several else 1)
+    return modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=checked)), show=show)
 
 
 def _bridge(
-    data: Data, graph: pm.Model, modes: Modes, draws: xr.Dataset, homes: Sequence[int], rng: np.random.Generator
+    data: Data, graph: pm.Model, modes: Modes, draws: xr.Dataset, by_chain: Sequence[int], rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the shares of the mass of those modes that chains are in, nan for all others: (group,)."""
-    shares, there = np.full(len(modes.groups), np.nan), np.unique(homes)
+    """Return the probabilities of those modes that chains are in, nan for all others: (group,)."""
+    probabilities, there = np.full(len(modes.groups), np.nan), np.unique(by_chain)
     if there.size > 1 and there.min() >= 0:
-        weighed = weigh_groups(modes.log_density, data, graph, draws, group_chains(modes, homes), rng)
-        shares[there] = share_out(np.array([one.log_mass for one in weighed]))
-    return shares
+        found = integrate_groups(modes.log_density, data, graph, draws, group_chains(modes, by_chain), rng)
+        probabilities[there] = normalize([one.log_integral for one in found])
+    return probabilities
 
 
-def _compare_modes(model: AnnotationModel, graph: pm.Model, modes: Modes, tops: Sequence[Mode]) -> list[dict[str, Any]]:
+def _compare_modes(graph: pm.Model, modes: Modes, firsts: Sequence[Mode]) -> list[dict[str, Any]]:
     """Describe how each mode differs from the first; a single one needs no formula."""
-    if len(tops) == 1 or modes.log_density.read_states is None:
-        return [{} for _ in tops]
-    points = np.array([top.point for top in tops])
+    if len(firsts) <= 1 or modes.log_density.read_states is None:
+        return [{} for _ in firsts]
+    points = np.array([mode.point for mode in firsts])
     values = as_chains(graph, [modes.log_density.density.values_at(point) for point in points])
     if modes.log_density.count_labellings is not None:
         values, _ = align_classes(values)
-    values = add_deterministics(graph, values)
-    preferred, states = find_preferred_classes(values), modes.log_density.read_states(points)
+    preferred = find_preferred_classes(add_deterministics(graph, values))
+    states = modes.log_density.read_states(points)
     found: list[dict[str, Any]] = [{}]
     for number in range(1, len(points)):
-        found.append({})
+        found.append({"items_differ": int((states[number] != states[0]).sum())})
         if preferred is not None and (preferred[number] != preferred[0]).any():
-            found[number]["classes"] = name_swapped(values, preferred[0], preferred[number])
-        if model.competence is not None:
-            found[number]["competence"] = [float(values[model.competence][i].mean()) for i in (number, 0)]
-        found[number]["items_differ"] = int((states[number] != states[0]).sum())
+            names, pairs = values["true_class"].values.tolist(), zip(*preferred[[0, number]], strict=True)
+            found[-1]["classes"] = {names[there]: names[here] for here, there in pairs if here != there}
     return found
 
 

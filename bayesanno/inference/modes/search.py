@@ -1,18 +1,18 @@
-"""The search for the modes of a density, from several starts, with the mass of each mode by Laplace's method.
+"""The search for the modes of a density, from several starts, with the probability of each mode by Laplace's method.
 
-The density is that of NUTS, so that the mass of a mode is that of the draws around it. Random starts find modes that
-chains from one start would never reach, but they cannot show that there are no others. An end where the density still
-rises is not a mode: its mass is unknown, and therefore also the shares of all modes. No mode of a model with scale
-parameters has a known mass: chains start in all that are nearly as high as the highest.
+The density is that of NUTS, so that the probability of a mode is that of the draws around it. Random starts find modes
+that chains from one start would never reach, but they cannot show that there are no others. An end where the density
+still rises is not a mode: its probability is unknown, and therefore that of all modes. No mode of a model with scale
+parameters has a known probability: chains start in all that are nearly as high as the highest.
 
-If classes can be permuted, each mode exists once for every order of its classes. Its mass is that of all these
+If classes can be permuted, each mode exists once for every order of its classes. Its probability is that of all these
 labellings together, whether or not each was found.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,18 +20,20 @@ import numpy as np
 
 from bayesanno._core.lazy import pm
 from bayesanno._core.running import status, track
-from bayesanno.inference.graph.density import Density, add_deterministics, as_chains, find_scales
-from bayesanno.inference.modes.laplace import EQUAL, LogDensity, Mode
+from bayesanno.graph.density import Density
+from bayesanno.graph.draws import add_deterministics, as_chains
+from bayesanno.inference.model_density import find_scales
+from bayesanno.inference.modes.laplace import EQUAL, LogDensity, Mode, merge
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import compile_formula
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
-MOST_MODES = 8  # modes with the highest density, whose mass is estimated
+MOST_MODES = 8  # modes with the highest density, whose probability is estimated
 MOST_DIMENSIONS = 6_000  # with more, the Hessian does not fit in memory
 HESSIANS = 2  # budget of gradients for Hessians, relative to that of ascents
-ROUGH_ERROR = 40.0  # nats: the possible error of masses without the whole Hessian
+ROUGH_ERROR = 40.0  # nats: the possible error of integrals without the whole Hessian
 LEAST_ASCENT = 1_000  # gradients that every ascent may take, or more if the budget is large
 ASCENTS = 4  # number of longest ascents that fit into half the budget
 NEARLY = 10.0  # nats below the highest end: chains may start at unfinished ends that are higher
@@ -48,19 +50,18 @@ class Modes:
     log_density : LogDensity
         The density that was searched.
     found : tuple of Mode
-        The modes, the one with the most mass first, or the highest if masses are unknown; empty if no ascent reached
-        one.
+        The modes, the most probable first, or the highest if probabilities are unknown; empty if no ascent reached one.
     unfinished : tuple of Mode
-        The ends that are not modes but may carry mass: the end of the first start, if it is one of them, and those that
-        are nearly as high as the highest.
+        The ends that are not modes but may be probable: the end of the first start, if it is one of them, and those
+        that are nearly as high as the highest.
     n_asked, n_starts : int
         The numbers of starts requested and made.
     n_unfinished : int
         The number of starts that did not end at a mode.
     rough : bool
-        Whether masses are estimates without the whole Hessian.
+        Whether integrals are estimates without the whole Hessian.
     most_hessians : int
-        The number of modes found later whose whole Hessian may be computed; with more, masses are rough.
+        The number of modes found later whose whole Hessian may be computed; with more, integrals are rough.
     """
 
     log_density: LogDensity
@@ -73,13 +74,13 @@ class Modes:
     most_hessians: int = MOST_MODES
 
     @property
-    def is_weighed(self) -> bool:
-        """Whether the share of the mass of each mode is known."""
+    def has_probabilities(self) -> bool:
+        """Whether the probability of each mode is known."""
         return bool(self.found) and not self.rough and not self.unfinished and not self.log_density.has_scales
 
     @property
     def near(self) -> list[Mode]:
-        """The modes at fixed scales that may carry mass."""
+        """The modes at fixed scales that may be probable."""
         highest = max((mode.log_density for mode in self.found), default=np.nan)
         return [mode for mode in self.found if mode.log_density > highest - NEAR_SCALES]
 
@@ -90,7 +91,7 @@ class Modes:
         for number, mode in enumerate(self.found):
             for group in groups if self.log_density.count_labellings is not None else []:
                 first = self.found[group[0]]
-                if max(abs(first.log_density - mode.log_density), abs(first.log_mass - mode.log_mass)) < EQUAL:
+                if max(abs(first.log_density - mode.log_density), abs(first.log_integral - mode.log_integral)) < EQUAL:
                     group.append(number)
                     break
             else:
@@ -98,55 +99,55 @@ class Modes:
         return groups
 
     @cached_property
-    def shares(self) -> np.ndarray:
-        """The share of the mass of each group, including all its labellings, (group,).
+    def probabilities(self) -> np.ndarray:
+        """The probability of each group, including all its labellings, (group,); nan if unknown.
 
-        Every labelling counts with the mean mass of those found. K classes have K! labellings, fewer if some are equal.
-        Shares are nan if masses are unknown.
+        Every labelling counts with the mean integral of those found. K classes have K! labellings, fewer if some are
+        equal.
         """
         if self.log_density.has_scales:
             return np.full(len(self.groups), np.nan)
-        log_mass = []
+        log_integral = []
         for group in self.groups:
-            own = np.array([self.found[i].log_mass for i in group])
+            own = np.array([self.found[i].log_integral for i in group])
             count = self.log_density.count_labellings
             n = len(group) if count is None else count(self.found[group[0]].point)
-            log_mass.append(np.logaddexp.reduce(own) - np.log(own.size) + np.log(n))
-        return share_out(np.array(log_mass))
+            log_integral.append(np.logaddexp.reduce(own) - np.log(own.size) + np.log(n))
+        return normalize(log_integral)
 
-    def follow(self, points: np.ndarray) -> tuple[Modes, np.ndarray]:
-        """Find the modes uphill of points (point, dimension), including modes that no start led to.
+    def ascend_from_draws(self, points: np.ndarray, *, show: bool = False) -> tuple[Modes, np.ndarray]:
+        """Find the modes uphill of draws (chain, draw, dimension), including modes that no start led to.
 
         Returns
         -------
         Modes
             With new modes at the end, which have no visits.
-        array of int, shape (point,)
-            The number of each point's mode, or -1 if its climb did not end at the top of a mode.
+        array of int, shape (chain, draw)
+            The group of modes of each draw, or -1 if its ascent did not reach a mode.
         """
         found, rough = list(self.found), self.rough
-        places = np.full(len(points), -1)
-        for number, point in enumerate(points):
-            end = self.log_density.maximize(point)
-            if end is None or not end.is_reached:
-                continue
-            at = _find_same(end, found)
-            if at is None:
-                rough |= len(found) - len(self.found) >= self.most_hessians and not self.log_density.has_scales
-                (end,) = self.log_density.describe([end], rough=rough)
-                at = _find_same(end, found)
-            if at is None:
-                at = len(found)
-                found.append(replace(end, visits=0))
-            places[number] = at
-        return replace(self, found=tuple(found), rough=rough), places
+        places = np.full(points.shape[:2], -1)
+        for draw in track(range(points.shape[1]), "finding the modes of chains", show=show):
+            for chain, point in enumerate(points[:, draw]):
+                end = self.log_density.maximize(point)
+                if end is None or not end.is_reached:
+                    continue
+                if (at := _find_same(end, found)) is None:
+                    rough |= len(found) - len(self.found) >= self.most_hessians and not self.log_density.has_scales
+                    (end,) = self.log_density.describe([end], rough=rough)
+                    if (at := _find_same(end, found)) is None:
+                        at = len(found)
+                        found.append(replace(end, visits=0))
+                places[chain, draw] = at
+        modes = replace(self, found=tuple(found), rough=rough)
+        group_of = {-1: -1} | {mode: at for at, group in enumerate(modes.groups) for mode in group}
+        return modes, np.vectorize(group_of.get)(places)
 
 
-def share_out(log_mass: np.ndarray) -> np.ndarray:
-    """Return the shares of masses, given by their logs, in their sum; all are nan if one is unknown."""
-    if np.isnan(log_mass).any():
-        return np.full(log_mass.shape, np.nan)
-    return np.exp(log_mass - np.logaddexp.reduce(log_mass))
+def normalize(log_integral: Sequence[float]) -> np.ndarray:
+    """Return probabilities in proportion to integrals, given by their logs; all are nan if one is unknown."""
+    logs = np.array(log_integral)
+    return np.full(logs.shape, np.nan) if np.isnan(logs).any() else np.exp(logs - np.logaddexp.reduce(logs))
 
 
 def search(
@@ -158,7 +159,7 @@ def search(
     rng: np.random.Generator,
     show: bool = False,
 ) -> Modes:
-    """Find the modes of a density and the mass of each.
+    """Find the modes of a density and the probability of each.
 
     Parameters
     ----------
@@ -169,8 +170,8 @@ def search(
     n_starts : int
         The number of random starts in addition.
     most_gradients : int
-        The approximate budget of gradients for ascents; weighing their ends may take twice as many. When it is spent,
-        there are no more starts, and masses are rough.
+        The approximate budget of gradients for ascents; integrals may take twice as many. When it is spent, there are
+        no more starts, and integrals are rough.
     rng : numpy.random.Generator
     show : bool
         Whether to show progress.
@@ -190,7 +191,7 @@ def search(
     ...     return np.logaddexp(*logs), np.array([(share * -2 * (z[0] - [-2, 2]) / [0.02, 0.08]).sum()])
     >>> two_humps.n_calls = 0
     >>> settings = {"n_starts": 10, "most_gradients": 1000, "rng": np.random.default_rng(1)}
-    >>> search(LogDensity(two_humps, 1000), np.array([-2.0]), **settings).shares.round(3)
+    >>> search(LogDensity(two_humps, 1000), np.array([-2.0]), **settings).probabilities.round(3)
     array([0.667, 0.333])
     """
     density = log_density.density
@@ -204,70 +205,50 @@ def search(
         n_done += 1
         end = log_density.maximize(point)
         if end is not None:
-            _add(ends, replace(end, is_first=n_done == 1))
-    tops = [end for end in ends if end.is_reached]
+            ends.append(replace(end, is_first=n_done == 1))
+    found, rest = (
+        merge([end for end in ends if end.is_reached == reached], Mode.is_one_with) for reached in (True, False)
+    )
     highest = max((end.log_density for end in ends), default=-np.inf)
-    rest = [end for end in ends if not end.is_reached and (end.is_first or end.log_density > highest - NEARLY)]
-    rest.sort(key=lambda end: (not end.is_first, -end.log_density))
+    unfinished = [end for end in rest if end.is_first or end.log_density > highest - NEARLY]
+    unfinished.sort(key=lambda end: not end.is_first)
     n_affordable = HESSIANS * most_gradients // (2 * start.size) if start.size <= MOST_DIMENSIONS else 0
-    with status("weighing modes", show=show):
+    found, rough = found[:MOST_MODES] + [end for end in found[MOST_MODES:] if end.is_first], False
+    with status("computing the probabilities of modes", show=show):
         if log_density.has_scales:
-            found, rough = _tell_apart(log_density, _best(tops)), False
+            found = merge(log_density.describe(found, rough=True), Mode.is_one_with)
         else:
-            found, rough = _weigh(log_density, _best(tops), n_affordable)
-            found.sort(key=lambda mode: -mode.log_mass)
-        unfinished = log_density.describe(rest[:MOST_MODES], rough=True)
+            found, rough = _integrate(log_density, found, n_affordable)
+            found.sort(key=lambda mode: -mode.log_integral)
+        unfinished = log_density.describe(unfinished[:MOST_MODES], rough=True)
     return Modes(
         log_density,
         found=tuple(found),
-        unfinished=tuple(replace(end, log_mass=np.nan) for end in unfinished),
+        unfinished=tuple(replace(end, log_integral=np.nan) for end in unfinished),
         n_asked=1 + n_starts,
         n_starts=n_done,
-        n_unfinished=sum(end.visits for end in ends if not end.is_reached),
+        n_unfinished=sum(end.visits for end in rest),
         rough=rough,
         most_hessians=min(MOST_MODES, n_affordable),
     )
 
 
-def _best(ends: list[Mode]) -> list[Mode]:
-    """Return the ends with the highest density, and always that of the first start, the highest first."""
-    ordered = sorted(ends, key=lambda end: -end.log_density)
-    return ordered[:MOST_MODES] + [end for end in ordered[MOST_MODES:] if end.is_first]
+def _integrate(log_density: LogDensity, modes: list[Mode], n_affordable: int) -> tuple[list[Mode], bool]:
+    """Return modes with their integrals, and whether these are rough.
 
-
-def _tell_apart(log_density: LogDensity, tops: list[Mode]) -> list[Mode]:
-    """Return the tops that differ in the labels of items, the highest first."""
-    found: list[Mode] = []
-    for top in log_density.describe(tops, rough=True):
-        _add(found, top)
-    return found
-
-
-def _weigh(log_density: LogDensity, tops: list[Mode], n_affordable: int) -> tuple[list[Mode], bool]:
-    """Return tops with their masses, and whether these are rough.
-
-    If there are not enough gradients for all Hessians, estimates show which tops may carry mass.
+    If there are not enough gradients for all Hessians, estimates show which modes may be probable.
     """
-    if len(tops) <= n_affordable:
-        return log_density.describe(tops, rough=False), False
-    roughly = log_density.describe(tops, rough=True)
-    best = max((top.log_mass for top in roughly), default=np.nan)
-    near = [top.log_mass > best - ROUGH_ERROR for top in roughly]
+    if len(modes) <= n_affordable:
+        return log_density.describe(modes, rough=False), False
+    roughly = log_density.describe(modes, rough=True)
+    best = max((mode.log_integral for mode in roughly), default=np.nan)
+    near = [mode.log_integral > best - ROUGH_ERROR for mode in roughly]
     if sum(near) > n_affordable:
         return roughly, True
-    exact = iter(log_density.describe([top for top, close in zip(roughly, near, strict=True) if close], rough=False))
-    return [next(exact) if close else top for top, close in zip(roughly, near, strict=True)], False
-
-
-def _add(ends: list[Mode], end: Mode) -> None:
-    """Add an end, or its visits if there is one of the same mode."""
-    for i, known in enumerate(ends):
-        if known.is_reached == end.is_reached and end.is_one_with(known):
-            higher = max(known, end, key=lambda one: one.log_density)
-            first = end.is_first or known.is_first
-            ends[i] = replace(higher, visits=known.visits + end.visits, is_first=first)
-            return
-    ends.append(end)
+    exact = iter(
+        log_density.describe([mode for mode, is_near in zip(roughly, near, strict=True) if is_near], rough=False)
+    )
+    return [next(exact) if is_near else mode for mode, is_near in zip(roughly, near, strict=True)], False
 
 
 def _find_same(end: Mode, modes: list[Mode]) -> int | None:
@@ -321,10 +302,5 @@ def count_labellings(graph: pm.Model, values: Mapping[str, np.ndarray]) -> int:
             first = np.moveaxis(value, list(dims).index("true_class"), 0)
             parts.append(first.reshape(len(first), -1))
     classes = np.concatenate(parts, axis=1)  # (true_class, number)
-    found = math.factorial(len(classes))
-    left = list(classes)
-    while left:
-        alike = [bool(np.abs(one - left[0]).max() < ALIKE) for one in left]
-        found //= math.factorial(sum(alike))
-        left = [one for one, same in zip(left, alike, strict=True) if not same]
-    return found
+    alike = (np.abs(classes[:, None] - classes) < ALIKE).all(axis=2)  # (true_class, true_class)
+    return math.factorial(len(classes)) // math.prod(np.tril(alike).sum(axis=1).tolist())  # of m equal ones: m!

@@ -27,8 +27,9 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, xr
 from bayesanno._core.running import track
+from bayesanno.graph.density import Density
+from bayesanno.graph.draws import as_one_chain
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.graph.density import Density, as_one_chain
 from bayesanno.inference.methods import ADVISettings, Draws
 from bayesanno.inference.sampling.starts import Starts
 

@@ -17,7 +17,8 @@ from bayesanno._core.lazy import pm
 from bayesanno._core.private.nutpie import check_settings, import_nutpie, make_compiled_model
 from bayesanno._core.running import hold_interrupts
 from bayesanno._core.wording import name_error
-from bayesanno.inference.graph.density import Density, name_draws
+from bayesanno.graph.density import Density
+from bayesanno.graph.draws import name_draws
 from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
 
@@ -54,7 +55,7 @@ def _sample_nutpie(start: Starts, settings: NUTSSettings, random_seed: int, prog
     except (AttributeError, TypeError, ValueError) as error:
         raise FitError(f"nuts_sampler_kwargs: {error}: see nutpie.sample") from None
     if len(start.points) > 1:
-        start = start.share_out(_find_seeds(start, settings.chains, random_seed))
+        start = start.assign_chains(_find_seeds(start, settings.chains, random_seed))
     return _run_nutpie(
         start.density,
         start.draw,
@@ -150,7 +151,7 @@ def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_
         register_with_jax()
         nuts["chain_method"] = "vectorized"  # runs on any number of devices
     seeds = [int(seed) for seed in np.random.SeedSequence(random_seed).generate_state(settings.chains)]
-    start = start.share_out(seeds)
+    start = start.assign_chains(seeds)
     tree = pm.sample(
         model=graph,
         nuts_sampler=settings.nuts_sampler,

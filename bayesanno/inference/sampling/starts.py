@@ -1,4 +1,4 @@
-"""Starting points of chains: in the modes with posterior mass, or as given by the user."""
+"""Starting points of chains: in the modes that are probable, or as given by the user."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm
 from bayesanno._core.running import status
-from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
-from bayesanno.inference.graph.density import Density, compile_graph, shape_of
+from bayesanno.graph.density import Density, compile_graph, shape_of
+from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.methods import check_start
 from bayesanno.inference.modes.laplace import Mode
 from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_log_density, search
@@ -37,7 +37,7 @@ class Starts:
         The places over which chains are distributed, on the unconstrained scale.
     widths : array, shape (place, dimension)
         Half the width of the interval around each place from which starts are drawn.
-    mass : array, shape (place,)
+    shares : array, shape (place,)
         The share of chains for each place.
     modes : Modes or None
         The modes found, with "auto".
@@ -50,27 +50,27 @@ class Starts:
     density: Density
     points: np.ndarray
     widths: np.ndarray
-    mass: np.ndarray
+    shares: np.ndarray
     modes: Modes | None = None
     place_of: Mapping[int, int] = field(default_factory=dict)
     draw_prior: Callable[[int], np.ndarray] | None = None
 
     @property
     def centre(self) -> np.ndarray:
-        """The point with the most mass, or the given one, without jitter, (dimension,)."""
-        return self.points[int(np.argmax(self.mass))]
+        """The most probable place, or the given point, without jitter, (dimension,)."""
+        return self.points[int(np.argmax(self.shares))]
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
         """The free variables at the centre, each on its own scale."""
         return self.density.values_at(self.centre)
 
-    def share_out(self, seeds: Sequence[int]) -> Starts:
+    def assign_chains(self, seeds: Sequence[int]) -> Starts:
         """Return starts for chains with these seeds; each place gets its share of them, at least one.
 
-        If there are fewer chains than places, the places with the most mass get one each.
+        If there are fewer chains than places, the places with the largest shares get one each.
         """
-        numbers = share_chains(self.mass, len(seeds))
+        numbers = assign_chains(self.shares, len(seeds))
         return replace(self, place_of=dict(zip(sorted(seeds), numbers, strict=True)))  # in whatever order chains ask
 
     def draw(self, seed: int) -> np.ndarray:
@@ -81,7 +81,7 @@ class Starts:
         if self.draw_prior is not None:
             return self.draw_prior(seed)
         rng = np.random.default_rng(seed)
-        drawn = int(rng.choice(len(self.points), p=self.mass))
+        drawn = int(rng.choice(len(self.points), p=self.shares))
         at = self.place_of.get(seed, drawn)
         jitter = self.widths[at] * rng.uniform(-1, 1, size=self.points.shape[1])
         points = [self.points[at] + scale * jitter for scale in SCALES]
@@ -111,7 +111,7 @@ def choose_starts(
     model : AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
-        "auto": in the modes with mass; "vote": near the majority vote; "prior": at draws from the prior; "em": near the
+        "auto": in the probable modes; "vote": near the majority vote; "prior": at draws from the prior; "em": near the
         best point that EM finds.
     n_starts, most_gradients : int
         The number of random starts in the search for modes with "auto", and its approximate budget of gradients.
@@ -147,16 +147,16 @@ def choose_starts(
     modes = search(
         log_density, density.start, n_starts=n_starts, most_gradients=most_gradients, rng=rng, show=progressbar
     )
-    chosen, mass = choose_places(modes, density.start)
+    chosen, shares = choose_places(modes, density.start)
     if not chosen:
         raise FitError(f"{model.name} has no density at any of {modes.n_starts} starts: its priors exclude the data")
     # A jitter of three standard deviations spreads chains wider than the mode, and leaves them in it.
     widths = np.minimum(JITTER, 3 * np.array([mode.sd for mode in chosen]))
-    return Starts(density, np.array([mode.point for mode in chosen]), widths, mass, modes)
+    return Starts(density, np.array([mode.point for mode in chosen]), widths, shares, modes)
 
 
 def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarray]:
-    """Return the starting places of chains and their shares: by mass if known, or else even.
+    """Return the starting places of chains and their shares: by probability if known, or else even.
 
     There may be fewer chains than places: the best place comes first, then the end of the first start, often the vote.
     At fixed scales, heights do not show which place is best, and the end of the first start comes first.
@@ -166,14 +166,14 @@ def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarra
     def nearest(group: Sequence[int]) -> Mode:
         return min((modes.found[i] for i in group), key=lambda mode: float(np.abs(mode.point - near).sum()))
 
-    carrying = modes.shares >= LEAST_MASS
-    chosen = [nearest(group) for group in compress(modes.groups, carrying)]
-    if modes.is_weighed:
-        return chosen, modes.shares[carrying] / modes.shares[carrying].sum()
+    probable = modes.probabilities >= LEAST_PROBABILITY
+    chosen = [nearest(group) for group in compress(modes.groups, probable)]
+    if modes.has_probabilities:
+        return chosen, modes.probabilities[probable] / modes.probabilities[probable].sum()
     if modes.rough:
-        log_mass = np.array([max(modes.found[at].log_mass for at in group) for group in modes.groups])
-        order = np.argsort(-log_mass, kind="stable")
-        chosen = [nearest(modes.groups[at]) for at in order if log_mass[at] > log_mass.max() - ROUGH_ERROR]
+        log_integral = np.array([max(modes.found[at].log_integral for at in group) for group in modes.groups])
+        order = np.argsort(-log_integral, kind="stable")
+        chosen = [nearest(modes.groups[at]) for at in order if log_integral[at] > log_integral.max() - ROUGH_ERROR]
     if modes.log_density.has_scales:
         chosen = sorted([*modes.near, *modes.unfinished], key=lambda mode: not mode.is_first)
     else:
@@ -186,25 +186,25 @@ def start_near(density: Density) -> Starts:
     return Starts(density, density.start[None], np.full((1, density.n_dim), JITTER), np.ones(1))
 
 
-def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
-    """Return the mode of each chain: each mode gets one chain, and the others are in proportion to mass.
+def assign_chains(shares: np.ndarray, n_chains: int) -> list[int]:
+    """Return the place of each chain: each place gets one chain, and the others are in proportion to shares.
 
-    If there are fewer chains than modes, the modes with the most mass get one each.
+    If there are fewer chains than places, the places with the largest shares get one each.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.inference.sampling.starts import share_chains
-    >>> share_chains(np.array([0.13, 0.87]), 4)
+    >>> from bayesanno.inference.sampling.starts import assign_chains
+    >>> assign_chains(np.array([0.13, 0.87]), 4)
     [0, 1, 1, 1]
     """
-    covered = np.argsort(-mass, kind="stable")[:n_chains]
-    counts = np.zeros(mass.size, dtype=int)
+    covered = np.argsort(-shares, kind="stable")[:n_chains]
+    counts = np.zeros(shares.size, dtype=int)
     counts[covered] = 1
-    wanted = n_chains * mass / mass[covered].sum()
+    wanted = n_chains * shares / shares[covered].sum()
     while counts.sum() < n_chains:
         counts[int(np.argmax(np.where(counts > 0, wanted - counts, -np.inf)))] += 1
-    return np.repeat(np.arange(mass.size), counts).tolist()
+    return np.repeat(np.arange(shares.size), counts).tolist()
 
 
 def check_initvals(initvals: Any) -> None:

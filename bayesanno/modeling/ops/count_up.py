@@ -19,7 +19,6 @@ class CountUp(LengthOp):
     """
 
     __props__ = ("in_jax_to",)  # type: ignore[assignment]
-    version = 1
 
     def __init__(self, in_jax_to: int) -> None:
         self.in_jax_to = in_jax_to

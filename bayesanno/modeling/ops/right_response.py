@@ -19,8 +19,6 @@ from bayesanno._core.private.pytensor import LoopOp
 class SplitRight(LoopOp):
     """(whole (..., row, R), right (row,)) -> wrong entries (..., row, R - 1), right ones (..., row)."""
 
-    version = 1
-
     def make_node(self, whole: Any, right: Any) -> Apply:
         """Check the inputs and name the outputs' types."""
         whole, right = pt.as_tensor(whole), pt.as_tensor(right)
@@ -80,8 +78,6 @@ class SplitRight(LoopOp):
 
 class JoinRight(LoopOp):
     """(wrong entries (..., row, R - 1), right ones (..., row), right (row,)) -> whole (..., row, R)."""
-
-    version = 1
 
     def make_node(self, wrong: Any, own: Any, right: Any) -> Apply:
         """Check the inputs and name the output's type."""

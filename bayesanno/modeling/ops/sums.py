@@ -34,8 +34,6 @@ IN_CACHE = 2**17  # if the rows have at most so many numbers, which fit into the
 class AddRows(LoopOp):
     """(rows (row, state), source (n,), target (n,), n_targets) -> (target, state): the sum of each target's sources."""
 
-    version = 2
-
     def make_node(self, *given: Any) -> Apply:
         """Check the inputs and return the node."""
         inputs = [pt.as_tensor(variable) for variable in given]
@@ -130,8 +128,6 @@ class AddRows(LoopOp):
 
 class SumOutStates(LoopOp):
     """logp (item, state) -> total (item,), probability (item, state)."""
-
-    version = 1
 
     def make_node(self, logp: Any) -> Apply:
         """Check the input and name the outputs' types."""

@@ -28,7 +28,7 @@ N_PARAMETERS = 5  # of the distribution of rows around a common row
 class LogSimplex(LoopOp):
     """y (..., K - 1) -> log p (..., K), s (...)."""
 
-    version = 1
+    reads_coordinates = True
 
     def make_node(self, y: Any) -> Apply:
         """Check the input and name the outputs' types."""

@@ -15,8 +15,8 @@ from bayesanno._core.wording import counted
 from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.dependence import Groups, Truth, code_groups, dependence_table
+from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.parts import part_of

@@ -15,8 +15,8 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import find_positions, part_of
 from bayesanno.fits.view import Fit, FitView
 from bayesanno.report.plots import style

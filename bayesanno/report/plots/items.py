@@ -13,8 +13,8 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.validate import check_made, check_share
 from bayesanno._core.wording import listed
 from bayesanno.agreement.vote import vote_right
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import coverage_table, measure_coverage
+from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import measure_entropy, part_of
 from bayesanno.fits.view import Fit
 from bayesanno.planning.progress import Measure
@@ -30,7 +30,7 @@ def plot_coverage(
     dimension: str | None = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
-    """Draw the accuracy of labels when only the surest items are kept, of one fit or of several, and of the vote.
+    """Draw the accuracy of labels when only the most certain items are kept, of one fit or of several, and of the vote.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def plot_coverage(
     Returns
     -------
     matplotlib.figure.Figure
-        The values of `coverage_table`, and in a pale colour the majority vote: its surest items are those whose votes
-        have the least entropy, ties in the order of the data; an item with tied votes counts as right by its share.
+        The values of `coverage_table`, and in a pale colour the majority vote: its most certain items are those with
+        votes of the least entropy, ties in the order of the data; an item with tied votes counts as right by its share.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def plot_coverage(
     >>> import bayesanno as ba
     >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
     >>> ba.plot_coverage({"MACE": fit}).axes[0].get_xlabel()
-    'share of the items that is kept, the surest first'
+    'share of the items that is kept, the most certain first'
     """
     named = style.name_fits(fits)
     tables, votes = {}, {}
@@ -79,10 +79,10 @@ def plot_coverage(
         axes.plot(kept, vote["accuracy"], color=style.PALE, linewidth=3, alpha=0.6, zorder=0, label=label)
     for (name, table), look in zip(tables.items(), style.curve_styles(len(tables)), strict=True):
         axes.plot(table["coverage"], table["accuracy"], markersize=4, label=name or "the fit", **look)
-    axes.set(xlim=(0, 1.02), xlabel="share of the items that is kept, the surest first")
+    axes.set(xlim=(0, 1.02), xlabel="share of the items that is kept, the most certain first")
     axes.set_ylabel("accuracy against gold (share that is right)")
     axes.grid(axis="y", color=style.PALE, alpha=0.3)
-    style.write_title(axes, "accuracy of the surest items", dimension)
+    style.write_title(axes, "accuracy of the most certain items", dimension)
     style.write_legend(axes, loc="best")
     return style.finish(axes, **options)
 

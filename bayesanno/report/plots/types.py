@@ -12,8 +12,8 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import xr
 from bayesanno.agreement.histograms import count_histogram
-from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData

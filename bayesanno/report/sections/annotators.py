@@ -143,4 +143,4 @@ def _show_pairs(view: FitView, dimension: str, table: pd.DataFrame) -> Iterator[
     shown = sure.head(MOST_LISTED).rename(columns=SHOWN)[
         [*SHOWN.values(), "correlation_ci95_lb", "correlation_ci95_ub"]
     ]
-    yield small_table(shown, caption=f"{caption}, the surest first")
+    yield small_table(shown, caption=f"{caption}, the most certain first")

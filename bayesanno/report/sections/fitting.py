@@ -10,6 +10,7 @@ from typing import Any
 from bayesanno._core.fields import as_typed
 from bayesanno._core.wording import counted
 from bayesanno.fits.view import FitView
+from bayesanno.inference.diagnosis.modes import modes_found
 from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.report.blocks import Card, Heading, PageBlock, SmallTable, Text
 from bayesanno.report.sections.findings import Findings
@@ -20,7 +21,7 @@ def judge_chains(found: Findings) -> Iterator[PageBlock]:
     view = found.view
     yield Text(_judge(view, found.has_problems))
     yield SmallTable(rows=list(_facts_of(view).items()))
-    modes = view.diagnostics.get("modes", {}).get("found", [])
+    modes = modes_found(view.diagnostics.get("modes", {}))
     if len(modes) > 1:
         yield _list_modes(modes)
 
@@ -92,14 +93,14 @@ def _list_modes(modes: list[dict[str, Any]]) -> SmallTable:
     rows = [
         [
             str(number),
-            "" if mode["mass"] is None else f"{mode['mass']:.3f}",
+            "" if mode["probability"] is None else f"{mode['probability']:.3f}",
             f"{mode['nats']:.2f}",
             ", ".join(map(str, mode["chains"])) or "none",
             str(mode.get("items_differ", "")),
         ]
         for number, mode in enumerate(modes, 1)
     ]
-    header = ["mode", "share of the mass", "nats below the highest", "chains in it", "items labelled differently"]
+    header = ["mode", "probability", "nats below the highest", "chains in it", "items labelled differently"]
     return SmallTable(
         caption="Modes of the posterior", header=header, numbers=[True, True, True, False, True], rows=rows
     )
@@ -108,7 +109,7 @@ def _list_modes(modes: list[dict[str, Any]]) -> SmallTable:
 def describe_origin(view: FitView) -> Iterator[PageBlock]:
     """Describe the data, the model and the settings of a fit, and show the model's card."""
     attrs = view.tree.attrs
-    settings = {name: value for name, value in json.loads(attrs["settings"]).items() if value is not None}
+    settings = {name: value for name, value in json.loads(attrs["settings"]).items() if value not in (None, {})}
     facts = {
         "data": view.named_data.describe(),
         "hash of the data": str(attrs["data_hash"]),

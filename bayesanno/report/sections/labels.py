@@ -17,7 +17,7 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.planning.futures import Allocation
-from bayesanno.planning.of_fit import make_askable
+from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.progress import expected_progress, stopping_table
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.items import plot_coverage, plot_progress
@@ -72,8 +72,10 @@ def _show_part(found: Findings, part: FitPart) -> Iterator[PageBlock]:
     state, scored = "type" if part.is_of_types else "label", score_part(part)
     yield Text(_describe_certainty(part, state, is_off=found.is_off) + found.caveat)
     if scored:
-        surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
-        yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}.")
+        most_certain = (
+            f"90% of items {scored['accuracy_at_90']:.1%}, of the most certain 75% {scored['accuracy_at_75']:.1%}"
+        )
+        yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the most certain {most_certain}.")
     counts = _count_states(part, state)
     yield small_table(counts.drop(columns="items, expected") if found.is_off else counts)
     if scored and not part.dimension:
@@ -186,7 +188,7 @@ def show_progress(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
         yield Text("There are too many pairs of item and annotator for this page: use bayesanno.expected_progress.")
         return
     try:
-        open_pairs = make_askable(view, "the report", np.random.default_rng(random_seed)).find_open()
+        open_pairs = find_candidates(view, "the report", np.random.default_rng(random_seed)).find_open()
     except FitError:  # the model does not say what one more answer would be
         return
     if not open_pairs.any():

@@ -12,8 +12,8 @@ from pytensor.conditional.op import ifelse
 from pytensor.graph.traversal import graph_inputs, toposort
 from pytensor.scalar.math import GammaLn
 
-from bayesanno.modeling import functions
-from bayesanno.modeling.functions import BY_NUMPY, compile_draws, compile_once, precompute_data
+from bayesanno.graph import functions
+from bayesanno.graph.functions import BY_NUMPY, compile_draws, compile_once, precompute_data
 
 X = np.array([1.0, 2.0, 4.0])
 

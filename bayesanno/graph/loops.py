@@ -23,8 +23,8 @@ from pytensor.tensor.shape import Shape, Shape_i
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from bayesanno._core.private.pytensor import LoopOp, io_toposort
-from bayesanno.inference.graph.operations import is_by_column, is_written, start_columns, write
-from bayesanno.inference.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major
+from bayesanno.graph.operations import is_by_column, is_written, start_columns, write
+from bayesanno.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major
 
 OPERATORS = {"Add": " + ", "Mul": " * ", "Sub": " - ", "TrueDiv": " / ", "IntDiv": " // ", "AND": " & ", "OR": " | "}
 OPERATORS |= {"EQ": " == ", "NEQ": " != ", "LT": " < ", "GT": " > ", "LE": " <= ", "GE": " >= "}

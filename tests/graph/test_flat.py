@@ -8,8 +8,8 @@ import pytensor
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.graph.c_functions import differentiate, flatten, lay_out, write_source
-from bayesanno.inference.graph.density import compile_graph
+from bayesanno.graph.c_functions import differentiate, flatten, lay_out, write_source
+from bayesanno.graph.density import compile_graph
 from bayesanno.modeling.ops.transforms import use_log_simplex
 
 

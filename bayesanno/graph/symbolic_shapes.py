@@ -56,7 +56,7 @@ def as_symbolic(number: float) -> Any:
 
     Examples
     --------
-    >>> from bayesanno.modeling.symbolic_shapes import as_symbolic
+    >>> from bayesanno.graph.symbolic_shapes import as_symbolic
     >>> float(as_symbolic(0.5).eval())
     0.5
     """
@@ -98,9 +98,7 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
 
 def _find_rows(nodes: Sequence[Any]) -> set[Any]:
     """Return variables used only as coordinates of probabilities: two have one coordinate, which is never broadcast."""
-    from bayesanno.modeling.ops.transforms import LogSimplex
-
-    reads = [(isinstance(node.op, LogSimplex), one) for node in nodes for one in node.inputs]
+    reads = [(getattr(node.op, "reads_coordinates", False), one) for node in nodes for one in node.inputs]
     return {one for is_row, one in reads if is_row} - {one for is_row, one in reads if not is_row}
 
 

@@ -1,4 +1,4 @@
-"""The exact masses of two modes of model B with two labels, from a sum over every assignment of classes to items.
+"""The exact probabilities of two modes of model B with two labels, from a sum over all assignments of classes.
 
 Given the classes of the items, the prevalence and the rows of the confusion matrices are independent Beta variables,
 and the likelihood is closed. It depends on the classes by few numbers alone, the `counts`: how many items are of class
@@ -7,7 +7,7 @@ counted exactly, item by item; so nothing is left out, whatever the table. Every
 
 Two modes are told apart by a `contrast` of the annotators' accuracies, as of those in whom the modes differ: an
 assignment is of the upper mode if the contrast's mean, given its counts, is positive. Its variance is exact as well.
-How sharp the modes are is so known: by the mass of assignments near the border (`border`), and by how much of the mass
+How sharp the modes are is so known: by the probability of assignments near the border (`border`), and by how much of it
 has parameters that may be on the other side than the assignment's mean (`doubt`, from a normal of that mean and
 variance).
 """
@@ -23,11 +23,12 @@ from scipy.special import betaln, ndtr
 import bayesanno as ba
 
 N_ITEMS = 40  # of simulated tables
+TIE = 1e-12  # a contrast of 0, which rounding may make positive
 NEGLIGIBLE = 45.0  # nats below the likeliest counts: all of those less likely are together less than 1e-12
 
 
 @dataclass(frozen=True)
-class Masses:
+class ExactModes:
     """What is known exactly of the posterior of a table.
 
     Attributes
@@ -35,11 +36,11 @@ class Masses:
     log_marginal : float
         Log of the marginal likelihood, of the answers in their order.
     upper : float
-        Mass of the assignments whose expected contrast is positive.
+        Probability of the assignments whose expected contrast is positive.
     border : float
-        Mass of those whose expected contrast is in the middle third between the modes' means.
+        Probability of those whose expected contrast is in the middle third between the modes' means.
     doubt : float
-        Mass of parameters whose contrast has another sign than it is expected to have.
+        Probability of parameters whose contrast has another sign than it is expected to have.
     accuracy : array, shape (mode, annotator)
         Expected accuracies in the upper and in the lower mode.
     """
@@ -79,7 +80,7 @@ def weigh_exactly(
     prevalence_prior: float = 3.0,
     strength: float = 8.0,
     accuracy: float = 0.6,
-) -> Masses:
+) -> ExactModes:
     """Sum over all assignments of classes.
 
     Parameters
@@ -120,12 +121,12 @@ def weigh_exactly(
     variance = np.einsum("j,jcn->cn", contrast**2, means * (1 - means) / (a + b + 1))
     expected = (share * mean).sum(axis=0)
     sd = np.sqrt(((share**2 + spread) * variance).sum(axis=0) + spread * (mean[0] - mean[1]) ** 2)
-    above = expected > 0
+    above = expected > TIE
     upper = float(p @ above)
     high, low = (float((p * part) @ expected / (p @ part)) for part in (above, ~above))
     between = np.abs(expected - (high + low) / 2) < (high - low) / 6
     accuracies = (share * means).sum(axis=1)  # (annotator, counts)
-    return Masses(
+    return ExactModes(
         log_marginal=log_marginal,
         upper=upper,
         border=float(p @ between),
@@ -184,11 +185,11 @@ class Table:
 
 
 @cache
-def weigh_table(table: Table) -> Masses:
+def weigh_table(table: Table) -> ExactModes:
     return weigh_exactly(table.said(), table.contrast)
 
 
-# the mass at the border is at most a fiftieth of the lesser mode's
+# the probability at the border is at most a fiftieth of the lesser mode's
 TABLES = (
     *(Table("opposed", seed) for seed in (0, 1, 2, 4, 5, 8, 11, 12, 13, 15, 16, 17, 18, 21, 22, 28)),
     *(Table("pairs", seed) for seed in (0, 6, 10, 21)),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pt, xr
-from bayesanno.modeling.symbolic_shapes import make_shapes_symbolic
+from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
 type DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
 

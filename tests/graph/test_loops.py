@@ -8,10 +8,10 @@ from pytensor.graph import Apply, Op
 from pytensor.link.numba.dispatch.basic import numba_funcify, numba_njit
 from pytensor.raise_op import Assert
 
-from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, lay_out, make_functions
-from bayesanno.inference.graph.loops import Writer
-from bayesanno.inference.graph.source import Source, View, row_major
-from bayesanno.modeling.functions import exact_arithmetic
+from bayesanno.graph.c_functions import CFunctions, FlatGraph, lay_out, make_functions
+from bayesanno.graph.functions import exact_arithmetic
+from bayesanno.graph.loops import Writer
+from bayesanno.graph.source import Source, View, row_major
 
 X = np.linspace(-2.0, 2.5, 24).reshape(2, 3, 4)
 ROWS, COLUMNS = np.array([2, 0, 0, -1], dtype="int32"), np.array([1, 3, 3, 0])

@@ -14,7 +14,7 @@ from pytensor.tensor import basic, elemwise, subtensor
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
-from bayesanno.inference.graph.source import Later, NotWrittenError, View, bound, plus, row_major, times, within
+from bayesanno.graph.source import Later, NotWrittenError, View, bound, plus, row_major, times, within
 
 type Writer = Any  # that of `loops`, which imports this module
 

@@ -2,7 +2,7 @@
 
 The density is a function of points on the unconstrained scale, compiled once per machine. Within a process, graphs with
 the same operations and scalar constants share their functions, since data and sizes are inputs
-(`bayesanno.modeling.symbolic_shapes`). Between processes, functions are kept on disk. If PyTensor or Numba differ from
+(`bayesanno.graph.symbolic_shapes`). Between processes, functions are kept on disk. If PyTensor or Numba differ from
 what is expected here, PyTensor's own functions are used, which are slow.
 
 The invariant: a point is one vector: the unconstrained values of the free variables, in the graph's order.
@@ -20,13 +20,10 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.errors import CacheWarning, FitError, warn
-from bayesanno._core.lazy import import_when_called, pm, pt, xr
+from bayesanno._core.lazy import import_when_called, pm
 from bayesanno._core.wording import name_error
-from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_adapters import Data
-from bayesanno.modeling.functions import BY_NUMPY, compile_once, evaluate_draws, exact_arithmetic, keep
+from bayesanno.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
+from bayesanno.graph.functions import BY_NUMPY, compile_once, exact_arithmetic, keep
 
 remove_value_transforms = import_when_called("bayesanno._core.private.pymc:remove_value_transforms")
 
@@ -98,14 +95,6 @@ class Density:
         return {name: kept[self.parts[name][0]].reshape(self.parts[name][1]) for name in self.names}
 
 
-def find_scales(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
-    """Return which dimensions of a point are scale parameters of a model, (dimension,)."""
-    found = np.zeros(density.n_dim, dtype=bool)
-    for name in model.scale_parameters():
-        found[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True
-    return found
-
-
 # ------------------------------------------------------------------------------------------ compiling
 
 
@@ -136,11 +125,6 @@ def _is_of_cache(error: Exception) -> bool:
     except ImportError:
         return False
     return is_of_cache(error)
-
-
-def compile_model(model: AnnotationModel, data: Data, graph: pm.Model) -> Density:
-    """Compile the graph of a model, with the model's own start."""
-    return compile_graph(graph, {name: np.asarray(value, dtype=float) for name, value in start_of(model, data).items()})
 
 
 def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
@@ -205,81 +189,3 @@ def shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:
     if dims is not None and all(graph.coords.get(dim) is not None for dim in dims):
         return tuple(len(graph.coords[dim]) for dim in dims)
     return tuple(map(int, graph[name].shape.eval(mode=BY_NUMPY)))
-
-
-# ------------------------------------------------------------------------------------------------ draws of a graph
-
-
-def name_draws(graph: pm.Model, values: Mapping[str, np.ndarray]) -> xr.Dataset:
-    """Return draws of a graph's variables, (chain, draw, ...) each, with named dimensions.
-
-    A dimension without a name becomes `<variable>_dim_0`, as in ArviZ, with numbers as coordinates. Values with fewer
-    dimensions than their variable have the first ones.
-    """
-    variables, coords = {}, {}
-    for name, of in values.items():
-        own = graph.named_vars_to_dims.get(name) or [None] * (of.ndim - 2)
-        dims = [dim or f"{name}_dim_{axis}" for axis, dim in enumerate(own[: of.ndim - 2])]
-        variables[name] = (("chain", "draw", *dims), of)
-        for dim, length in zip(dims, of.shape[2:], strict=True):
-            named = graph.coords.get(dim)
-            coords[dim] = list(range(length) if named is None else named)
-    n_chains, n_draws = next(iter(values.values())).shape[:2]
-    return xr.Dataset(variables, coords={"chain": range(n_chains), "draw": range(n_draws)} | coords)
-
-
-def as_chains(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xr.Dataset:
-    """Return points, each a mapping of variables, as draws of the free parameters: one chain of one draw per point."""
-    return name_draws(graph, {one.name: np.stack([p[one.name] for p in points])[:, None] for one in graph.free_RVs})
-
-
-def as_one_chain(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xr.Dataset:
-    """Return points, each a mapping of variables, as draws of the free parameters: one chain, one draw per point."""
-    return name_draws(graph, {one.name: np.stack([p[one.name] for p in points])[None] for one in graph.free_RVs})
-
-
-def add_deterministics(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
-    """Return draws of the free parameters and of the graph's deterministics."""
-    graph = remove_value_transforms(graph)
-    return free.assign(_evaluate(graph, graph.deterministics, graph.replace_rvs_by_values(graph.deterministics), free))
-
-
-def compute_log_prior(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
-    """Return the log prior density of each free parameter in each draw, on its own scale: dims (chain, draw, ...).
-
-    A distribution over a dimension, such as a Dirichlet, has one density for the whole dimension.
-    """
-    graph = remove_value_transforms(graph)
-    return _evaluate(graph, graph.free_RVs, graph.logp(vars=graph.free_RVs, sum=False), free)
-
-
-def unconstrain(graph: pm.Model, posterior: xr.Dataset) -> np.ndarray:
-    """Return draws of the free parameters as points on the sampler's scale, (chain, draw, dimension)."""
-    from pytensor.graph.replace import clone_replace
-
-    values = {variable: variable.type() for variable in graph.free_RVs}
-    moved = []
-    for variable, value in values.items():
-        transform = graph.rvs_to_transforms[variable]
-        moved.append(value if transform is None else transform.forward(value, *variable.owner.inputs))
-    moved = clone_replace(moved, values)  # some depend on other parameters
-    draws = {value: posterior[of.name].transpose("chain", "draw", ...).values for of, value in values.items()}
-    found = evaluate_draws(moved, {value: of.reshape(-1, *of.shape[2:]) for value, of in draws.items()})
-    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
-    return np.concatenate([each.reshape(shape) for each in found], axis=2)
-
-
-def _evaluate(
-    graph: pm.Model, variables: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], free: xr.Dataset
-) -> xr.Dataset:
-    """Evaluate functions of the free parameters; the results get the names and dimensions of some variables."""
-    ordered = {variable: free[variable.name].transpose("chain", "draw", ...).values for variable in graph.free_RVs}
-    draws = {graph.rvs_to_values[of]: values.reshape(-1, *values.shape[2:]) for of, values in ordered.items()}
-    found = evaluate_draws(outputs, draws)
-    shape = (free.sizes["chain"], free.sizes["draw"])
-    if not found:
-        return free[[]]
-    named = name_draws(
-        graph, {of.name: each.reshape(*shape, *each.shape[1:]) for of, each in zip(variables, found, strict=True)}
-    )
-    return named.assign_coords(chain=free["chain"].values, draw=free["draw"].values)

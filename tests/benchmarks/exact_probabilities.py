@@ -1,12 +1,12 @@
-"""The masses of two modes as the package estimates them, against the exact ones of tables of model B.
+"""The probabilities of two modes as the package estimates them, against the exact ones of tables of model B.
 
-    uv run python -m tests.benchmarks.exact_masses --tables 20
-    uv run python -m tests.benchmarks.exact_masses --which crossing --seeds 3
+    uv run python -m tests.benchmarks.exact_probabilities --tables 20
+    uv run python -m tests.benchmarks.exact_probabilities --which crossing --seeds 3
 
-40 items, two labels, four annotators, and two modes of which the lesser has 2% to 50% of the mass; in the tables where
-chains cross, the modes are less far apart. For each fit: the lesser mode's exact mass; its share of all by Laplace's
-method, as the fit has it, and how far that is off in nats of log odds; its mass by `split_modes`, the stated error, and
-z, the distance from the exact mass in such errors, or where all chains are said to be in one mode, the mass of the
+40 items, two labels, four annotators, and two modes of which the lesser has a probability of 2% to 50%; in the tables
+where chains cross, the modes are less far apart. For each fit: the lesser mode's exact probability; that by Laplace's
+method, as the fit has it, and how far that is off in nats of log odds; that by `split_modes`, the stated error, and z,
+the distance from the exact one in such errors, or where all chains are said to be in one mode, the probability of the
 whole; R-hat; the chains that crossed, as the fit has it from a few draws, and as all draws show; and each chain's share
 of draws on the lesser mode's side.
 """
@@ -23,9 +23,10 @@ import pandas as pd
 from scipy.special import logit
 
 import bayesanno as ba
-from bayesanno.inference.graph.density import as_one_chain, compile_model, unconstrain
+from bayesanno.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.laplace import LogDensity
-from tests.inference.exact_masses import CROSSING, TABLES, Masses, Table, weigh_table
+from tests.inference.exact_probabilities import CROSSING, TABLES, ExactModes, Table, weigh_table
 
 CROSSED = 0.01  # of a chain's draws: with so many on both sides, it has crossed
 
@@ -37,7 +38,7 @@ def shares_below(fit: Any, table: Table) -> np.ndarray:
     return found
 
 
-def number_of(table: Table, exact: Masses, found: Sequence[Mapping[str, Any]], *, above: bool) -> int | None:
+def number_of(table: Table, exact: ExactModes, found: Sequence[Mapping[str, Any]], *, above: bool) -> int | None:
     """Return which of the modes that a fit has found is the upper, or the lower: the one uphill of its mean."""
     model, data = ba.get_model("model_b"), table.data()
     graph = model.build(data)
@@ -51,7 +52,7 @@ def number_of(table: Table, exact: Masses, found: Sequence[Mapping[str, Any]], *
 
 
 def compare(table: Table, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
-    """Fit one table, and set the masses of its modes beside the exact ones."""
+    """Fit one table, and set the probabilities of its modes beside the exact ones."""
     exact = weigh_table(table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,18 +65,18 @@ def compare(table: Table, seed: int, settings: dict[str, Any]) -> dict[str, Any]
     row: dict[str, Any] = {"table": f"{table.kind} {table.seed}", "seed": seed, "exact": exact.lesser}
 
     number = number_of(table, exact, modes["found"], above=not lesser_is_below)
-    row["modes"] = sum(mode["mass"] >= 0.01 for mode in modes["found"])
+    row["modes"] = sum(mode["probability"] >= 0.01 for mode in modes["found"])
     if number is not None:
-        row["laplace"] = modes["found"][number]["mass"]
+        row["laplace"] = modes["found"][number]["probability"]
         row["nats"] = logit(row["laplace"]) - logit(exact.lesser)
     if len(parts) == 2:
         first_is_below = shares_below(parts[0], table).mean() > shares_below(parts[1], table).mean()
         part = parts[0 if first_is_below == lesser_is_below else 1]
-        row |= {"split": part.attrs["mass"], "error": part.attrs["mass_error"]}
-        row |= {"by": part.attrs["mass_by"], "z": (row["split"] - exact.lesser) / row["error"]}
-        row["reason"] = part.attrs["mass_reason"]
+        row |= {"split": part.attrs["probability"], "error": part.attrs["probability_error"]}
+        row |= {"by": part.attrs["probability_by"], "z": (row["split"] - exact.lesser) / row["error"]}
+        row["reason"] = part.attrs["probability_reason"]
     else:
-        row |= {"whole": parts[0].attrs["mass"], "error": parts[0].attrs["mass_error"]}
+        row |= {"whole": parts[0].attrs["probability"], "error": parts[0].attrs["probability_error"]}
     row["parts"] = len(parts)
     row["rhat"] = diagnostics["max_rhat"]
     row["crossing"] = len(modes["crossing"])

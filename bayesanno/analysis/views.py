@@ -1,4 +1,4 @@
-"""Warnings that tables raise: chains in several modes, and labels computed from draws since removed."""
+"""The view of a fit for a table, with its warnings: chains in several modes, or labels of draws since removed."""
 
 from __future__ import annotations
 

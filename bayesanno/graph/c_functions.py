@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pm, pt
-from bayesanno.inference.graph.source import Source, View, plus, row_major, times
-from bayesanno.modeling import ops
-from bayesanno.modeling.functions import name_graph, precompute_data, read_data
-from bayesanno.modeling.symbolic_shapes import make_shapes_symbolic
+from bayesanno.graph.functions import name_graph, precompute_data, read_data
+from bayesanno.graph.source import Source, View, plus, row_major, times
+from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
 WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # packages that generate code
 DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -125,7 +124,7 @@ def write_source(flat: FlatGraph, outputs: Sequence[Any], finish: Callable[[Any,
     """Return the source that computes outputs from `x`, a point, and `data`, the pointers and shapes of arrays."""
     from pytensor.graph import graph_inputs
 
-    from bayesanno.inference.graph.loops import Writer
+    from bayesanno.graph.loops import Writer
 
     source = Source()
     ends = np.cumsum([2, *(1 + array.ndim for array in flat.data)]).tolist()
@@ -196,12 +195,10 @@ def _compile(source: Source, template: str, n_sizes: int) -> Any:
 
 @cache
 def _writers() -> tuple[str, ...]:
-    """Return the versions of all packages that generate code, and a hash of our own operations and intrinsics."""
+    """Return the versions of all packages that generate code, and a hash of our own intrinsics."""
     from bayesanno._core.private import numba as intrinsics
 
-    (folder,) = ops.__path__
-    files = [*sorted(Path(folder).glob("*.py")), Path(intrinsics.__file__)]
-    own = b"".join(path.read_bytes() for path in files)
+    own = Path(intrinsics.__file__).read_bytes()
     return (*(f"{name} {version(name)}" for name in WRITERS), hashlib.sha256(own).hexdigest())
 
 

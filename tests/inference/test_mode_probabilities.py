@@ -1,4 +1,4 @@
-"""Modes of a posterior, judged by their mass: chains left out, taken apart, put together."""
+"""Modes of a posterior, judged by their probability: chains left out, taken apart, put together."""
 
 import json
 import warnings
@@ -11,13 +11,13 @@ from scipy.stats import multivariate_normal
 
 import bayesanno as ba
 from bayesanno._core.errors import ConvergenceWarning, FitError
+from bayesanno.graph.draws import unconstrain
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.modes import APART, chains_are_apart, find_in_modes
-from bayesanno.inference.graph.density import unconstrain
 from bayesanno.inference.modes.search import Modes
-from bayesanno.inference.sampling.starts import Starts, choose_starts, share_chains
-from bayesanno.inference.split import _share_draws
+from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_starts
+from bayesanno.inference.split import _count_draws
 from bayesanno.modeling import registry
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, join, make_fit
 from tests.models.contract import TINY
@@ -46,28 +46,28 @@ def whole15(table15):
     return ba.combine_modes(table15[0], random_seed=1)
 
 
-def mass_by_quadrature(fit, n_points=21):
-    """The share of the mass that is around the draws of each chain alone in its mode, on a grid over their range."""
+def probability_by_quadrature(fit, n_points=21):
+    """The probability of the region of the draws of each mode, on a grid over their range."""
     model, data = ba.get_model("model_a"), ba.data_of(fit)
     graph = model.build(data)
     density = choose_starts(graph, model, data, "vote", n_starts=0, most_gradients=0, random_seed=1).density
     z = unconstrain(graph, fit["posterior"].to_dataset())
     high = z[:, :, 0].mean(axis=1) > 0  # the first annotator is right more often than not
-    log_mass = []
+    log_integral = []
     for mode in (high, ~high):
         points = z[mode].reshape(-1, z.shape[2])
         margin = 0.5 * np.ptp(points, axis=0)
         axes = np.linspace(points.min(axis=0) - margin, points.max(axis=0) + margin, n_points).T
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, z.shape[2])
         cell = np.log(np.prod(axes[:, 1] - axes[:, 0]))
-        log_mass.append(cell + np.logaddexp.reduce([density(point)[0] for point in grid]))
-    return np.exp(log_mass - np.logaddexp.reduce(log_mass))
+        log_integral.append(cell + np.logaddexp.reduce([density(point)[0] for point in grid]))
+    return np.exp(log_integral - np.logaddexp.reduce(log_integral))
 
 
 class TestMirroredAccuracies:
     """Model A with two labels: theta -> 1 - theta leaves the likelihood as it is."""
 
-    def test_the_mirrored_mode_of_table15_has_a_chain_and_a_mass(self, table15):
+    def test_the_mirrored_mode_of_table15_has_a_chain_and_a_probability(self, table15):
         fit, said = table15
         first, second = ba.diagnostics_of(fit)["modes"]["found"]
         assert (len(first["chains"]), len(second["chains"])) == (3, 1)
@@ -76,28 +76,28 @@ class TestMirroredAccuracies:
         assert not any("sample longer" in one for one in said if "share a mode" not in one)
 
     @NOISY
-    def test_the_mass_of_table15_is_that_of_a_grid_within_its_error(self, table15):
-        exact = mass_by_quadrature(table15[0])
+    def test_the_probability_of_table15_is_that_of_a_grid_within_its_error(self, table15):
+        exact = probability_by_quadrature(table15[0])
         assert exact == pytest.approx([0.873, 0.127], abs=0.001)
         parts = ba.split_modes(table15[0], random_seed=2)
         for part, share in zip(parts, exact, strict=True):
-            assert part.attrs["mass_by"] == "bridge"
-            assert part.attrs["mass_error"] < 0.005
-            assert abs(part.attrs["mass"] - share) < 4 * part.attrs["mass_error"]
+            assert part.attrs["probability_by"] == "bridge"
+            assert part.attrs["probability_error"] < 0.005
+            assert abs(part.attrs["probability"] - share) < 4 * part.attrs["probability_error"]
         assert [part["posterior"].sizes["chain"] for part in parts] == [3, 1]
         assert "found" not in ba.diagnostics_of(parts[0])["modes"]
 
     @NOISY
-    def test_where_nothing_is_known_of_tops_chains_are_compared_and_bridged(self, table15, monkeypatch):
-        monkeypatch.setattr(Modes, "follow", lambda self, points: (self, np.full(len(points), -1)))
+    def test_where_no_mode_is_known_chains_are_compared_and_bridged(self, table15, monkeypatch):
+        monkeypatch.setattr(Modes, "ascend_from_draws", lambda self, points: (self, np.full(points.shape[:2], -1)))
         parts = ba.split_modes(table15[0], random_seed=2)
-        assert [part.attrs["mass_by"] for part in parts] == ["bridge", "bridge"]
-        assert parts[0].attrs["mass"] == pytest.approx(0.873, abs=4 * parts[0].attrs["mass_error"])
+        assert [part.attrs["probability_by"] for part in parts] == ["bridge", "bridge"]
+        assert parts[0].attrs["probability"] == pytest.approx(0.873, abs=4 * parts[0].attrs["probability_error"])
 
     @NOISY
     def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, table15, whole15, tmp_path):
         combination = json.loads(whole15.attrs["combination"])
-        assert combination["weights"] == "mass"
+        assert combination["weights"] == "probability"
         assert combination == ba.diagnostics_of(whole15)["combination"]
         low = (whole15["posterior"]["accuracy"] < 0.5).mean(("chain", "draw")).values
         assert low == pytest.approx([0.127, 0.127, 0.873], abs=4 * combination["modes"][0]["error"])
@@ -155,7 +155,9 @@ class TestMirroredAccuracies:
         fit, _ = table15
         (alone,) = ba.diagnostics_of(fit)["modes"]["found"][1]["chains"]
         others = ba.drop_chains(fit, [alone])
-        with refuses(FitError, r"in one mode: there is nothing to combine; 12\.7% of the mass is in modes without"):
+        with refuses(
+            FitError, r"in one mode: there is nothing to combine; modes without a chain have probability 12\.7%"
+        ):
             ba.combine_modes(others)
         parts = [others, ba.drop_chains(fit, [chain for chain in range(4) if chain != alone])]
         joined = join(*parts)
@@ -193,18 +195,18 @@ class TestMirroredAccuracies:
         for nothing in ([], 2):
             with refuses(FitError, r"give the numbers of those to leave out, as in \[3\]"):
                 ba.drop_chains(fit, nothing)
-        with refuses(FitError, "there are no weights 'density': choose one of mass, stacking"):
+        with refuses(FitError, "there are no weights 'density': choose one of probability, stacking"):
             ba.combine_modes(fit, "density")
         for call in (ba.split_modes, ba.combine_modes, lambda one: ba.drop_chains(one, [0])):
             with refuses(FitError, "has no chains, so there are no .* to compare .it yields: combination."):
                 call(whole15)
 
 
-def test_a_mode_with_mass_and_without_draws_is_not_left_out_silently():
-    np.testing.assert_array_equal(_share_draws(np.array([0.6, 0.4]), [30, 100]), [30, 20])
-    np.testing.assert_array_equal(_share_draws(np.array([1.0, 1e-9]), [30, 0]), [30, 0])
+def test_a_probable_mode_without_draws_is_not_left_out_silently():
+    np.testing.assert_array_equal(_count_draws(np.array([0.6, 0.4]), [30, 100]), [30, 20])
+    np.testing.assert_array_equal(_count_draws(np.array([1.0, 1e-9]), [30, 0]), [30, 0])
     with pytest.raises(FitError, match="no draw is closer to it"):
-        _share_draws(np.array([0.6, 0.4]), [0, 100])
+        _count_draws(np.array([0.6, 0.4]), [0, 100])
 
 
 def test_mirrored_rates_of_lazy_annotators_are_weighed():
@@ -213,7 +215,7 @@ def test_mirrored_rates_of_lazy_annotators_are_weighed():
     data, _ = ba.simulate("diligent_lazy_annotators", design, random_seed=1)
     fit, said = said_of(lambda: ba.fit("diligent_lazy_annotators", data, **CHEAP | {"draws": 300, "tune": 300}))
     several = ba.diagnostics_of(fit)["modes"]["found"]
-    assert 0.05 < several[1]["mass"] < several[0]["mass"]
+    assert 0.05 < several[1]["probability"] < several[0]["probability"]
     assert all(mode["chains"] for mode in several[:2])
     assert said[0].startswith("modes-apart: The posterior has 2 modes")
     assert "bayesanno.combine_modes(fit)" in said[0]
@@ -225,7 +227,7 @@ def test_mirrored_rates_of_lazy_annotators_are_weighed():
 
 @pytest.fixture
 def two_widths(monkeypatch, rng):
-    """Two chains in a wide mode of mass .999, and two in a narrow one of .001 that is nats higher."""
+    """Two chains in a wide mode of probability .999, and two in a narrow one of .001 that is nats higher."""
     registry._entry_points.cache_clear()
     zoo = [*entry_points(group=registry.GROUP),
            EntryPoint("two_widths", "tests.models.guests:TwoWidths", registry.GROUP)]  # fmt: skip
@@ -250,11 +252,13 @@ def test_a_wide_mode_wins_over_a_narrow_one_of_greater_density(two_widths):
     assert sorted(lower["groups"][0]) == [0, 2]  # by density, the narrow one is the best
     assert said[0].startswith("modes-unweighed: Chains are in 2 modes")
     wide, narrow = ba.split_modes(fit, random_seed=1)
-    assert wide.attrs["mass_by"] == narrow.attrs["mass_by"] == "bridge"
+    assert wide.attrs["probability_by"] == narrow.attrs["probability_by"] == "bridge"
     assert float(wide["posterior"]["place"].mean()) == pytest.approx(-3, abs=0.2)
-    ratio = np.log(narrow.attrs["mass"] / wide.attrs["mass"])
-    assert ratio == pytest.approx(np.log(0.001 / 0.999), abs=4 * narrow.attrs["mass_error"] / narrow.attrs["mass"])
-    assert narrow.attrs["mass_error"] < 0.1 * narrow.attrs["mass"]
+    ratio = np.log(narrow.attrs["probability"] / wide.attrs["probability"])
+    assert ratio == pytest.approx(
+        np.log(0.001 / 0.999), abs=4 * narrow.attrs["probability_error"] / narrow.attrs["probability"]
+    )
+    assert narrow.attrs["probability_error"] < 0.1 * narrow.attrs["probability"]
     whole = ba.combine_modes(fit, random_seed=1)
     of_wide, of_narrow = (mode["n_draws"] for mode in json.loads(whole.attrs["combination"])["modes"])
     assert of_wide == 1000
@@ -269,7 +273,7 @@ def test_a_fit_in_one_mode_is_split_into_itself_and_not_combined(rng, refuses):
     fit = make_fit(EXCHANGEABLE, TINY, clear_posterior(rng, n_draws=50)[["confusion", "prevalence"]])
     fit.attrs["diagnostics"] = json.dumps(ba.diagnostics_of(fit) | {"max_rhat": 1.005})  # so few draws have more
     (same,) = ba.split_modes(fit)
-    assert (same.attrs["mass"], same["posterior"].sizes["chain"]) == (1.0, 2)
+    assert (same.attrs["probability"], same["posterior"].sizes["chain"]) == (1.0, 2)
     with refuses(
         FitError, "all chains of this fit are in one mode, or cross between modes: there is nothing to combine"
     ):
@@ -277,7 +281,7 @@ def test_a_fit_in_one_mode_is_split_into_itself_and_not_combined(rng, refuses):
 
 
 @pytest.mark.parametrize(
-    ("mass", "n_chains", "numbers"),
+    ("shares", "n_chains", "numbers"),
     [
         ([0.5, 0.5], 4, [0, 0, 1, 1]),
         ([0.02, 0.98], 4, [0, 1, 1, 1]),
@@ -286,22 +290,22 @@ def test_a_fit_in_one_mode_is_split_into_itself_and_not_combined(rng, refuses):
         ([0.2, 0.5, 0.3], 10, [0, 0, 1, 1, 1, 1, 1, 2, 2, 2]),
     ],
 )
-def test_each_mode_has_a_chain_and_the_others_are_in_proportion(mass, n_chains, numbers):
-    assert share_chains(np.array(mass), n_chains) == numbers
+def test_each_mode_has_a_chain_and_the_others_are_in_proportion(shares, n_chains, numbers):
+    assert assign_chains(np.array(shares), n_chains) == numbers
 
 
 def test_seeds_are_shared_out_among_modes_in_whatever_order_they_come():
     points = np.array([[-9.0], [9.0]])
     starts = Starts(lambda point: (0.0, 0 * point), points, np.full((2, 1), 0.1), np.array([0.9, 0.1]))
-    one, other = starts.share_out([5, 3, 8, 1]), starts.share_out([1, 3, 5, 8])
+    one, other = starts.assign_chains([5, 3, 8, 1]), starts.assign_chains([1, 3, 5, 8])
     assert [float(np.sign(one.draw(seed)[0])) for seed in (1, 3, 5, 8)] == [-1, -1, -1, 1]
     for seed in (1, 3, 5, 8):
         assert one.draw(seed) == other.draw(seed)
 
 
-def found(mass, chains, log_density=-10.0):
+def found(probability, chains, log_density=-10.0):
     return {
-        "mass": mass,
+        "probability": probability,
         "nats": 0.0,
         "log_density": log_density,
         "visits": 1,
@@ -327,12 +331,20 @@ def test_modes_that_chains_cross_between_are_no_alarm():
     one = modes(found(0.6, [0, 1, 2, 3]), found(0.4, []))
     assert codes_of(one, 1.005) == ["mode-unsampled"]
     seldom = one | {"crossing": [1]}
-    assert codes_of(seldom, 1.005) == ["mode-unsampled"]  # no draw of twenty in two fifths of the mass
+    assert codes_of(seldom, 1.005) == ["mode-unsampled"]  # no draw of twenty in a mode of probability two fifths
     seldom["found"][0]["draws"], seldom["found"][1]["draws"] = 15, 5
     assert codes_of(seldom, 1.005) == []
 
 
-def test_of_rough_masses_none_is_claimed():
+def test_a_record_of_an_earlier_version_is_read():
+    now = modes(found(0.6, [0, 1, 3]), found(0.4, [2]), groups=[[0, 1, 3], [2]])
+    before = now | {"found": [one | {"mass": one["probability"]} for one in now["found"]]}
+    for one in before["found"]:
+        del one["probability"]
+    assert codes_of(before, 1.2) == codes_of(now, 1.2) == ["modes-apart"]
+
+
+def test_of_rough_probabilities_none_is_claimed():
     rough = modes(found(None, [0, 1]), found(None, [2, 3]), rough=True, groups=[[0, 1], [2, 3]])
     assert codes_of(rough, 1.3) == ["modes-unweighed"]
     alone = modes(found(None, [0, 1, 2, 3]), found(None, []), rough=True, groups=[[0, 1, 2, 3]])

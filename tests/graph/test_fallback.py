@@ -15,11 +15,11 @@ import bayesanno as ba
 from bayesanno._core.errors import CacheWarning, FitError
 from bayesanno._core.private import numba as of_numba
 from bayesanno._core.private import pytensor as of_pytensor
-from bayesanno.inference.graph.density import compile_graph
+from bayesanno.graph import functions
+from bayesanno.graph.density import compile_graph
 from bayesanno.inference.methods import NUTSSettings
 from bayesanno.inference.sampling.nuts import sample_nuts
 from bayesanno.inference.sampling.starts import start_near
-from bayesanno.modeling import functions
 from tests.samples import SHORT, tiny_data
 
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")

@@ -1,4 +1,4 @@
-"""What the package says the modes of model B weigh, against the exact masses of tables small enough to sum over."""
+"""How probable the package says the modes of model B are, against exact sums for small tables."""
 
 import itertools
 import warnings
@@ -9,10 +9,11 @@ from scipy.special import betaln, logit
 from scipy.stats import multivariate_t
 
 import bayesanno as ba
-from bayesanno.inference.graph.density import as_one_chain, compile_model, unconstrain
-from bayesanno.inference.modes.masses import LAPLACE_ERROR
+from bayesanno.graph.draws import as_one_chain, unconstrain
+from bayesanno.inference.model_density import compile_model
+from bayesanno.inference.modes.probabilities import LAPLACE_ERROR
 from tests.inference.exact import exact_posterior
-from tests.inference.exact_masses import CROSSING, TABLES, Table, weigh_exactly, weigh_table
+from tests.inference.exact_probabilities import CROSSING, TABLES, TIE, Table, weigh_exactly, weigh_table
 
 QUICK = (Table("opposed", 4), Table("opposed", 5), Table("opposed", 11), Table("pairs", 0))
 OF_PAIRS = np.array([0.5, 0.5, -0.5, -0.5])
@@ -42,7 +43,7 @@ def test_the_sum_over_counts_is_that_over_all_assignments(rng):
         accuracy.append(a / (a + b) @ (3 + sizes) / 16)
         contrast.append(accuracy[-1] @ OF_PAIRS)
     p = np.exp(np.array(log_p) - np.logaddexp.reduce(log_p))
-    above = np.array(contrast) > 0
+    above = np.array(contrast) > TIE
     exact = weigh_exactly(said, OF_PAIRS)
     assert exact.log_marginal == pytest.approx(np.logaddexp.reduce(log_p), abs=1e-10)
     assert exact.upper == pytest.approx(p @ above, abs=1e-10)
@@ -80,13 +81,13 @@ def test_the_marginal_likelihood_is_that_of_the_graph(rng):
 
 
 @pytest.mark.slow
-def test_tables_have_two_modes_of_which_both_have_mass():
+def test_tables_have_two_modes_of_which_both_are_probable():
     for tables, border in ((TABLES, 0.02), (CROSSING, 0.15)):
         for table in tables:
             exact = weigh_table(table)
             assert exact.lesser > 0.02, table
             assert exact.border < border * exact.lesser, table
-            if table.kind == "pairs":  # and not four: what is mirrored has no mass
+            if table.kind == "pairs":  # and not four: what is mirrored has none
                 mirrored = weigh_exactly(table.said(), np.full(4, 0.25))
                 assert 1 - mirrored.upper < 0.02 * exact.lesser, table
     assert len(TABLES) == 20
@@ -112,36 +113,38 @@ def share_above(fit, table):
 
 
 def judge(table):
-    """Return what is wrong with the masses that are printed of a table; an empty list if nothing is."""
+    """Return what is wrong with the probabilities that are printed of a table; an empty list if nothing is."""
     exact = weigh_table(table)
     fit, parts, above = fitted(table)
     lesser = exact.lesser
-    found = [mode["mass"] for mode in ba.diagnostics_of(fit)["modes"]["found"] if mode["mass"] >= 0.01]
+    found = [mode["probability"] for mode in ba.diagnostics_of(fit)["modes"]["found"] if mode["probability"] >= 0.01]
     wrong = []
     # which is which does not matter: the two shares are as far apart in any order
     if len(found) != 2:
         wrong.append(f"{len(found)} modes were found")
     elif abs(logit(min(found) / sum(found)) - logit(lesser)) > LAPLACE_ERROR:
         wrong.append(f"Laplace's method has {min(found):.3f} for {lesser:.3f}")
-    masses, errors = ([part.attrs[name] for part in parts] for name in ("mass", "mass_error"))
+    probabilities, errors = ([part.attrs[name] for part in parts] for name in ("probability", "probability_error"))
     if len(parts) == 2:
         true = [exact.upper, 1 - exact.upper]
     else:  # all chains are said to be in one mode: that of most draws, or in both, if draws of both are there
         share = (1 - above if exact.upper > 0.5 else above).mean()  # of draws, in the lesser mode
         true = [1.0 if share > lesser / 2 else 1 - lesser]
-    for mass, error, own in zip(masses, errors, true, strict=True):
-        if not abs(mass - own) <= 3 * error + exact.border:
-            wrong.append(f"{mass:.3f} +- {error:.3f} for {own:.3f} by {parts[0].attrs['mass_by']}, {len(parts)} parts")
+    for p, error, own in zip(probabilities, errors, true, strict=True):
+        if not abs(p - own) <= 3 * error + exact.border:
+            wrong.append(
+                f"{p:.3f} +- {error:.3f} for {own:.3f} by {parts[0].attrs['probability_by']}, {len(parts)} parts"
+            )
     return [f"{table.kind} {table.seed}, {' '.join(f'{one:.3f}' for one in above)} above: {one}" for one in wrong]
 
 
 @pytest.mark.parametrize("table", QUICK, ids=lambda table: f"{table.kind}-{table.seed}")
-def test_the_masses_that_are_printed_are_exact_within_their_error(table):
+def test_the_probabilities_that_are_printed_are_exact_within_their_error(table):
     assert judge(table) == []
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
-def test_a_chain_that_ends_in_the_other_mode_moves_no_mass():
+def test_a_chain_that_ends_in_the_other_mode_moves_no_probability():
     """Without a search before sampling, modes are found from draws of each chain, the last one first."""
     table = Table("opposed", 11)
     exact = weigh_table(table)
@@ -152,12 +155,14 @@ def test_a_chain_that_ends_in_the_other_mode_moves_no_mass():
     last = contrast.argmin()  # a draw of the lesser mode
     moved = fit.isel(draw=np.append(np.delete(np.arange(2000), last), last))
     best = max(ba.split_modes(moved, random_seed=1), key=lambda part: share_above(part, table).mean())
-    assert best.attrs["mass"] == pytest.approx(exact.upper, abs=3 * best.attrs["mass_error"] + exact.border)
+    assert best.attrs["probability"] == pytest.approx(
+        exact.upper, abs=3 * best.attrs["probability_error"] + exact.border
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: f"{table.kind}-{table.seed}")
-def test_the_masses_of_twenty_tables_are_exact_within_their_error(table):
+def test_the_probabilities_of_twenty_tables_are_exact_within_their_error(table):
     assert judge(table) == []
 
 

@@ -1,0 +1,166 @@
+"""A model of one's own: what its author reads where a method returns what cannot be used."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+
+import bayesanno as ba
+from bayesanno._core.errors import DataFileError, FitError, ModelError
+from bayesanno.modeling.independent import IndependentAnswers
+from bayesanno.modeling.process import describe_priors
+from bayesanno.modeling.registry import list_model_classes
+from tests.models.test_first_draft import Draft
+from tests.samples import tiny_data
+
+DATA = tiny_data()  # six items, three annotators, two labels
+
+
+def draft(**methods):
+    """The first draft with some methods replaced."""
+    return type("Own", (Draft,), {"name": "own", **methods})()
+
+
+class Tables(IndependentAnswers):
+    """Annotators with one accuracy each, from tables."""
+
+    name = "tables"
+
+    def priors(self, data, prior):  # noqa: ARG002
+        pm.Beta("accuracy", 2, 1, dims="annotator")
+        self.declare_prevalence(prior)
+
+    def start(self, data):
+        return {"accuracy": np.full(data.n_annotators, 0.7), "prevalence": np.full(2, 0.5)}
+
+    def tables(self, p, is_class):
+        right = p.accuracy[:, None, None]
+        return p.prevalence, pt.switch(is_class, right, 1 - right)
+
+
+def of_family(self, data, prior):  # noqa: ARG001
+    pm.Beta("accuracy", 2, 1, dims="family")
+
+
+def flat(self, p, is_class):  # noqa: ARG001
+    return p.prevalence, p.accuracy[:, None] * [0.5, 0.5]
+
+
+def alone(self, p, is_class):  # noqa: ARG001
+    return p.prevalence
+
+
+WRONG = {
+    "state_logp without a state": (
+        draft(state_logp=lambda self, answers, p: Draft.state_logp(self, answers, p)[:, :1]),
+        r"own: state_logp \(item, state\) has shape \(6, 1\), but must have \(6, 2\)",
+    ),
+    "state_logp transposed": (
+        draft(state_logp=lambda self, answers, p: Draft.state_logp(self, answers, p).T),
+        r"own: state_logp \(item, state\) has shape \(2, 6\), but must have \(6, 2\)",
+    ),
+    "a process without states": (
+        draft(generate=lambda self, design, p: Draft.generate(self, design, p)[1]),
+        "own: generate must return two arrays, states and labels, not TensorVariable",
+    ),
+    "states of annotations": (
+        draft(generate=lambda self, design, p: (Draft.generate(self, design, p)[1],) * 2),
+        rf"own: states of generate has shape \({DATA.n_annotations},\), but must have \(6,\)",
+    ),
+    "an unknown dimension": (
+        draft(priors=of_family),
+        "own: priors: Dimensions {'family'} are unknown .* There are 'item', 'annotator', .*; add yours in coords",
+    ),
+    "a start that lacks a parameter": (
+        draft(start=lambda self, data: {"accuracy": np.full(data.n_annotators, 0.7)}),  # noqa: ARG005
+        "own: start has no value of 'prevalence': it has 'accuracy'",
+    ),
+    "a table without classes": (
+        type("Flat", (Tables,), {"tables": flat})(),
+        r"tables: p\(response\) of tables has shape \(3, 2\), but must have \(1, 2, 2\) or \(3, 2, 2\)",
+    ),
+    "one table": (
+        type("One", (Tables,), {"tables": alone})(),
+        r"tables: tables must return two arrays, p\(class\) and p\(response\), not TensorVariable",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_cannot_be_used_is_named_before_anything_is_compiled(wrong, refuses):
+    model, message = WRONG[wrong]
+    with refuses(ModelError, message):
+        model.build(DATA)
+
+
+def test_a_model_of_two_tables_has_the_likelihood_and_the_process_of_its_tables():
+    model, tables = Tables(), ba.models.OneCoin()
+    ours, zoo = model.build(DATA), tables.build(DATA)
+    at = {"accuracy": np.array([0.9, 0.6, 0.7]), "prevalence": np.array([0.3, 0.7])}
+    values = [
+        pm.logp(graph["annotations"], graph.rvs_to_values[graph["annotations"]]).eval(
+            {graph[name]: value for name, value in at.items()}
+        )
+        for graph in (ours, zoo)
+    ]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-12)
+    simulated, truth = ba.simulate(model, DATA, parameters=at, random_seed=1)
+    assert simulated.n_annotations == DATA.n_annotations
+    assert truth["accuracy"].values.tolist() == [0.9, 0.6, 0.7]
+
+
+def test_print_shows_the_prior_of_each_parameter():
+    assert str(ba.models.MACE(competence_prior=(1, 2))).split("\n") == [
+        repr(ba.models.MACE(competence_prior=(1, 2))),
+        "    competence[annotator] ~ Beta(1, 2)",
+        "    strategy[annotator, response] ~ Dirichlet(10)",
+        "    prevalence[true_class] ~ Dirichlet(10)",
+    ]
+    hierarchical = describe_priors(ba.models.HierarchicalDawidSkene())
+    assert "confusion[annotator, true_class, response] ~ LogisticNormal(population, spread)" in hierarchical
+    assert "spread[true_class] ~ Gamma(2, scale=2)" in describe_priors(ba.models.HierarchicalDawidSkene(spread_prior=4))
+
+
+@pytest.mark.parametrize("name", list_model_classes())
+def test_every_model_of_the_zoo_can_be_printed(name):
+    lines = str(ba.get_model(name)).split("\n")
+    assert len(lines) > 1
+    assert not any("CustomDist" in line for line in lines)
+
+
+def test_unknown_arguments_get_a_suggestion():
+    with pytest.raises(ModelError, match="mace has no field 'competence': did you mean 'competence_prior'"):
+        ba.models.MACE(competence=(1, 1))
+    with pytest.raises(TypeError, match="fit has no argument 'seed'; did you mean 'random_seed'"):
+        ba.fit("mace", DATA, seed=1)
+    with pytest.raises(TypeError, match="fit has no argument 'chain'; did you mean 'chains'"):
+        ba.fit("mace", DATA, chain=1)
+
+
+SHORT = {"draws": 30, "tune": 30, "chains": 2, "random_seed": 1, "progressbar": False}
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("sampler", "settings", "depth"),
+    [("nutpie", {"maxdepth": 1}, "depth"), ("pymc", {"max_treedepth": 1}, "tree_depth")],
+)
+def test_settings_of_the_sampler_are_passed_on_and_stored(sampler, settings, depth):
+    fit = ba.fit("one_coin", DATA, nuts_sampler=sampler, nuts_sampler_kwargs=settings, **SHORT)
+    assert int(fit["sample_stats"][depth].max()) == 1
+    assert next(iter(settings)) in fit.attrs["settings"]
+
+
+def test_settings_that_the_sampler_does_not_have_are_refused(refuses):
+    with refuses(FitError, "nuts_sampler_kwargs: .* max_treedepth"):
+        ba.fit("one_coin", DATA, nuts_sampler_kwargs={"max_treedepth": 1}, **SHORT)
+    with refuses(FitError, "nuts_sampler_kwargs is 3: it must be a mapping"):
+        ba.fit("one_coin", DATA, nuts_sampler_kwargs=3, **SHORT)
+
+
+def test_a_fit_is_not_overwritten_unless_asked(tmp_path, refuses):
+    fit = ba.fit("one_coin", DATA, method="em", progressbar=False)
+    ba.save(fit, tmp_path / "fit.nc")
+    with refuses(DataFileError, "fit.nc exists: give another path, or overwrite=True to replace it"):
+        ba.save(fit, tmp_path / "fit.nc")
+    ba.save(fit, tmp_path / "fit.nc", overwrite=True)
