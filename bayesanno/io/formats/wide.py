@@ -165,14 +165,12 @@ def _find_parts(table: TextTable, options: ReadOptions) -> list[int]:
 def _find_count(table: TextTable, options: ReadOptions) -> int | None:
     """Return the column that counts the items of each row, if there is one."""
     if options.count is not None:
-        if (
-            options.count in table.header
-            and not options.columns
-            and all(table.matching(role) for role in ("annotator", "label"))
-        ):
-            how = f"each row is one answer: repeat it as often as {options.count!r} says"
-            raise DataError(f"{table.name}: count=... is for wide tables, but with an annotator and a label {how}")
-        return table.need("count", options.count)
+        found, is_long = table.need("count", options.count), all(map(table.matching, ROLES[1:]))
+        if is_long and not options.columns:
+            raise DataError(
+                f"{table.name}: count=... is for wide tables: repeat rows as often as {options.count!r} says"
+            )
+        return found
     named = () if options.format == "wide" else table.matching("count")
     return next((at for at in named if table.header[at] not in options.columns), None)
 
