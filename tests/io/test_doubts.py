@@ -117,7 +117,7 @@ ASKED = {
     "a number of answers": (rows("item,annotator,label,count", [(1, "a", "x", 3), (1, "b", "y", 2)]), {},
                             "the column 'count' may say how often an answer was given"),
     "a count of answers": (rows("item,annotator,label,times", [(1, "a", "x", 3), (1, "b", "y", 2)]), {"count": "times"},
-                           "count=... is for wide tables: repeat rows as often as 'times' says"),
+                           "count=... is for wide tables: repeat each row 'times' times"),
     "a template that joins": (rows("item,part,annotator,label", [("1/2", 3, "a", "x"), (1, "2/3", "a", "y")]),
                               {"item": "{item}/{part}"}, "gives one name to rows that differ"),
     "half a template": (rows("item,part,annotator,label", [(1, 3, "a", "x"), (1, 2, "a", "y")]),

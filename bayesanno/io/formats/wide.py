@@ -167,9 +167,7 @@ def _find_count(table: TextTable, options: ReadOptions) -> int | None:
     if options.count is not None:
         found, is_long = table.need("count", options.count), all(map(table.matching, ROLES[1:]))
         if is_long and not options.columns:
-            raise DataError(
-                f"{table.name}: count=... is for wide tables: repeat rows as often as {options.count!r} says"
-            )
+            raise DataError(f"{table.name}: count=... is for wide tables: repeat each row {options.count!r} times")
         return found
     named = () if options.format == "wide" else table.matching("count")
     return next((at for at in named if table.header[at] not in options.columns), None)
