@@ -71,11 +71,11 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
     positive = given.positive
     table, options = open_source(source, require_one_column(model, given))
     of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANSWERS, *_OF_TABLES)
-    if of_counts or (not of_annotations and holds_counts(table)):
+    if of_counts or (not of_annotations and not options.gives("count") and holds_counts(table)):
         if of_annotations:
             raise ba.DataError(
                 "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure, "
-                "--format, --columns, --count, --transpose, --missing, --strip, --ignore-case and --same are for "
+                "--format, --columns, --transpose, --missing, --strip, --ignore-case and --same are for "
                 "annotations: give those of one kind"
             )
         if positive is not None:
@@ -186,7 +186,7 @@ _EVERY_LABEL = {
 }
 _LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
 _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")
-_OF_TABLES = ("format", "columns", "count", "transpose")
+_OF_TABLES = ("format", "columns", "transpose")
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = dict.fromkeys(
     ("--add", "--items", *(f"--{name.replace('_', '-')}" for name in OF_COMPARISONS)),

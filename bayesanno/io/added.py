@@ -60,12 +60,7 @@ def add_annotations(
     """
     require_kind(data, AnnotationData, "add_annotations")
     options = ReadOptions(
-        missing=missing,
-        strip=strip,
-        ignore_case=ignore_case,
-        same=same or {},
-        encoding=encoding,
-        separator=separator,
+        missing=missing, strip=strip, ignore_case=ignore_case, same=same or {}, encoding=encoding, separator=separator
     )
     return add_from(data, source, options)
 

@@ -26,6 +26,7 @@ from bayesanno.io.names import (
     find_alike,
     warn_names,
     warn_of_alike,
+    warn_of_doubtful_names,
     warn_of_missing_codes,
     warn_of_odd_number,
     warn_of_rare,
@@ -115,7 +116,7 @@ def read_annotations(
         * zooniverse: the CSV of a project's classifications; a question is a task, given by its name or its words.
         * records: JSON or JSONL of any form, or a table with such cells: an object for each answer, as programs that
           query language models write; or an object that `annotator` and `label` are paths into. Lists of annotators and
-          of labels may be side by side, and an object may have the label of each annotator.
+          of labels may be side by side, and an object `annotations` may have the label of each annotator.
         * auto: an export is detected from its content; a table is long if it has columns for an annotator and a label,
           and else wide.
     item, annotator, label, gold : str, optional
@@ -232,9 +233,10 @@ def read_annotations(
         If an export lacks information that others have: JSON_MIN, and sessions of Prodigy without a name.
     NamesWarning
         If undeclared labels, or annotators, differ only in capitals or spaces; if a label is rare and may be misspelt,
-        may stand for a missing answer, or is the only one that is no number; if more than 20 labels are numbers; if
-        answers are there twice; if true labels belong to items that are not in the data, or none of them is a label; if
-        items that nobody compared, or unsure ties, are left out.
+        may stand for a missing answer or for several, or is the only one that is no number; if more than 20 labels are
+        numbers; if an annotator, an item or a system may stand for a missing one, or for a sum; if `same` or `missing`
+        name what is no answer; if answers are there twice; if true labels belong to items that are not in the data, or
+        are no labels; if items that nobody compared, or unsure ties, are left out.
 
     References
     ----------
@@ -314,6 +316,8 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     of_labels = () if declared else (*labels, *gold.values())
     if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators, items=_find_doubtful(answers)):
         warn_of_strange_gold(table.name, gold, labels)
+    systems = () if comparisons is None else comparisons.words.systems
+    warn_of_doubtful_names(table.name, annotators=answers.annotators, items=answers.items, systems=systems)
     _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
 

@@ -10,10 +10,49 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+
 _BETWEEN = ",|;"
 _LONGEST = 100_000
 _DECIMAL = re.compile("[0-9]+,[0-9]+")  # as in "2,5"
+_PRINTED = re.compile(r"""\[\s*(?:(?:'[^']*'|"[^"]*"|-?[\d.]+)\s+)+(?:'[^']*'|"[^"]*"|-?[\d.]+)\s*\]""")  # by NumPy
 _BESIDE = re.compile(r"""['"]\s+['"]""")  # lists as NumPy prints them; Python would join the two texts
+
+
+def plain(value: Any) -> Any:
+    """Return a value in memory in the form of JSON: lists, objects, text, and None for a missing value.
+
+    Raises
+    ------
+    DataError
+        If bytes are no text in UTF-8.
+    """
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise DataError(f"the cell {value[:40]!r} is not UTF-8: decode its column before reading") from None
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
+
+
+def write_cell(cell: Any) -> str:
+    """Return a cell as text: a whole number without decimals, an array as a list."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, np.ndarray):
+        return json.dumps(plain(cell), default=str, ensure_ascii=False)
+    return str(plain(cell) if isinstance(cell, bytes) else cell)
 
 
 def unpack(cell: Any) -> Any:
@@ -49,11 +88,11 @@ def split_cell(text: str, separator: str) -> list[str]:
     return [part.strip() for part in text.split(separator)]
 
 
-def find_several(given: Mapping[str, str]) -> tuple[str, str] | None:
+def find_several(given: Mapping[str, str], marks: str = _BETWEEN) -> tuple[str, str] | None:
     """Return a label that seems to be several in one cell, and their separator, "" for a list or an object.
 
-    `given` maps each label to an annotator. Labels are several if one has a part twice, if all parts of one are also
-    parts of others, or if annotators have as many parts.
+    `given` maps each label to an annotator, and `marks` are separators. Labels are several if one has a part twice, if
+    all parts of one are also parts of others, or if annotators have as many parts.
 
     Examples
     --------
@@ -64,10 +103,11 @@ def find_several(given: Mapping[str, str]) -> tuple[str, str] | None:
     ('joy;anger', ';')
     >>> find_several(dict.fromkeys(("yes, but", "yes", "2,5", "2,2"), "ada"))
     """
-    as_list = next((name for name in given if name[:1] in ("[", "{") and not isinstance(unpack(name), str)), None)
+    lists = (name for name in given if name[:1] in ("[", "{"))
+    as_list = next((name for name in lists if _PRINTED.fullmatch(name) or not isinstance(unpack(name), str)), None)
     if as_list is not None:
         return as_list, ""
-    for separator in _BETWEEN:
+    for separator in marks:
         parts = {name: [part for part in split_cell(name, separator) if part] for name in given}
         several = [name for name in given if len(parts[name]) > 1]
         plain = [name for name in several if not _DECIMAL.fullmatch(name)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 
 from bayesanno._core.errors import DataError
@@ -9,7 +11,9 @@ from bayesanno.data.counts import CountData
 from bayesanno.io.columns import check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import Source, open_table
-from bayesanno.io.text_table import TextTable
+from bayesanno.io.text_table import LAST_ALIASES, TextTable
+
+log = logging.getLogger(__name__)  # reports the columns that were read
 
 
 def read_counts(
@@ -18,6 +22,7 @@ def read_counts(
     item: str | None = None,
     successes: str | None = None,
     trials: str | None = None,
+    count: str | None = None,
     encoding: str | None = None,
 ) -> CountData:
     """Read how many answers of each item were positive, from a CSV, TSV or Parquet file or a DataFrame.
@@ -30,9 +35,10 @@ def read_counts(
     ----------
     source : path, str or DataFrame
         As for `read_annotations`.
-    item, successes, trials : str, optional
+    item, successes, trials, count : str, optional
         The names of the columns. By default columns are recognised by their names, in upper or lower case: those of
-        item as in `read_annotations`; successes, positive, positives, x; trials, n, total.
+        item as in `read_annotations`; successes, positive, positives, x; trials, n, total; count, counts, freq,
+        frequency.
     encoding : str, optional
         As for `read_annotations`.
 
@@ -42,7 +48,7 @@ def read_counts(
         If the file is missing or cannot be opened.
     DataError
         If the table cannot be read, a count is no whole number of 0 or more, successes exceed trials, or an item
-        appears twice.
+        appears twice; if a column may count the items of a row, or something else.
 
     Examples
     --------
@@ -52,7 +58,7 @@ def read_counts(
     >>> data.items, data.successes
     (('1', '2', '3'), array([0, 0, 7]))
     """
-    options = ReadOptions(item=item, successes=successes, trials=trials)
+    options = ReadOptions(item=item, successes=successes, trials=trials, count=count)
     return counts_from(open_table(source, encoding), options)
 
 
@@ -65,6 +71,21 @@ def holds_counts(table: TextTable) -> bool:
     return not long and all(table.matching(role) for role in ("successes", "trials"))
 
 
+def _find_count(table: TextTable, columns: dict[str, int], options: ReadOptions) -> int | None:
+    """Return the column that counts the items of a row, if there is one; `n` and `weight` may say something else."""
+    if options.count is not None:
+        return table.need("count", options.count)
+    found = next((at for at in table.matching("count") if at not in columns.values()), None)
+    is_sure = found is None or table.header[found].casefold() not in LAST_ALIASES["count"]
+    if found is not None and not is_sure and options.trials is None:
+        name, trials = table.header[found], table.header[columns["trials"]]
+        raise DataError(
+            f"{table.name}: the column {name!r} may say how many items have the numbers of a row: if so, use "
+            f"trials={trials!r} and count={name!r}; if it says something else, use trials={trials!r} alone"
+        )
+    return found if is_sure else None
+
+
 def counts_from(table: TextTable, options: ReadOptions) -> CountData:
     """Return the counts in a table, as `read_counts` does.
 
@@ -74,16 +95,16 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
         As for `read_counts`.
     """
     columns = {role: table.need(role, getattr(options, role)) for role in ("successes", "trials")}
-    count_column = next((at for at in table.matching("count") if at not in columns.values()), None)
-    item_column = table.find_item(options.item)
-    check_distinct(table, {**columns, "item": item_column, "count": count_column})
+    count_column, item_column = _find_count(table, columns, options), table.find_item(options.item)
+    roles = {**columns, "item": item_column, "count": count_column}
+    check_distinct(table, roles)
     if item_column is not None and count_column is not None:
         raise DataError(
             f"{table.name}: a row with a count stands for several items, but column {table.header[item_column]!r} "
             "names one: leave out one of the two columns"
         )
-    used = [column for column in (*columns.values(), item_column, count_column) if column is not None]
-    blank = ~np.any([filled(table.columns[column]) for column in used], axis=0)  # (row,)
+    used = {role: column for role, column in roles.items() if column is not None}
+    blank = ~np.any([filled(table.columns[column]) for column in used.values()], axis=0)  # (row,)
     positive, answered = (whole_numbers(table, column, blank) for column in columns.values())
     more = np.flatnonzero(positive > answered)
     if more.size:
@@ -105,6 +126,8 @@ def counts_from(table: TextTable, options: ReadOptions) -> CountData:
                     f"{table.where(row)}: item {name!r} already has counts in {table.unit} "
                     f"{table.lines[first_row[name]]}: keep one row per item"
                 )
+    read_as = "; ".join(f"{role} in {table.header[column]!r}" for role, column in used.items())
+    log.info("%s: %s%s", table.name, read_as, table.name_rest(used.values()))
     try:
         return CountData(items=tuple(names), successes=positive[rows], trials=answered[rows])
     except DataError as error:

@@ -7,12 +7,8 @@ from dataclasses import replace
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import as_names, listed, nearest
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.data.names import sort_labels
-from bayesanno.io.columns import make_annotations
-from bayesanno.io.formats.long import find_long_columns, read_rows
-from bayesanno.io.names import warn_of_alike, warn_of_missing_codes, warn_of_strange_gold
+from bayesanno.io.annotations import annotations_from
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.sources import Source, open_source
 from bayesanno.io.text_table import TextTable
@@ -108,34 +104,19 @@ def multi_annotations_from(table: TextTable, options: ReadOptions) -> MultiAnnot
     DataFileError, DataError
         As for `read_multi_annotations`.
     """
-    shared = {role: table.header[table.need(role, getattr(options, role))] for role in ("item", "annotator")}
-    parts = {}
+    parts, known = {}, [table.header[at] for at in table.matching("gold")]
+    shared = {table.header[table.need(role, getattr(options, role))] for role in ("item", "annotator")}
     for name in options.label:
+        gold = f"gold_{name}" if f"gold_{name}" in table.header else None
+        # A column named just "gold" does not show its dimension.
+        others = {*options.label, *(f"gold_{other}" for other in options.label), *known} - {name, gold, *shared}
+        own = table.without([at for at, other in enumerate(table.header) if other in others])
+        labels = options.labels_by_dimension.get(name)
         try:
-            parts[name] = _read_dimension(table, shared, name, options)
+            parts[name] = annotations_from(
+                own, replace(options, format="long", label=(name,), labels=labels, gold=gold, labels_by_dimension={})
+            )
         except DataError as error:
-            raise DataError(f"dimension {name!r}: {error}") from None
+            said = str(error).replace("labels=...", f"labels={{{name!r}: [...]}}")
+            raise DataError(f"dimension {name!r}: {said}") from None
     return MultiAnnotationData(by_dimension=parts)
-
-
-def _read_dimension(table: TextTable, shared: Mapping[str, str], name: str, options: ReadOptions) -> AnnotationData:
-    declared = options.labels_by_dimension.get(name)
-    named = {**shared, "label": name, "gold": f"gold_{name}"}
-    # A column named just "gold" does not show its dimension.
-    answers = read_rows(
-        table,
-        find_long_columns(table, named, with_gold=named["gold"] in table.header),
-        replace(options, labels=declared),
-    )
-    labels = sort_labels(answers.label) if declared is None else declared
-    if len(labels) == 1:
-        raise DataError(
-            f"{table.name}: only one label, {labels[0]!r}: a model needs at least two; if others were possible but "
-            f"never used, declare them with labels={{{name!r}: [...]}}"
-        )
-    data = make_annotations(answers, labels, gold=answers.gold, order_declared=declared is not None)
-    if declared is None:
-        warn_of_missing_codes(table.name, answers.label, answers.gold)
-    if not warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values())):
-        warn_of_strange_gold(table.name, answers.gold, labels)
-    return data

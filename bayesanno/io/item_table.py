@@ -59,7 +59,7 @@ def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Compa
         found[name] = _column_of(table, at, rows)
     if not found:
         raise DataError(f"{table.name} has no column beside {table.header[0]!r}: add one that describes the items")
-    said = f"columns of items {', '.join(map(repr, found))}"
+    said = f"columns of items {', '.join(map(repr, found))}; {len(new):,} items added, {rows.count(-1):,} without a row"
     return replace(
         answers,
         items=(*answers.items, *new),

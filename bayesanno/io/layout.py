@@ -54,22 +54,17 @@ def is_long(table: TextTable, options: ReadOptions) -> bool:
     people = table.find("annotator", options.annotator)
     left = {people, *others_than_annotators(table, options)}
     n_others = sum(at not in left and name != "" for at, name in enumerate(table.header))
-    ways, others = [_explain_lack(table, lacking)], name_columns(table, left)
+    others, named = name_columns(table, left), " and ".join(f"{role}=..." for role in lacking)
+    ways = [
+        f"{table.name} looks like a long table, but has no column for the {' and the '.join(lacking)} among "
+        f"{listed(table.header)}: name {'it' if len(lacking) == 1 else 'them'} with {named}"
+    ]
     if people is not None and n_others:
         ways.append(f"if a row is an annotator, use transpose=True and {name_columns(table, [people])}")
         ways.append(f"if columns hold 1 where an answer has a label, use multi_label=True and {others}")
     if n_others > 1:
         ways.append(f"if a column is an annotator, use {others}")
     raise DataError("; ".join(ways))
-
-
-def _explain_lack(table: TextTable, lacking: Sequence[str]) -> str:
-    what = " and the ".join(lacking)
-    named = " and ".join(f"{role}=..." for role in lacking)
-    return (
-        f"{table.name} looks like a long table, but has no column for the {what} among {listed(table.header)}: name "
-        f"{'it' if len(lacking) == 1 else 'them'} with {named}"
-    )
 
 
 def name_columns(table: TextTable, others: Iterable[int | None]) -> str:
@@ -176,6 +171,8 @@ def choose_columns(table: TextTable, chosen: Sequence[str], others: Iterable[int
             matching = [table.header.index(each)]
         elif bounds:
             first, last = int(bounds[1] or 1), int(bounds[2] or len(table.header))
+            if first == 0:
+                raise DataError(f"columns={each!r}: positions count from 1, as in columns='1:'")
             matching = [at for at in range(first - 1, min(last, len(table.header))) if at not in left_out]
         else:
             matching = [at for at, name in enumerate(table.header) if fnmatchcase(name, each) and at not in left_out]

@@ -12,10 +12,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from bayesanno._core.errors import DataError, NamesWarning, warn
 from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.data.names import is_number, read_numbers
-from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, squeeze
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, squeeze, value_of
 
 _BEGIN_NUMBERS = "+-.0123456789"
 _DECIMAL = re.compile(r"-?\d+,\d")  # with a comma; "1,000" is a thousand
+_SUMS = ("total", "totals", "sum", "grand total")
 _MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
 _LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
 _RARE, _FEW = 0.005, 2  # the share of answers under which a label is rare, and the answers that may be slips
@@ -65,8 +67,30 @@ def warn_of_alike(table: str, **names: Iterable[str]) -> bool:
     return bool(found)
 
 
+def warn_of_unused(table: str, answers: Iterable[str], options: ReadOptions) -> None:
+    """Warn of spellings and codes of missing answers that options name, but no answer and no other file may have."""
+    named = [*(("same", code) for code in options.same), *(("missing", code) for code in options.missing)]
+    if named and options.gold_file is None and not options.controls:
+        said = {*answers, *options.same.values()}
+        found = {value_of(name, options) for name in said}
+        for option, code in named:
+            if value_of(code, options) not in found:
+                close = nearest(code, said) if option == "same" else ""
+                warn_names(f"{table}: {option}=... names {code!r}, which is no answer here{close}")
+
+
+def warn_of_doubtful_names(table: str, **names: Iterable[str]) -> None:
+    """Warn of names of items and others that may stand for a missing one, or for a sum, by what they name."""
+    for what, several in names.items():
+        given = {*several}
+        odd = [*find_missing_codes(given), *sorted(name for name in given if name.casefold() in _SUMS)]
+        if odd:
+            why = "may stand for missing ones, or for sums: if so, name them, or leave their answers out"
+            warn_names(f"{table}: the {what} {listed(odd)} {why}")
+
+
 def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[str]) -> None:
-    """Warn if no true label is among the labels, since another column may be meant, or if one may be misspelt."""
+    """Warn of true labels that are no labels: another column may be meant if all are."""
     strange = sorted(set(gold.values()) - {*labels, *MISSING_CODES})
     if strange and not set(gold.values()) & set(labels):
         warn_names(
@@ -74,9 +98,10 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
             "errors: name the column of labels with label=..., or the column of true labels with gold=..."
         )
         return
-    near = next((label for label in strange if nearest(label, labels)), None)
-    if near is not None:
-        warn_names(f"{table}: true label {near!r} is no label, so no answer is right{nearest(near, labels)}")
+    if strange:
+        n, close = sum(map(strange.__contains__, gold.values())), [nearest(label, labels) for label in strange]
+        what = f"{listed(strange)} ({counted(n, 'item')}) among the true labels are no labels"
+        warn_names(f"{table}: {what}, so no answer to these is right{next(filter(None, close), '')}")
 
 
 def warn_of_scale(table: str, labels: Sequence[str]) -> None:
@@ -129,11 +154,10 @@ def warn_of_odd_number(table: str, answers: Iterable[str], unsure: Collection[st
     odd = find_odd_numbers(judged)
     if odd and len(judged) > 2 and are_numbers(judged):
         n = counted(sum(count[name] for name in odd), "answer")
-        what = f"{odd[0]!r} is the only label that is no number" if len(odd) == 1 else f"{listed(odd)} are no numbers"
-        warn_names(
-            f"{table}: {what} ({n}): if it is no label, use missing={','.join(odd)!r}; if it is one, declare all with "
-            "labels=..."
-        )
+        what = f"{listed(odd)} are no numbers ({n}): if they are no labels"
+        if len(odd) == 1:
+            what = f"{odd[0]!r} is the only label that is no number ({n}): if it is no label"
+        warn_names(f"{table}: {what}, use missing={','.join(odd)!r}; if not, declare all labels with labels=...")
 
 
 def warn_of_rare(table: str, answers: Iterable[str]) -> None:
@@ -182,7 +206,7 @@ def find_missing_codes(labels: Collection[str]) -> list[str]:
     (['NA'], ['-1'], [])
     """
     found = [code for code in MISSING_CODES if code in labels]
-    others = read_numbers([label for label in labels if label not in found])
+    others = read_numbers([label for label in labels if label not in found]) if found else None
     if others is not None and (others.size == 0 or others.min() < 0 or others.tolist() == [1]):
         found = [code for code in found if not is_number(code)]
     return found

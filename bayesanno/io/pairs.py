@@ -20,14 +20,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, listed, nearest
+from bayesanno._core.wording import counted, enumerated, listed, nearest
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.item_columns import ItemColumn
 from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold
-from bayesanno.io.names import warn_names
+from bayesanno.io.names import warn_names, warn_of_unused
 from bayesanno.io.rankings import TIE
 from bayesanno.io.read_options import WEIGHT, ReadOptions
-from bayesanno.io.spelling import join_names
+from bayesanno.io.spelling import drop_codes, join_names
 from bayesanno.io.text_table import TextTable
 
 _TIE = re.compile(rf"{TIE}|draw$", re.IGNORECASE)
@@ -129,8 +129,9 @@ class Words:
         first, second = (f"{system!r} ({side})" for system, side in zip(pair, self.sides, strict=True))
         advice = "correct it"
         if not is_system:
+            ties = ",".join((*(self.ties or (TIE,)), label))
             advice = (
-                f"for a side use first={label!r} or second={label!r}, for a tie tie={label!r}, for no answer "
+                f"for a side use first={label!r} or second={label!r}, for a tie tie={ties!r}, for no answer "
                 f"missing={label!r}"
             )
         close = nearest(label, (*self.sides, *pair, *self.ties))
@@ -231,7 +232,8 @@ def read_pairs(
     for column in systems:
         check_distinct(table, {"item": item, "annotator": annotator, "label": label, "gold": gold, "pairs": column})
     labelled = (label, gold) if gold is not None else (label,)
-    named = [table.columns[column] for column in (*systems, *labelled)]
+    warn_of_unused(table.name, {cell for column in table.columns for cell in column}, options)
+    named = [*(drop_codes(table.columns[at], options) for at in systems), *(table.columns[at] for at in labelled)]
     spelt = join_names(named, replace(options, missing=()), options.pairs)
     first, second, *told = ([spelt[name] for name in column] for column in named)
     shown = list(zip(first, second, strict=True))  # (row,)
@@ -283,6 +285,7 @@ def read_pairs(
         in_both=frozenset(name for name, turned in zip(columns[item], swapped, strict=True) if turned),
         asked_of={name: one for name, (_, one) in known.items()},
         read_as=f"pairs {words.sides[0]!r} and {words.sides[1]!r} of {counted(len(words.systems), 'system')}"
+        f" ({enumerated(words.systems, most=5)})"
         f"{f'; ties are {listed(joined)}' if joined else ''}{item_is}"
         f"{'; they follow from rankings' if weights is not None else ''}"
         f"{f'; {counted(int(swapped.sum()), "row")} in the other order of an item' if swapped.any() else ''}",
@@ -335,12 +338,8 @@ def understand_winners(data: AnnotationData, known: Mapping[str, str], what: str
 def _find_words(data: AnnotationData) -> tuple[Words, dict[str, Pair]]:
     """Return the words of comparisons that are data already, and the pair of each item."""
     first, second = (data.item_columns[side].names for side in data.sides)
-    words = Words(
-        sides=(data.sides[0], data.sides[1]),
-        systems=tuple(sorted({*first, *second})),
-        ties=(),
-        unsure=data.unsure,
-    )
+    sides, systems = (data.sides[0], data.sides[1]), tuple(sorted({*first, *second}))
+    words = Words(sides=sides, systems=systems, ties=(), unsure=data.unsure)
     return words, dict(zip(data.items, zip(first, second, strict=True), strict=True))
 
 

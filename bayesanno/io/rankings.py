@@ -23,7 +23,7 @@ spatial extremes, Statistica Sinica 22:813-845, doi:10.5705/ss.2009.248: the cur
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -33,7 +33,8 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import listed, nearest
-from bayesanno.io.cells import split_cell, unpack
+from bayesanno.data.names import is_number
+from bayesanno.io.cells import find_several, split_cell, unpack
 from bayesanno.io.layout import choose_columns
 from bayesanno.io.read_options import OF_RANKINGS, RANKED, ReadOptions
 from bayesanno.io.text_table import TextTable
@@ -55,6 +56,7 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
     annotator = table.need("annotator", options.annotator)
     asked = [str(row) for row in range(1, table.n_rows + 1)] if item is None else table.columns[item]
     ranked, people = list(_read_rows(table, options)), table.columns[annotator]
+    _check_systems(table, ranked, options)
     question = {name: number for number, name in enumerate(dict.fromkeys(asked))}
     place = {name: number for number, name in enumerate(sorted({name for levels in ranked for name in levels}))}
     rows: list[tuple[str, ...]] = []
@@ -78,6 +80,18 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
     used: dict[str, Any] = dict.fromkeys(OF_RANKINGS, ()) | {"split": None}
     used |= {"item": "item", "annotator": "annotator", "label": ("label",), "pairs": RANKED, "tie": (TIE,)}
     return long, replace(options, **used), np.array(weights)
+
+
+def _check_systems(table: TextTable, ranked: Sequence[Levels], options: ReadOptions) -> None:
+    """Raise a DataError if names of systems may be ranks, or several systems."""
+    names, why = sorted({name for levels in ranked for name in levels}), ""
+    several = find_several(dict.fromkeys(names, ""), "=,~<")
+    if several is not None and not options.ranks:
+        why = f"{several[0]!r} may be several systems: if so, write ' > ' between them, or ' = ' if they are equal"
+    if options.ranking and names and all(map(is_number, names)):
+        why = f"{listed(names)} may be ranks, and columns the systems: if so, use ranks=... in place of ranking=..."
+    if why:
+        raise DataError(f"{table.name}: {why}; if not, rename these systems")
 
 
 def _list_pairs(levels: Levels, options: ReadOptions) -> list[tuple[str, str]]:
@@ -110,6 +124,9 @@ def _read_rows(table: TextTable, options: ReadOptions) -> Iterator[Levels]:
             yield _of_best(one, other, cells, table.where(row), options) if one or other else {}
         return
     chosen = choose_columns(table, options.ranks or options.ranking, ())
+    number_of = {at: int(found[-1]) for at in chosen if (found := re.findall(r"[0-9]+", table.header[at]))}
+    if number_of.keys() == {*chosen} and not {*options.ranking} <= {*table.header}:  # places are in this order
+        chosen.sort(key=number_of.__getitem__)
     columns, names = [table.columns[at] for at in chosen], [table.header[at] for at in chosen]
     for row in range(table.n_rows):
         cells, where = ["" if (cell := each[row]) in options.missing else cell for each in columns], table.where(row)
@@ -127,27 +144,31 @@ def _parse(cell: str, where: str, options: ReadOptions) -> Levels:
     if isinstance(given, Mapping):
         return {str(name): _as_rank(rank, name, where) for name, rank in given.items()}
     if isinstance(given, list) and all(isinstance(each, Mapping) for each in given):
-        ranked = [(str(each.get("value", "")), each.get("rank", "")) for each in given]
-        _check_twice([name for name, _ in ranked], where)
+        ranked = [(_name(each.get("value")), each.get("rank", "")) for each in given]
+        _check_names([name for name, _ in ranked], where)
         return {name: _as_rank(rank, name, where) for name, rank in ranked}
     if isinstance(given, list):
-        return _of_groups([list(map(str, each)) if isinstance(each, list) else [str(each)] for each in given], where)
+        groups = (each if isinstance(each, list) else [each] for each in given)
+        return _of_groups([list(map(_name, group)) for group in groups], where)
     separator = options.split or ">"
     if separator not in cell and _EQUAL not in cell:
         raise DataError(
             f"{where}: {cell!r} is no ranking: write it as 'a > b = c', as a list, or say what separates systems, the "
             "best first, with split=..."
         )
-    groups = [f" {each} ".split(_EQUAL) for each in split_cell(cell, separator)]
-    return _of_groups([[name.strip() for name in group] for group in groups], where)
+    equal = [f" {each} ".split(_EQUAL) for each in split_cell(cell, separator)]
+    return _of_groups([[name.strip() for name in group] for group in equal], where)
+
+
+def _name(given: object) -> str:
+    """Return the name of a system in JSON, "" if it is missing."""
+    return "" if given is None else str(given)
 
 
 def _of_groups(groups: Sequence[Sequence[str]], where: str) -> Levels:
     """Return the levels of groups of equal systems, the best first."""
     names = [name for group in groups for name in group]
-    if "" in names:
-        raise DataError(f"{where}: the ranking has an empty place: fill it in")
-    _check_twice(names, where)
+    _check_names(names, where)
     return {name: float(level) for level, group in enumerate(groups) for name in group}
 
 
@@ -155,9 +176,9 @@ def _of_best(best: str, worst: str, cells: Sequence[str], where: str, options: R
     """Return the levels of the best, the others and the worst of a set."""
     given = unpack(cells[0])
     if len(cells) == 1:
-        cells = list(map(str, given)) if isinstance(given, list) else split_cell(cells[0], options.split or ",")
+        cells = list(map(_name, given)) if isinstance(given, list) else split_cell(cells[0], options.split or ",")
     names = [name for name in cells if name]
-    _check_twice(names, where)
+    _check_names(names, where)
     odd = next((name for name in (best, worst) if name not in names), None)
     if odd is not None or best == worst:
         what = f"{odd!r} is not one of the set" if odd is not None else f"{best!r} is both best and worst"
@@ -166,7 +187,9 @@ def _of_best(best: str, worst: str, cells: Sequence[str], where: str, options: R
     return dict.fromkeys(names, 1.0) | {best: 0.0, worst: 2.0}
 
 
-def _check_twice(names: Sequence[str], where: str) -> None:
+def _check_names(names: Sequence[str], where: str) -> None:
+    if "" in names:
+        raise DataError(f"{where}: the ranking has an empty place: fill it in")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{where}: {twice!r} is ranked twice: keep one place")
@@ -174,10 +197,8 @@ def _check_twice(names: Sequence[str], where: str) -> None:
 
 def _as_rank(cell: object, name: object, where: str) -> float:
     """Return a rank, of which 1 is the best."""
-    try:
-        rank = float(str(cell))
-    except ValueError:
-        rank = math.nan
-    if not math.isfinite(rank):
-        raise DataError(f"{where}: the rank of {str(name)!r} is {cell!r}, but must be a number, 1 for the best")
+    rank = float(str(cell)) if is_number(str(cell)) else 0.0
+    if rank < 1 or not (2 * rank).is_integer():
+        how = "but must be 1 for the best, 2, 3, ..., or a half for ties: if these are scores, rank the systems"
+        raise DataError(f"{where}: the rank of {str(name)!r} is {cell!r}, {how}")
     return rank

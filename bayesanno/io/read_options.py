@@ -13,20 +13,13 @@ from bayesanno.data.names import name_unsure
 from bayesanno.io.registry import FORMAT_NAMES
 
 OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"
-OF_FILES = (
-    "item",
-    "gold",
-    "missing",
-    "strip",
-    "ignore_case",
-    "same",
-    "encoding",
-    "separator",
-)  # of any about the items
+# The options of any file about the items.
+OF_FILES = ("item", "gold", "missing", "strip", "ignore_case", "same", "encoding", "separator")
 OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
 OF_PAIRS = ("first", "second", "tie")  # what labels mean
 BASELINE, RANKED, WEIGHT = "baseline", ("first", "second"), "weight"  # columns that reading adds
 OF_RANKINGS = ("ranking", "ranks", "best_worst")
+_OF_ONE_COLUMN = ("item", "annotator", "gold", "count", "successes", "trials", "baseline", "by")
 OF_COMPARISONS = ("pairs", *OF_PAIRS, "baseline", "by", *OF_RANKINGS)
 
 
@@ -145,11 +138,13 @@ class ReadOptions:
         """Check what can be checked without the table."""
         usual = {each.name: getattr(type(self), each.name, {}) for each in fields(self)}
         self.__dict__.update({name: usual[name] for name in usual if getattr(self, name) is None})
-        for name in ("item", "annotator", "gold", "count", "successes", "trials", "baseline", "by"):
+        for name in (*_OF_ONE_COLUMN, "split", "encoding", "separator"):
             if isinstance(getattr(self, name), int):  # the name of a column of a DataFrame
                 self.__dict__[name] = str(getattr(self, name))
             elif not isinstance(getattr(self, name), str | None):
-                raise DataError(f"{name} is {getattr(self, name)!r}, but must be the name of one column")
+                raise DataError(f"{name} is {getattr(self, name)!r}, but must be the name of one column, or one text")
+        if not isinstance(self.same, Mapping):
+            raise DataError(f"same is {self.same!r}, but must map labels to labels, as in same={{'y': 'yes'}}")
         if self.controls is not None and not isinstance(self.controls, Mapping | str | os.PathLike):
             raise DataError(f"controls is a {type(self.controls).__name__}, but must map items to labels, or be a file")
         labels = None if self.labels is None else label_names("labels", _split(self.labels))

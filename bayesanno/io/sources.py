@@ -18,12 +18,14 @@ from typing import Any
 from bayesanno._core.errors import DataError, DataFileError
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import listed, name_error
+from bayesanno.io.cells import plain
 from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
-from bayesanno.io.exports.document import Document, plain
+from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import FIELD, Rows
 from bayesanno.io.exports.records import needs_paths
 from bayesanno.io.exports.value import Value
+from bayesanno.io.names import warn_of_unused
 from bayesanno.io.packed import GZIP_MAGIC, JSON, MOST_BYTES, WORKBOOK, ZIP_MAGIC, explain_size, unpack_gzip, unpack_zip
 from bayesanno.io.read_options import OF_EXPORTS, ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
@@ -60,6 +62,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
         return tabulate(document, export, options)
     table = document.flat[0]
     assert table is not None  # choose_export refuses other documents
+    warn_of_unused(table.name, {cell for column in table.columns for cell in column}, options)
     return _fill_in(table, item=options.item, annotator=options.annotator), options
 
 

@@ -48,17 +48,23 @@ def join_spellings(
     return [[chosen[name] for name in column] for column in columns]
 
 
+def drop_codes(names: Sequence[str], options: ReadOptions) -> list[str]:
+    """Return names of items, annotators or systems, "" for usual codes of missing ones that options name."""
+    gone = {*MISSING_CODES} & {*options.missing}
+    return ["" if name in gone else name for name in names] if gone else list(names)
+
+
 def join_names(columns: Sequence[Sequence[str]], options: ReadOptions, first: Iterable[str] = ()) -> dict[str, str]:
     """Return how each name in some columns is written by the options, "" for those that are missing."""
     if not options.gives("missing", "strip", "ignore_case", "same"):
         return {name: name for name in set[str]().union(*map(set, columns))}
     names = [name for name, _ in Counter(name for column in columns for name in column).most_common()]
-    same = {_value(name, options): label for name, label in options.same.items()}
-    missing, kept = {_value(name, options) for name in options.missing}, dict[str, str]()
+    same = {value_of(name, options): label for name, label in options.same.items()}
+    missing, kept = {value_of(name, options) for name in options.missing}, dict[str, str]()
     for name in (*first, *same.values(), *names):
         kept.setdefault(_key(name, options), squeeze(name) if options.strip else name)
-    label_of = {name: same.get(_value(name, options), name) for name in names}
-    gone = {name for name, label in label_of.items() if missing & {_value(name, options), _value(label, options)}}
+    label_of = {name: same.get(value_of(name, options), name) for name in names}
+    gone = {name for name, label in label_of.items() if missing & {value_of(name, options), value_of(label, options)}}
     return {name: "" if name in gone else kept[_key(label, options)] for name, label in label_of.items()}
 
 
@@ -67,7 +73,7 @@ def _key(name: str, options: ReadOptions) -> str:
     return name.casefold() if options.ignore_case else name
 
 
-def _value(name: str, options: ReadOptions) -> str | Decimal:
+def value_of(name: str, options: ReadOptions) -> str | Decimal:
     """Return what an option that names a label means: a number however it is written, or a text."""
     return Decimal(name) if is_number(name) else _key(name, options)
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from bayesanno._core.errors import DataError, ExtraError
 from bayesanno._core.wording import listed, name_error
+from bayesanno.io.cells import write_cell
 
 SEPARATORS = ",\t;|"
 
@@ -159,7 +160,7 @@ def _rows_of_sheet(sheet: Any) -> Rows:
     sheet.reset_dimensions()  # they may be far larger than the table
     rows: Rows = {}
     for at, values in enumerate(sheet.values, 1):
-        cells = ["" if cell is None or cell in errors else _cell_as_text(cell) for cell in values]
+        cells = ["" if cell is None or cell in errors else write_cell(cell) for cell in values]
         while cells and not cells[-1].strip():
             cells.pop()
         if cells:
@@ -167,7 +168,3 @@ def _rows_of_sheet(sheet: Any) -> Rows:
     widths = list(map(len, rows.values()))
     width = max((*widths[:1], *sorted(widths)[-2:-1]), default=0)
     return {at: cells + [""] * (width - len(cells)) for at, cells in rows.items()}
-
-
-def _cell_as_text(cell: Any) -> str:
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)

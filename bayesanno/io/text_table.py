@@ -17,6 +17,7 @@ from typing import Any
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import listed, nearest
+from bayesanno.io.cells import write_cell
 from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
 _RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")  # under the header of a table in Markdown
@@ -44,23 +45,13 @@ ALIASES = {
         *(f"{who}_name" for who in ("annotator", "worker", "rater", "coder", "judge", "grader", "evaluator")),
         "!amt_worker_ids",
     ),
-    "label": (
-        "label",
-        "rating",
-        "answer",
-        "response",
-        "annotation",
-        "category",
-        "winner",
-        "verdict",
-        "preference",
-    ),
+    "label": ("label", "rating", "answer", "response", "annotation", "category", "winner", "verdict", "preference"),
     "gold": ("gold", "true_label", "truth", "human_label", "human"),
     "successes": ("successes", "positive", "positives", "x"),
     "trials": ("trials", "n", "total"),
-    "count": ("count", "counts", "n", "freq", "frequency", "weight"),
+    "count": ("count", "counts", "freq", "frequency"),
 }
-LAST_ALIASES = {"annotator": ("model",), "label": ("score",)}  # if no column has an alias above
+LAST_ALIASES = {"annotator": ("model",), "label": ("score",), "count": ("n", "weight")}  # if none above is there
 _NAMED_BY_ID = {"item": (*ALIASES["item"], *CONTENTS), "annotator": ALIASES["annotator"]}  # as task_id or WorkerId
 _ID = re.compile(r"(?i:(.*[\W_])?ids?)|.*[a-z]I[dD]s?|(?i:uid|uuid|guid|idx|index|nr|number|row|key)|#")
 
@@ -88,6 +79,8 @@ class TextTable:
         The categories of columns whose categories are in order, the lowest first.
     called : mapping of role to str
         The names of fields of an export, or of its question, of which columns were made.
+    nested : frozenset of str
+        The fields of records that hold lists or objects, and so are no columns.
     """
 
     name: str
@@ -98,6 +91,15 @@ class TextTable:
     index: int | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
+    nested: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Check that no row repeats the header, unless its names are numbers."""
+        named = {at: name.casefold() for at, name in enumerate(self.header) if name and not name.isdecimal()}
+        first = min(named, default=0)
+        for row, cell in enumerate(self.columns[first] if len(named) > 1 and self.columns else ()):
+            if cell.casefold() == named[first] and all(self.columns[at][row].casefold() == named[at] for at in named):
+                raise DataError(f"{self.where(row)} repeats the header: delete it")
 
     def where(self, row: int) -> str:
         """Return the place of a row, to begin a message with."""
@@ -107,6 +109,11 @@ class TextTable:
     def quote(self, columns: Iterable[int]) -> str:
         """Return the names of columns, for a message."""
         return listed([self.header[column] for column in columns])
+
+    def name_rest(self, used: Container[int | None]) -> str:
+        """Return the columns and fields that are not used, to end a description; empty if there are none."""
+        rest = [name for at, name in enumerate(self.header) if name and at not in used] + sorted(self.nested)
+        return f"; left out {listed(rest)}" if rest else ""
 
     @property
     def n_rows(self) -> int:
@@ -251,10 +258,9 @@ def table_from_rows(rows: Rows, name: str, unit: str, separator: str = "", *, no
     if no_header:
         header, rest = list(map(str, range(1, len(header) + 1))), [*rows.items()]
     width = len(header)
-    no_data = next(((at, cells) for at, cells in rest if cells == header or _is_rule(cells)), None)
-    if no_data is not None:
-        what = "repeats the header" if no_data[1] == header else "is a rule"
-        raise DataError(f"{name}, {unit} {no_data[0]} {what}: delete it")
+    rule = next((at for at, cells in rest if _is_rule(cells)), None)
+    if rule is not None:
+        raise DataError(f"{name}, {unit} {rule} is a rule: delete it")
     if header[-2:] == _OF_REVIEW:
         rest = [(at, [*cells, "", ""] if len(cells) == width - 2 else cells) for at, cells in rest]
     wrong = next(((at, cells) for at, cells in rest if len(cells) != width), None)
@@ -312,16 +318,8 @@ def as_text(series: pd.Series[Any]) -> list[str]:
     if series.dtype == object:
         series = series.infer_objects()
     missing = series.isna().to_numpy(dtype=bool)
-    if series.dtype == object and isinstance(next(iter(series[~missing]), None), bytes):
-        series = series.map(lambda cell: cell.decode(errors="replace") if isinstance(cell, bytes) else cell)
-    cells = zip(series.tolist(), missing, strict=True)
-    if series.dtype.kind in "fO":
-        return ["" if absent else str(int(cell) if _is_whole(cell) else cell).strip() for cell, absent in cells]
-    return ["" if absent else str(cell).strip() for cell, absent in cells]
-
-
-def _is_whole(cell: Any) -> bool:
-    return isinstance(cell, float) and cell.is_integer()
+    write = write_cell if series.dtype.kind in "fO" else str
+    return ["" if absent else write(cell).strip() for cell, absent in zip(series.tolist(), missing, strict=True)]
 
 
 def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: Sequence[int], unit: str) -> TextTable:

@@ -100,7 +100,7 @@ def test_a_dimension_with_one_label_is_read_once_its_others_are_declared(table, 
 WRONG_LABELS = {
     "of no dimension": ({"polarty": ["+", "-"]}, "labels are given for 'polarty', .*did you mean 'polarity'"),
     "of none in particular": (["+", "-"], "labels of several dimensions must be a mapping"),
-    "as text, which is one name": ({"polarity": "+-"}, r"dimension 'polarity': .*only one label, '\+-'"),
+    "as text, which is one name": ({"polarity": "+-"}, r"dimension 'polarity': .*not among the declared labels, '\+-'"),
     "without order": ({"polarity": {"+", "-"}}, "labels of dimension 'polarity' .*, in order, not a set"),
     "none": ({"polarity": []}, "labels of dimension 'polarity': no label is given"),
     "an empty one": ({"polarity": ["+", " "]}, "labels of dimension 'polarity': name 2 of '\\+', '' is empty"),

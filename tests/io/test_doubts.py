@@ -3,6 +3,7 @@
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -48,6 +49,7 @@ JUDGED = [
     }
     for n in range(4)
 ]
+ONE_BY_MANY = {"item": 1, "annotator": "a", "label": "x", "votes": [{"user_id": "u", "said": "y"}]}
 NESTED = [{"id": n, "task": "hate", "labels": {"a": "xy"[n % 2], "b": "x"}} for n in range(4)]
 FLAGS = [
     (n, who, label, int((who == "a") == (label == "joy"))) for n in (1, 2) for who in "ab" for label in ("joy", "fear")
@@ -58,8 +60,9 @@ ASKED = {
     "sides of JSON": (lines(ARENA), {}, "'model_a' and 'model_b' may be two systems"),
     "labels that are columns": ("item,ours,theirs,judge,label\n1,x,y,j,ours\n2,x,y,j,theirs\n", {},
                                 "'ours' and 'theirs' may be two systems"),
-    "an object of counts": (json.dumps([{"id": 1, "label": {"pos": None, "neg": 3}}]), {}, "has a number for each of"),
-    "an object of flags": (json.dumps([{"id": 1, "labels": {"pos": True, "neg": False}}]), {}, "if annotators, use"),
+    "an object of counts": (json.dumps([{"id": 1, "label": {"pos": None, "neg": 3}}]), {}, "has a value for each of"),
+    "an object of flags": (json.dumps([{"id": 1, "labels": {"pos": True, "neg": False}}]), {},
+                           "if they are annotators, use"),
     "judgements in a list": (lines(SAID), {}, r"annotator='annotations\[\]\.annotator' and label='annotations\[\]\.l"),
     "annotators in a list": (json.dumps(BESIDE), {"label": "annotators[].label"},
                              r"use annotator='annotators\[\]\.annotator_id' and label='annotators\[\]\.label'"),
@@ -98,7 +101,8 @@ ASKED = {
     "lists of 0 and 1": ("item;worker;label\n1;a;[1, 0]\n1;b;[0, 1]\n", {"multi_label": True},
                          "lists 0 and 1 for several labels that have no names"),
     "judgments beside answers": (lines(JUDGED), {}, r"use|annotator='judgments\[\]\.judge' and label='judgments"),
-    "tasks in nested JSON": (lines(NESTED), {}, "'task' may not name the items, since annotators answer some of its"),
+    "tasks in nested JSON": (lines(NESTED), {"annotator": "labels{}#", "label": "labels{}"},
+                             "'task' may not name the items, since annotators answer some of its"),
     "the header again": ("item,annotator,label\n1,a,x\nitem,annotator,label\n1,b,y\n", {}, "line 3 repeats the header"),
     "a rule": ("|item|annotator|label|\n|---|---|---|\n|1|a|x|\n", {}, "line 2 is a rule: delete it"),
     "two systems in one word": (rows("id,ModelA,ModelB,judge,winner", [(1, "x", "y", "j", "A")]), {},
@@ -112,10 +116,42 @@ ASKED = {
                              "use item='{item_id} / {label}' and label='selected'; if not, use label='label'"),
     "a number of answers": (rows("item,annotator,label,count", [(1, "a", "x", 3), (1, "b", "y", 2)]), {},
                             "the column 'count' may say how often an answer was given"),
+    "a count of answers": (rows("item,annotator,label,times", [(1, "a", "x", 3), (1, "b", "y", 2)]), {"count": "times"},
+                           "count=... is for wide tables: repeat each row 'times' times"),
     "a template that joins": (rows("item,part,annotator,label", [("1/2", 3, "a", "x"), (1, "2/3", "a", "y")]),
                               {"item": "{item}/{part}"}, "gives one name to rows that differ"),
     "half a template": (rows("item,part,annotator,label", [(1, 3, "a", "x"), (1, 2, "a", "y")]),
                         {"item": "{item}-{part"}, "'{item}-{part' is no template: write each field in its own braces"),
+    "the header in capitals": ("item,annotator,label\n1,a,x\nItem,Annotator,LABEL\n1,b,y\n", {},
+                               "line 3 repeats the header: delete it"),
+    "the header in JSON": (lines([{"item": 1, "annotator": "a", "label": "x"},
+                                  {"item": "item", "annotator": "annotator", "label": "label"}]), {},
+                           "line 2 repeats the header: delete it"),
+    "a list by NumPy": ("item,annotator,label\n1,a,['joy' 'anger']\n1,b,['joy']\n", {}, "looks like several labels"),
+    "numbers by NumPy": ("item,annotator,label\n1,a,[1 2]\n1,b,[removed]\n", {},
+                         r"label '\[1 2\]' of item '1' looks like several labels in one cell"),
+    "votes by people beside an annotator": (lines([{**ONE_BY_MANY, "votes": []}, ONE_BY_MANY]), {},
+                                            r"elements of 'votes' have an annotator, 'user_id', .* label='votes\[\]\.sa"
+                                            "id', or annotator='annotator' and label='label'"),
+    "lists that look like Argilla": (lines([{"id": 1, "ev": [{"user_id": "u", "value": "x", "status": "ok"}]}]), {},
+                                     r"status 'ok' is none of Argilla: if so, use annotator='ev\[\]\.user_id' and lab"),
+    "an object of texts": (lines([{"id": 1, "label": {"value": "yes", "source": "web"}}]), {},
+                           "'label' has a value for each of 'value', 'source': if one is the label, .*'label.value'"),
+    "position 0": ("item,rater_1,rater_2\n1,x,y\n", {"columns": "0:2"}, "columns='0:2': positions count from 1"),
+    "a key twice": ('[{"item": 1, "annotator": "a",\n "label": "x", "label": "y"}]', {},
+                    "line 1: an object has the key 'label' twice"),
+    "an unnamed annotator": ("item,annotator,label\n1,NA,x\n1,b,y\n2,b,NA\n", {"missing": "NA"},
+                             "line 2: label 'x' of item '1' has no annotator"),
+    "an unnamed system": ("id,model_a,model_b,judge,winner\n1,NA,y,j,A\n",
+                          {"pairs": "model_a,model_b", "missing": "NA"},
+                          "line 2: 'model_a' is missing"),
+    "a tie of another name": ("id,model_a,model_b,judge,winner\n1,x,y,j,tie\n1,x,y,k,none\n",
+                              {"pairs": "model_a,model_b"},
+                              "line 3: label 'none' .* for a tie tie='tie,none'"),
+    "spellings in one text": ("item,annotator,label\n1,a,y\n1,b,n\n", {"same": "y=n"}, "same is 'y=n', but must map"),
+    "two separators": ("item,annotator,label\n1,a,y\n1,b,n\n", {"split": ["|"]},
+                       r"split is \['\|'\], but must be .* one text"),
+    "a number as encoding": ("item,annotator,label\n1,a,y\n1,b,n\n", {"encoding": 5}, "no text encoding '5'"),
     "a number of annotators": (lines([{"id": 1, "annotators": 3, "labels": ["joy"]}]), {}, "no field names the ann"),
     "doccano in one file": (json.dumps([{"id": 1, "text": "t", "label": ["y", "n"]}]), {}, r"annotator='label\[\]#'"),
 }  # fmt: skip
@@ -144,6 +180,22 @@ READ = {
                                  {"pairs": "model_a,model_b", "annotator": "user.id"}, ("0", "1")),
     "an evaluator beside a model": (rows("id,model,evaluator,score", [(n, f"m{n}", f"e{k}", k) for n in (0, 1)
                                                                       for k in (3, 4)]), {}, ("0", "1")),
+    "a code without a label": (lines([{"item": 1, "annotator": "a", "label": [-1]},
+                                      {"item": 1, "annotator": "b", "label": ["x", "y"]}]),
+                               {"multi_label": True, "missing": "-1.0"}, ("1 / x", "1 / y")),
+    "a code in capitals": (lines([{"item": 1, "annotator": "a", "label": ["None"]},
+                                  {"item": 1, "annotator": "b", "label": ["x", "y"]}]),
+                           {"multi_label": True, "missing": "none", "ignore_case": True}, ("1 / x", "1 / y")),
+    "zeros that are missing": ("item,annotator,label\n0,0,x\n1,0,0\n0,b,y\n", {"missing": "0"}, ("0", "1")),
+    "the annotator of the record": (lines([ONE_BY_MANY, {**ONE_BY_MANY, "label": "y"}]),
+                                    {"annotator": "annotator", "label": "label"}, ("1",)),
+    "paths into what looks like Argilla": (
+        lines([{"id": 1, "ev": [{"user_id": "u", "value": v, "status": "submitted"}]} for v in "xy"]),
+        {"annotator": "ev[].user_id", "label": "ev[].value", "item": "id"}, ("1",)),
+    "votes with a template": ("sys,seg,yes,no\na,1,3,2\nb,1,2,2\n", {"format": "votes", "item": "{sys}/{seg}"},
+                              ("a/1", "b/1")),
+    "numbers without a header": ("1,a,x\n1,2,3\n", {"no_header": True, "item": "1", "annotator": "2", "label": "3"},
+                                 ("1",)),
     "texts that are meant": ("ASSIGNMENT:task_id\tASSIGNMENT:worker_id\tOUTPUT:text\n"
                              + "".join(f"t{i}\tw{k}\tword{i}{k}\n" for i in range(10) for k in range(3)),
                              {"label": "text"}, tuple(f"t{i}" for i in range(10))),
@@ -213,8 +265,11 @@ WARNED = {
                                "'1' and '1.0' are different items"),
     "two ranges among grades": (rows("item,rater_1,rater_2", [(1, 1, 1), (2, "3-4", 2), (3, 3, 4), (4, 5, "2-3")]),
                                 "'3-4', '2-3' are no numbers .*missing='3-4,2-3'"),
+    "a nameless annotator": ("item,annotator,label\n1,NA,x\n1,b,y\n", "the annotators 'NA' may stand for missing ones"),
+    "a nameless item": ("item,rater_1,rater_2\n1,x,y\n?,x,y\n", "the items '\\?' may stand for missing ones"),
+    "a row of sums": ("item,rater_1,rater_2\n1,2,3\n2,3,3\nTotal,5,6\n", "the items 'Total' may .* for sums"),
     "a misspelt true label": (rows("item,annotator,label,gold", [(1, "a", "yes", "yess"), (2, "a", "no", "no")]),
-                              "true label 'yess' is no label"),
+                              r"'yess' \(1 item\) among the true labels are no labels, .* did you mean 'yes'"),
 }  # fmt: skip
 
 
@@ -222,6 +277,74 @@ WARNED = {
 def test_what_may_be_a_mistake_is_warned_of(at, text, message):
     with pytest.warns(NamesWarning, match=message):
         ba.read_annotations(at(text))
+
+
+UNUSED = {
+    "a spelling": ({"same": {"yess": "no"}}, "same=... names 'yess', which is no answer here; did you mean 'yes'"),
+    "a code": ({"missing": "NA"}, "missing=... names 'NA', which is no answer here"),
+    "a code of several": ({"missing": "NA", "multi_label": True}, "missing=... names 'NA', which is no answer here"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), UNUSED.values(), ids=UNUSED)
+def test_what_an_option_names_in_vain_is_warned_of(at, options, message):
+    with pytest.warns(NamesWarning, match=message):
+        ba.read_annotations(at("item,annotator,label\n1,a,yes\n1,b,no\n"), **options)
+
+
+@pytest.mark.parametrize("split", [None, ","])
+def test_several_labels_that_were_not_split_are_warned_of(at, split):
+    text = "item,annotator,label\n1,a,joy|anger\n1,b,joy\n1,c,anger\n"
+    with pytest.warns(NamesWarning, match=r"label 'joy\|anger' looks like several labels: if it is, use split='\|'"):
+        ba.read_annotations(at(text), multi_label=True, split=split)
+
+
+def test_arrays_and_bytes_in_cells_are_lists_and_text(refuses):
+    table = pd.DataFrame({"item": [b"s", b"s"], "annotator": ["a", "b"]})
+    table["label"] = [np.array(["joy", "anger"]), np.array(["joy"])]
+    with refuses(DataError, "label '.\"joy\", \"anger\".' of item 's' looks like several labels in one cell"):
+        ba.read_annotations(table)
+    assert ba.read_annotations(table, multi_label=True).items == ("s / anger", "s / joy")
+    table["label"] = ["x", b"\xff"]
+    with refuses(DataError, r"the cell b'\\xff' is not UTF-8"):
+        ba.read_annotations(table)
+
+
+def test_counts_ask_what_a_second_number_is(at, refuses, caplog):
+    path = at("successes,trials,n\n3,5,5\n1,5,5\n")
+    with refuses(DataError, "'n' may say how many items .* use trials='trials' and count='n'; .* trials='trials'"):
+        ba.read_counts(path)
+    assert ba.read_counts(path, trials="trials", count="n").n_items == 10
+    with caplog.at_level("INFO", logger="bayesanno"):
+        assert ba.read_counts(path, trials="trials").n_items == 2
+    assert caplog.messages[-1].endswith("successes in 'successes'; trials in 'trials'; left out 'n'")
+
+
+def test_fields_that_are_nested_are_named_as_left_out(at, caplog):
+    with caplog.at_level("INFO", logger="bayesanno"):
+        ba.read_annotations(at(lines([{"item": 1, "annotator": "a", "label": v, "meta": {"x": 1}} for v in "xy"])))
+    assert caplog.messages[-1].endswith("left out 'meta'")
+
+
+def test_keys_that_are_annotators_are_named(at, caplog):
+    with caplog.at_level("INFO", logger="bayesanno"):
+        ba.read_annotations(at(lines([{"id": 1, "annotations": {"ada": "x", "bo": "y"}}])))
+    assert "annotators in 'annotations{}#'" in caplog.messages[-1]
+
+
+def test_dimensions_are_checked_like_one_label(at, refuses, caplog):
+    text = "id,task,worker,focus,tone\n" + "".join(f"{n},t,w{n % 2},{'xy'[n % 2]},{'no'[n // 2]}\n" for n in range(4))
+    with refuses(DataError, "dimension 'focus': .*'task' may not name the items"):
+        ba.read_multi_annotations(at(text), ["focus", "tone"])
+    with caplog.at_level("INFO", logger="bayesanno"):
+        assert ba.read_multi_annotations(at(text), ["focus", "tone"], item="id").n_items == 4
+    assert caplog.messages[0].endswith("labels in 'focus': x, y; left out 'task'")
+    rows_twice = "item,annotator,focus,tone\n1,a,x,yes\n1,b,y,Yes\n1,a,x,yes\n"
+    with pytest.warns(NamesWarning) as said:
+        ba.read_multi_annotations(at(rows_twice), ["focus", "tone"])
+    texts = " ".join(str(each.message) for each in said)
+    assert "'Yes' and 'yes' are different labels" in texts
+    assert "this answer repeats an earlier one by the same annotator" in texts
 
 
 def test_items_that_differ_for_one_annotator_are_meant(at, recwarn):

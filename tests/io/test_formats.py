@@ -121,8 +121,12 @@ def test_grouped_expands_each_row_to_its_count(tmp_path):
 
 def test_only_the_empty_cell_is_missing(tmp_path):
     text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n"
-    with pytest.warns(NamesWarning, match="'NA', 'nan', 'null' may stand for missing answers, but count as labels"):
+    with pytest.warns(NamesWarning) as said:
         data = read_text(text, tmp_path)
+    texts = " ".join(str(each.message) for each in said)
+    assert "'NA', 'nan', 'null' may stand for missing answers, but count as labels" in texts
+    assert "the annotators 'None', 'NULL' may stand for missing ones" in texts
+    assert "the items 'NA' may stand for missing ones" in texts
     assert triples(data) == [("007", "NULL", "NA"), ("8", "None", "null"), ("NA", "None", "nan")]
 
 
@@ -164,7 +168,7 @@ def test_declared_labels_keep_their_order_and_need_not_be_used(tmp_path):
 
 def test_gold_is_the_first_that_is_known_and_a_file_takes_its_place(tmp_path):
     text = "item,annotator,label,Truth\ns1,ada,no,\ns1,bo,yes,yes\ns2,ada,yes,\ns2,bo,no,other\n"
-    assert read_text(text, tmp_path).gold == {"s1": "yes", "s2": "other"}
+    assert read_text(text, tmp_path, labels=["no", "yes", "other"]).gold == {"s1": "yes", "s2": "other"}
     (tmp_path / "gold.tsv").write_text("label\ttask\nno\ts2\n\ts1\nno\ts2\n")
     assert read_text(text, tmp_path, gold_file=tmp_path / "gold.tsv").gold == {"s2": "no"}
     text = "item,annotator,label,expert\ns1,ada,no,no\ns1,bo,yes,\ns2,ada,yes,no\n"

@@ -30,6 +30,12 @@ def test_columns_are_numbers_or_names_and_items_without_answers_are_items(both):
         ba.models.MACE(class_prior=ba.Columns("language")).check(data)
 
 
+def test_items_that_one_of_the_tables_lacks_are_counted(both, caplog):
+    with caplog.at_level("INFO", logger="bayesanno"):
+        both(LONG, ITEMS)
+    assert caplog.messages[-1].endswith("; 1 items added, 1 without a row")
+
+
 def test_the_item_column_is_the_named_one_or_one_of_a_known_name(read, both):
     frame = pd.DataFrame({"unit": ["s1", "s2", "s3"], "length": [1, 2, 3]})
     assert read(LONG, items=frame).item_columns["length"].names == ["1", "2", "3"]

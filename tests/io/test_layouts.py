@@ -185,7 +185,7 @@ class TestWideTables:
             read(text, columns=["ada_3"])
         with refuses(DataError, "no column '7:' to use as annotator"):
             read(text, columns="7:")
-        with refuses(DataError, "'id' cannot be both item and annotator 0"):
+        with refuses(DataError, "'id' cannot be both annotator and item: name another with item="):
             read(text, columns=["id", "ada_1"], item="id")
 
     def test_the_only_id_names_the_items(self, read):

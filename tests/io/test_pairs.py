@@ -43,7 +43,8 @@ def test_a_label_is_a_side_by_its_column_or_by_its_system_and_ties_are_one(read,
     assert {column.levels for column in data.item_columns.values()} == {("bloom", "llama", "opt")}
     assert caplog.messages[0].endswith(
         "answers.csv: items in 'question_id'; annotators in 'judge'; labels in 'winner': model_a, model_b, tie; true "
-        "labels in 'gold'; pairs 'model_a' and 'model_b' of 3 systems; ties are 'tie (bothbad)', 'Tie'"
+        "labels in 'gold'; pairs 'model_a' and 'model_b' of 3 systems (bloom, llama, opt); ties are 'tie (bothbad)', "
+        "'Tie'"
     )
     assert data.describe().endswith("labels model_a, model_b, tie; columns model_a, model_b")
 
@@ -228,7 +229,7 @@ REFUSED = {
                   r"line 4: 'model_a' is missing: fill in the system"),
     "no side": (ARENA.replace("Tie", "both"), OF_ARENA,
                 r"line 5: label 'both' is neither 'opt' \(model_a\) nor 'bloom' \(model_b\), nor a tie: "
-                "for a side use first='both' or second='both', for a tie tie='both', for no answer missing='both'"),
+                "for a side use first='both' or second='both', for a tie tie='tie,both', for no answer missing='both'"),
     "either side": (CROWD.replace("w1,a,b,a", "w1,a,left,left"), OF_CROWD,
                     "line 2: label 'left' names both a column and the system in the other column"),
     "twice": (CROWD + "w1,a,b,b\n", OF_CROWD, r"line 6: 'w1' compares 'a' with 'b' again, .* items with item=\.\.\."),

@@ -88,6 +88,16 @@ def test_forms_of_one_ranking(columns, options):
     assert {each[2:] for each in winners(data)} == {("a", "b", "b"), ("a", "c", "a"), ("b", "c", "b")}
 
 
+def test_places_are_in_the_order_of_their_numbers(caplog):
+    names = {f"rank_{place}": [f"s{place:02}"] for place in (1, 10, 2)}
+    with caplog.at_level("INFO", logger="bayesanno"):
+        data = ba.read_annotations(pd.DataFrame({"who": ["ada"], **names}), annotator="who", ranking="rank_*")
+    assert {each[2:] for each in winners(data)} == {(a, b, a) for a, b in combinations(("s01", "s02", "s10"), 2)}
+    assert "of 3 systems (s01, s02, s10)" in caplog.messages[-1]
+    named = ba.read_annotations(pd.DataFrame({"who": ["ada"], **names}), annotator="who", ranking="rank_2,rank_1")
+    assert {each[2:] for each in winners(named)} == {("s01", "s02", "s02")}  # in the order of the option
+
+
 def test_rankings_of_argilla_are_paths():
     ranked = [[{"value": "a", "rank": 1 + n}, {"value": "b", "rank": 2 - n}] for n in (0, 1)]
     said = [{"user_id": f"u{n}", "values": {"ranking": {"value": ranks}}} for n, ranks in enumerate(ranked)]
@@ -129,6 +139,13 @@ REFUSED = {
     "no set": (RANKED, {**OF_RANKED, "ranking": (), "best_worst": "order,who"}, r"best_worst=\.\.\. needs the columns"),
     "two kinds": (RANKED, {**OF_RANKED, "pairs": "q,who"}, r"named twice, by pairs=\.\.\. and ranking=\.\.\."),
     "nothing": ("who,order\nada,\n", {"annotator": "who", "ranking": "order"}, "has no row that ranks two systems"),
+    "scores": ("who,a,b\nada,0.93,0.2\n", {"annotator": "who", "ranks": "a,b"},
+               "the rank of 'a' is '0.93', but must be 1 for the best, .* if these are scores"),
+    "a null": ('who;order\nada;["a", null, "b"]\n', {"annotator": "who", "ranking": "order"}, "has an empty place"),
+    "equal without blanks": ("who,order\nada,a > b=c\nbo,c > b > a\n", {"annotator": "who", "ranking": "order"},
+                             "'b=c' may be several systems: if so, write ' > ' between them, or ' = '"),
+    "ranks as systems": ("who,order\nada,1 > 3 > 2\nbo,2 > 1 > 3\n", {"annotator": "who", "ranking": "order"},
+                         r"'1', '2', '3' may be ranks, and columns the systems: if so, use ranks=\.\.\."),
     "a label": (RANKED, {**OF_RANKED, "label": "order"}, r"label=\.\.\. does not apply to comparisons, which ranking"),
 }  # fmt: skip
 

@@ -226,9 +226,9 @@ HEAD = ["item", "annotator", "label"]
 
 
 def test_a_workbook_is_a_table_of_text(keep, said):
-    rows = [[], HEAD, [1, "ada", 2], [], [2.0, "NA", 2.5], [3, True, "007"], [4, "ada", None]]
+    rows = [[], HEAD, [1, "ada", 2], [], [2.0, "N", 2.5], [3, True, "007"], [4, "ada", None]]
     path = keep(workbook(notes=[], answers=rows), "answers.xlsx")
-    assert said(path)[1] == [("1", "ada", "2"), ("2", "NA", "2.5"), ("3", "True", "007")]
+    assert said(path)[1] == [("1", "ada", "2"), ("2", "N", "2.5"), ("3", "True", "007")]
     assert said(path)[0].items == ("1", "2", "3", "4")
     known = keep(workbook(known=[["item", "gold"], [2, 2.5]]), "known.xlsx")
     assert said(path, gold_file=known)[0].gold == {"2": "2.5"}

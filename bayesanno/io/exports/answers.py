@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import counted, listed, nearest
-from bayesanno.io.cells import split_cell
+from bayesanno.io.cells import find_several, split_cell
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import Row, Rows
 from bayesanno.io.exports.value import Value
-from bayesanno.io.names import refuse_label, warn_of_alike, warn_of_missing_codes
+from bayesanno.io.names import refuse_label, warn_names, warn_of_alike, warn_of_missing_codes, warn_of_unused
 from bayesanno.io.read_options import OF_SPANS, ReadOptions
-from bayesanno.io.spelling import join_spellings
+from bayesanno.io.spelling import join_names, join_spellings
 from bayesanno.io.text_table import TextTable
 
 YES, NO = "yes", "no"
@@ -223,6 +223,10 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
         `multi_label`, or an answer lacks its item or annotator.
     """
     name, given = document.name, [_separate(each, options) for each in export.read(document, options)]
+    warn_of_unused(name, (one for each in given for one in (*(each.labels or ()), each.item, each.annotator)), options)
+    written = join_names([each.labels or () for each in given], options)
+    there = ((each, tuple(filter(written.get, each.labels or ()))) for each in given)
+    given = [each._replace(labels=labels or None) if each.labels else each for each, labels in there]
     if options.multi_label and options.gives("missing", "strip", "ignore_case", "same"):
         said = [each.labels or () for each in given]
         joined = join_spellings(said, options, options.labels or ())
@@ -255,16 +259,11 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
 
 
 def _separate(answer: Answer, options: ReadOptions) -> Answer:
-    """Return an answer with separate labels, without missing codes."""
-    labels = answer.labels
-    if not (labels and (options.split or options.missing)):
+    """Return an answer with separate labels."""
+    if not (answer.labels and options.split):
         return answer
-    if options.split:
-        parts = (part for label in labels for part in split_cell(label, options.split))
-        labels = tuple(dict.fromkeys(filter(None, parts)))
-    if labels:
-        labels = tuple(label for label in labels if label not in options.missing) or None
-    return answer._replace(labels=labels)
+    parts = (part for label in answer.labels for part in split_cell(label, options.split))
+    return answer._replace(labels=tuple(dict.fromkeys(filter(None, parts))))
 
 
 def _find_controls(answers: Iterable[Answer]) -> dict[str, str]:
@@ -306,6 +305,10 @@ def _ask_of_each_label(name: str, answers: Sequence[Answer], options: ReadOption
                 "1 for each label; if 0 and 1 are the labels, declare them with labels=..."
             )
         warn_of_missing_codes(name, [label for each in answers for label in each.labels or ()], {})
+        several = find_several({label: each.annotator for each in answers for label in each.labels or ()})
+        if several is not None:
+            how = f"use split={several[1] or ' '!r}; if it is one, declare all with labels=..."
+            warn_names(f"{name}: label {several[0]!r} looks like several labels: if it is, {how}")
         warn_of_alike(name, labels=labels)
     known, found = set(labels), []
     for each in answers:

@@ -17,16 +17,25 @@ from bayesanno.io.exports.answers import Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
 from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.text_table import header_only
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 _OLD, _OLD_SUGGESTION = {"user_id", "value"}, "-suggestion"
 _SUBMITTED = ("", "submitted")
+_STATUSES = (*_SUBMITTED, "draft", "discarded", "pending")
 
 
-def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
-    """Return whether the first record has responses, in any of the forms."""
-    first = document.first
-    return document.kind != "zip" and (_is_nested(first) or any(map(_question_of, first, first.values())))
+def looks_like_argilla(document: Document, options: ReadOptions) -> bool:
+    """Return whether the first record has responses, in any of the forms, and options name no paths of other records.
+
+    A record of the first version with an annotator and a label of its own is not from Argilla, unless that is said.
+    """
+    first, has_paths = document.first, options.annotator is not None or "[]" in "".join(options.label)
+    beside = header_only("", (name for name, value in first.items() if _question_of(name, value) is None))
+    is_new = _is_nested(first) or any(str(name).endswith(_RESPONSES) for name in first)
+    has_own = not is_new and bool(beside.matching("annotator") and beside.matching("label"))
+    is_other = document.kind == "zip" or (options.format != "argilla" and (has_own or has_paths))
+    return not is_other and (is_new or len(beside.header) < len(first))
 
 
 def read_argilla(document: Document, _: ReadOptions) -> Iterator[Value]:
@@ -89,7 +98,11 @@ def _submitted(given: Value) -> Iterator[Value]:
         given = given.put([dict(zip(columns, row, strict=True)) for row in rows])
     for _, response in given.elements():
         user = response.get("user_id").as_text()
-        said = response.get("value").given if response.get("status").as_text() in _SUBMITTED else None
+        status = response.get("status").as_text()
+        if status not in _STATUSES:
+            paths = f"annotator='{given.name}[].user_id' and label='{given.name}[].value'"
+            raise DataError(f"{response.whole_place}: status {status!r} is none of Argilla: if so, use {paths}")
+        said = response.get("value").given if status in _SUBMITTED else None
         yield response.put({"value": Value(response, said), "user_id": user if user != "None" else ""})
 
 

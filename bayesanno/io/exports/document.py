@@ -13,11 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno.io.cells import unpack
+from bayesanno.io.cells import plain, unpack
 from bayesanno.io.exports.paths import Rows
 from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import MOST_BYTES, explain_size
@@ -25,7 +23,18 @@ from bayesanno.io.text_rows import decode
 from bayesanno.io.text_table import TextTable, header_only, table_from_frame
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
+
+
+def _distinct(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, whose keys differ."""
+    found = dict(fields)
+    if len(found) < len(fields):
+        twice = next(name for name in found if sum(name == each for each, _ in fields) > 1)
+        raise DataError(f"an object has the key {twice!r} twice: keep one, or give each a name of its own")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,8 +88,8 @@ class Document:
         if not header:
             return None, nested
         columns = tuple([record.get(name).as_text() for record in records] for name in header)
-        places = [record.place for record in records]
-        return TextTable(name=self.name, header=tuple(header), columns=columns, lines=places, unit="row"), nested
+        more: dict[str, Any] = {"lines": [record.place for record in records], "unit": "row", "nested": nested}
+        return TextTable(name=self.name, header=tuple(header), columns=columns, **more), nested
 
     @classmethod
     def from_json(cls, text: str, name: str) -> Self:
@@ -176,19 +185,6 @@ class Document:
         return cls(name=table.name, kind="table", records=records, table=lambda: table)
 
 
-def plain(value: Any) -> Any:
-    """Return a value in memory in the form of JSON: lists, objects, and None for a missing value."""
-    if isinstance(value, str | bool | int) or value is None:
-        return value
-    if isinstance(value, np.ndarray | list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
-
-
 def _skip(text: str, position: int) -> int:
     """Return the position of the next character that is not whitespace."""
     found = _SPACE.match(text, position)
@@ -214,6 +210,8 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
         ) from None
     except RecursionError:
         raise DataError(f"{name}, line {_line(text, position)}: this JSON is nested too deeply: flatten it") from None
+    except DataError as error:
+        raise DataError(f"{name}, line {_line(text, position)}: {error}") from None
     except ValueError:  # Python limits the digits of a number
         raise DataError(
             f"{name}, line {_line(text, position)}: a number here or below has thousands of digits: write it as text"

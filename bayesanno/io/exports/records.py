@@ -14,7 +14,6 @@ from typing import Any, override
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import counted, listed
-from bayesanno.data.names import is_number
 from bayesanno.io.cells import split_cell, unpack
 from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
 from bayesanno.io.exports.document import Document
@@ -22,7 +21,7 @@ from bayesanno.io.exports.paths import FIELD, LANGUAGE, Row, Rows, show_paths
 from bayesanno.io.exports.value import Value
 from bayesanno.io.layout import ROLES, choose_columns
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.text_table import header_only
+from bayesanno.io.text_table import TextTable, header_only
 
 log = logging.getLogger(__name__)  # reports the fields that were read
 
@@ -67,22 +66,24 @@ def needs_paths(document: Document, options: ReadOptions, more: Sequence[str] = 
     roles["item"] |= bool(table.matching_loosely())
     of_nested = header_only(document.name, nested)
     if all(roles.values()) and options.annotator is None and not options.label:
-        _refuse_hidden(document, nested)
+        _refuse_hidden(document, nested, table)
     return not all(roles.values()) or any(of_nested.matching(role) for role in ROLES if options.roles[role] is None)
 
 
-def _refuse_hidden(document: Document, nested: Iterable[str]) -> None:
-    """Raise a DataError if a nested field has an annotator and a label of its own, beside those of the record."""
+def _refuse_hidden(document: Document, nested: Iterable[str], table: TextTable) -> None:
+    """Raise a DataError if the objects in a nested list have annotators of their own, beside those of the records."""
+    records = [record.as_object() for record in document.records()]
     for name in sorted(nested):
-        given = unpack(document.first.get(name))
-        inner = given[0] if isinstance(given, list) and given else None
-        header = header_only(name, inner if isinstance(inner, Mapping) else ())
-        who, said = (header.matching(role) for role in ("annotator", "label"))
+        lists = (given for record in records if isinstance(given := unpack(record.get(name)), list))
+        objects = (each for given in lists for each in given if isinstance(each, Mapping))
+        header = header_only(name, dict.fromkeys(field for each in objects for field in each))
+        who, said = ([header.header[at] for at in header.matching(role)] for role in ("annotator", "label"))
+        said = said or [field for field in header.header if field not in who]
         if who and said:
+            own = " and ".join(f"{role}={table.header[table.matching(role)[0]]!r}" for role in ("annotator", "label"))
             raise DataError(
-                f"{document.name}: each element of {name!r} has an annotator and a label, and so has the record: name "
-                f"those to read, as in annotator='{name}[].{header.header[who[0]]}' and "
-                f"label='{name}[].{header.header[said[0]]}'"
+                f"{document.name}: elements of {name!r} have an annotator, {who[0]!r}, and so have the records: name "
+                f"those to read, as in annotator='{name}[].{who[0]}' and label='{name}[].{said[0]}', or {own}"
             )
 
 
@@ -133,7 +134,9 @@ class Records(Export):
                     yield from _answers_in(row, question, options, is_template=is_template)
         for rows in each_rows:
             rows.check(records, ("item", "annotator", "label", *(() if options.gold is None else ("gold",))))
-        said = {"items": found["item"], "annotators": found["annotator"], "labels": " and ".join(questions)}
+        annotators = each_rows[0].templates["annotator"][0]
+        annotators = ",".join(options.columns) if annotators.endswith("{}#") and options.columns else annotators
+        said = {"items": found["item"], "annotators": annotators, "labels": " and ".join(questions)}
         named = (f"{what} in {name!r}" for what, name in (said | {"true labels": found["gold"]}).items() if name)
         log.info("%s: %s", document.name, "; ".join(named))
 
@@ -151,14 +154,14 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
     paths = {**found, "label": question}
     if isinstance(given, Mapping) and options.annotator is None and _may_be_keys(found):
         by_key = {"annotator": question + "{}#", "label": question + "{}"}
-        objects = (given, *(each for each in labels if isinstance(each, Mapping)))
-        values = (value for each in objects for value in each.values())
-        if question != OF_ANNOTATORS and all(map(_may_be_number, values)):
+        is_flat = not any(isinstance(each, list | Mapping) for each in given.values())
+        if is_flat and question != OF_ANNOTATORS and not options.columns:
             named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
             raise DataError(
-                f"{document.name}: {question!r} has a number for each of {listed(list(given))}: if annotators, use "
-                f"{named}; if they are labels with numbers of answers, write a table with a column for each label, and "
-                "use format='votes'"
+                f"{document.name}: {question!r} has a value for each of {listed(list(given))}: if one is the label, "
+                f"use annotator=... and label={f'{question}.{next(iter(given))}'!r}; if they are annotators, use "
+                f"{named}; if they are labels with numbers of answers, write a table with a column for each, and use "
+                "format='votes'"
             )
         paths |= by_key
     if paths["annotator"] is None:
@@ -168,11 +171,6 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
             given = of_record.label.opened().given
         raise _ask_for(document, paths, options, of_list or question, given if isinstance(given, list) else [])
     return Rows({role: path for role, path in paths.items() if path is not None}, first)
-
-
-def _may_be_number(value: Any) -> bool:
-    """Return whether a value may be a number of answers, or say whether there are any."""
-    return value is None or isinstance(value, int | float) or (isinstance(value, str) and is_number(value))
 
 
 def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: bool) -> Iterator[Answer]:

@@ -9,18 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import enumerated, listed
+from bayesanno._core.wording import enumerated
 from bayesanno.data.names import sort_labels
 from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.layout import ROLES, refuse_sides
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.spelling import join_spellings
+from bayesanno.io.spelling import drop_codes, join_spellings
 from bayesanno.io.text_table import LAST_ALIASES, TextTable, header_only, strip_id
 
 _AS_THEY_ARE = ReadOptions()
 _WORDS = {"item": "items", "annotator": "annotators", "label": "labels", "gold": "true labels"}
 _OF_ANSWERS = re.compile(r"score|rating|label|predict|pred$|selected|chosen|correct|verdict|toxic")
-_OF_COUNTS = ("n", "weight")  # in a long table they may say something else
 _FLAGS = {"0", "1", "0.0", "1.0", "true", "false", "True", "False"}
 _TEXTS = ("response", "answer")  # which a label may be about
 ENOUGH = 20  # answers needed to judge whether labels are repeated
@@ -54,20 +53,19 @@ def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
     """
     columns = find_long_columns(table, options.roles, with_gold=options.gold_file is None)
     refuse_sides(table, options, columns["label"])
-    names = {role: table.header[column] for role, column in columns.items()}
     answers = read_rows(table, columns, options)
     _doubt(answers, columns, options)
-    return replace(answers, read_as=_describe(answers, names), categories=table.categories.get(names["label"], ()))
+    categories = table.categories.get(table.header[columns["label"]], ())
+    return replace(answers, read_as=_describe(answers, columns), categories=categories)
 
 
-def _describe(answers: NamedAnswers, names: Mapping[str, str]) -> str:
+def _describe(answers: NamedAnswers, columns: Mapping[str, int]) -> str:
     """Return in words the role of each column, unless all have their roles' names, and the columns left out."""
-    words = []
+    words, names = [], {role: answers.table.header[column] for role, column in columns.items()}
     if any(name != role for role, name in names.items()):
         words = [f"{_WORDS[role]} in {name!r}" for role, name in names.items()]
         words[2] += f": {enumerated(sort_labels(answers.label))}"
-    rest = [name for name in answers.table.header if name and name not in names.values()]
-    return "; ".join([*words, *([f"left out {listed(rest)}"] if rest else [])])
+    return ("; ".join(words) + answers.table.name_rest(columns.values())).removeprefix("; ")
 
 
 def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptions) -> None:
@@ -94,7 +92,7 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
                 f"{table.name}: the column {names['item']!r} may not name the items, since {why}: name the column of "
                 f"items with item=..., or use item={names['item']!r}"
             )
-    weak = [role for role in LAST_ALIASES if names[role].casefold() in LAST_ALIASES[role] and not options.roles[role]]
+    weak = [role for role in ROLES[1:] if names[role].casefold() in LAST_ALIASES[role] and not options.roles[role]]
     if weak and {*answers.annotators} & {*answers.label}:
         raise DataError(
             f"{table.name}: the columns {names['annotator']!r} and {names['label']!r} have values in common: if they "
@@ -118,7 +116,7 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
                 f"label={names['label']!r}"
             )
     counts = [at for at in table.matching("count") if at not in columns.values() and not options.label]
-    for at in (at for at in counts if table.header[at].casefold() not in _OF_COUNTS):
+    for at in (at for at in counts if table.header[at].casefold() not in LAST_ALIASES["count"]):
         if {*table.columns[at]} - {"0", "1", ""} and all(map(str.isdecimal, filter(None, table.columns[at]))):
             raise DataError(
                 f"{table.name}: the column {table.header[at]!r} may say how often an answer was given, and a row is "
@@ -170,6 +168,7 @@ def read_rows(table: TextTable, columns: Mapping[str, int], options: ReadOptions
         If an answer lacks its item or annotator, or an item has two gold labels.
     """
     cells = {role: table.columns[column] for role, column in columns.items()}
+    cells |= {role: drop_codes(cells[role], options) for role in ("item", "annotator")}
     of_labels = [role for role in ("label", "gold") if role in cells]
     first = (*(options.labels or ()), *options.unsure)
     cells |= dict(zip(of_labels, join_spellings([cells[role] for role in of_labels], options, first), strict=True))

@@ -54,10 +54,9 @@ def read_transposed(table: TextTable, options: ReadOptions) -> NamedAnswers:
         lines=[at + 1 for at in items for _ in range(table.n_rows)],
         unit="column",
     )
-    rest = [name for at, name in enumerate(table.header) if at not in (people, *items) and name]
     read_as = f"items {table.quote(items)}; annotators in {table.header[people]!r}"
     answers = read_rows(long, {role: at for at, role in enumerate(ROLES)}, options)
-    return replace(answers, read_as=read_as + (f"; left out {listed(rest)}" if rest else ""))
+    return replace(answers, read_as=read_as + table.name_rest((people, *items)))
 
 
 def _find_people(table: TextTable, options: ReadOptions) -> int:

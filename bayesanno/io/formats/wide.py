@@ -61,9 +61,10 @@ def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
     if options.gold is None and gold_column is not None and table.header[gold_column] in options.columns:
         gold_column = None
     check_distinct(table, {"item": item_column, "gold": gold_column, "count": count_column})
-    parts = [at for at, name in enumerate(table.header) if name in FIELD.findall(options.item or "")]
-    answer_columns = find_annotators(table, options, item_column, (gold_column, count_column, table.index, *parts))
-    check_distinct(table, {"item": item_column, **{f"annotator {at}": at for at in answer_columns}})
+    others = (gold_column, count_column, table.index, *_find_parts(table, options))
+    answer_columns = find_annotators(table, options, item_column, others)
+    twin = item_column if item_column in answer_columns else None
+    check_distinct(table, {"annotator": twin, "item": item_column})
     gold = _read_gold(table, gold_column, options)
     answered = np.stack([filled(table.columns[column]) for column in answer_columns], axis=1)  # (row, annotator)
     said = answered.any(axis=1)  # (row,)
@@ -83,14 +84,14 @@ def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
         name = items[at if item_column is None else row]
         cells.append((row, name, table.header[column], table.columns[column][row]))
     answers = _read_cells(table, item_column, cells, gold, options)
-    used = {*answer_columns, item_column, gold_column, count_column}
+    used = {*answer_columns, item_column, *others}
     rest = [name for column, name in enumerate(table.header) if column not in used and name]
     _doubt(table, options, answers, answer_columns, rest, count_column)
     read_as = (
         f"items {_name(table, item_column)}; annotators {table.quote(answer_columns)}"
         + ("" if gold_column is None else f"; true labels in {table.header[gold_column]!r}")
         + ("" if count_column is None else f"; each row counts {table.header[count_column]!r} times")
-        + (f"; left out {listed(rest)}" if rest else "")
+        + table.name_rest(used)
     )
     return replace(answers, read_as=read_as, categories=_common_categories(table, answer_columns))
 
@@ -156,10 +157,18 @@ def _name(table: TextTable, item: int | None) -> str:
     return "by row" if item is None else f"in {table.header[item]!r}" if table.header[item] else "in the first column"
 
 
+def _find_parts(table: TextTable, options: ReadOptions) -> list[int]:
+    """Return the columns that a template of items joins."""
+    return [at for at, name in enumerate(table.header) if name in FIELD.findall(options.item or "")]
+
+
 def _find_count(table: TextTable, options: ReadOptions) -> int | None:
     """Return the column that counts the items of each row, if there is one."""
     if options.count is not None:
-        return table.need("count", options.count)
+        found, is_long = table.need("count", options.count), all(map(table.matching, ROLES[1:]))
+        if is_long and not options.columns:
+            raise DataError(f"{table.name}: count=... is for wide tables: repeat each row {options.count!r} times")
+        return found
     named = () if options.format == "wide" else table.matching("count")
     return next((at for at in named if table.header[at] not in options.columns), None)
 
@@ -187,14 +196,12 @@ def _find_item(table: TextTable, options: ReadOptions) -> int | None:
         return found
     if name.casefold() in CONTENTS:
         return None
+    what, how = f"column {name!r}", f"use item={name!r}"
     if not name or found == table.index:
-        raise DataError(
-            f"{table.name}: the {'index' if found == table.index else 'first column'} repeats a name, so it cannot "
-            "name the items: name the column of items with item=..., or leave it out"
-        )
+        what, how = "index" if found == table.index else "first column", "leave it out"
     raise DataError(
-        f"{table.name}: column {name!r} repeats a name, so it may not name the items: name the column of items with "
-        f"item=..., or use item={name!r}"
+        f"{table.name}: the {what} repeats a name, so it may not name the items: name the column of items with "
+        f"item=..., or {how}"
     )
 
 
@@ -213,7 +220,7 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
         If a number of answers is no whole number of 0 or more, or as for `read_wide`.
     """
     item_column, gold_column = _find_item(table, options), table.find("gold", options.gold)
-    others = (item_column, gold_column, table.index, *find_beside(table))
+    others = (item_column, gold_column, table.index, *_find_parts(table, options), *find_beside(table))
     labels = choose_columns(table, options.columns or ("1:",), others)
     if not options.columns:
         _doubt_labels(table, labels, item_column)
@@ -231,9 +238,8 @@ def read_votes(table: TextTable, options: ReadOptions) -> NamedAnswers:
         for _ in range(votes[row, at])
     ]
     answers = _read_cells(table, item_column, cells, _read_gold(table, gold_column, options), options)
-    rest = [name for at, name in enumerate(table.header) if at not in (*labels, item_column, gold_column) and name]
     read_as = f"items {_name(table, item_column)}; numbers of answers {listed(names)}, by nobody who is named"
-    read_as += f"; left out {listed(rest)}" if rest else ""
+    read_as += table.name_rest({*labels, item_column, gold_column, *_find_parts(table, options)})
     return replace(answers, read_as=read_as, categories=tuple(names))
 
 

@@ -332,7 +332,9 @@ def test_what_is_no_list_of_labels_is_refused(tmp_path, refuses):
         read_annotations(path, multi_label=True, split=",")
     for name in ("label_counter", "label", "soft_label"):
         number = 0.5 if name == "soft_label" else 62
-        with refuses(DataError, f"'{name}' has a number for each of 'e', 'n': if annotators, use annotator="):
+        with refuses(
+            DataError, f"'{name}' has a value for each of 'e', 'n': .* if they are annotators, use annotator="
+        ):
             read_annotations([{"id": 1, name: {"e": number, "n": 36}}], label=name)
     path.write_text("id,a,b\n1,joy|anger,joy\n2,anger,anger\n3,joy,joy|fear\n")
     with refuses(DataError, r"'joy\|anger' of item '1' looks like several labels in one cell: .*split='\|'"):
