@@ -13,8 +13,10 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from bayesanno._core.lazy import pd
+from bayesanno.models import MACE
 from bayesanno.simulation.designs import make_design
 from bayesanno.simulation.simulate import simulate
+from tests.models.processes import PROCESSES
 
 SEED = 1979
 TEXTS = (
@@ -47,7 +49,8 @@ def make_tickets() -> pd.DataFrame:
         "competence": [0.95, 0.85, 0.65, 0.5, 0.3],
         "strategy": np.full((5, 3), 1 / 3),
     }
-    data, _ = simulate("mace", design, parameters=parameters, random_seed=SEED)
+    as_a_story = type("Story", (MACE,), {"generate": PROCESSES["mace"]})()  # the file has its random numbers
+    data, _ = simulate(as_a_story, design, parameters=parameters, random_seed=SEED)
     said = data.to_frame()
     start = datetime(2026, 3, 1, 10)
     said["time"] = [(start + timedelta(minutes=at)).isoformat(timespec="minutes") for at in range(1, len(said) + 1)]
