@@ -102,7 +102,6 @@ from .modeling.pairs import Pairs as Pairs
 from .modeling.pairs import take_as_true as take_as_true
 from .modeling.registry import get_model as get_model
 from .modeling.registry import list_models as list_models
-from .planning.before import plan_answers as plan_answers
 from .planning.progress import expected_progress as expected_progress
 from .planning.progress import stopping_table as stopping_table
 from .planning.suggest import suggest_annotations as suggest_annotations

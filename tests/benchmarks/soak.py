@@ -114,9 +114,6 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
         "progress": lambda: [
             draw(folder, ba.plot_progress(ba.expected_progress(one, futures=5, **seeded))),
             ba.stopping_table(one, futures=5, **seeded)],
-        "plan": lambda: ba.plan_answers(
-            "one_coin", items=30, annotators=5, labels=2, simulations=3, progressbar=False, **seeded
-        ),
         "find_modes": lambda: ba.find_modes("model_b", data, starts=5, progressbar=False, **seeded),
         "report": lambda: ba.write_report(one, folder / "a.html", checks=False, **seeded),
         "report with checks": lambda: ba.write_report(one, folder / "a.html", **seeded),
