@@ -120,7 +120,9 @@ class FitView:
 
     @cached_property
     def known(self) -> dict[str, np.ndarray]:
-        """The known parameters of the model."""
+        """The fixed parameters of the model; models that are fitted on Dask have none."""
+        if is_on_dask(self.tree):
+            return {}
         constant = self._group("constant_data")
         return {name: constant[name].values for name in self.model.fixed_parameters(self.data)}
 

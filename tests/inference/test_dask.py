@@ -98,6 +98,7 @@ class TestSpread:
         assert written.accuracy == (labels["label"] == labels["gold"]).mean()
         assert len(list((tmp_path / "labels").iterdir())) == 4
 
+    @NOISY
     def test_leaning_and_other_starts(self, there, crowd, client, folder):
         for initvals in ("prior", "vote"):
             here = ba.fit("one_coin", crowd[0], method="em", initvals=initvals, method_options={"restarts": 1}, **ONE)
