@@ -55,13 +55,13 @@ def write_cell(cell: Any) -> str:
     return str(plain(cell) if isinstance(cell, bytes) else cell)
 
 
-def unpack(cell: Any) -> Any:
+def parse_cell(cell: Any) -> Any:
     """Return the list or object in a text of JSON or Python; return anything else unchanged.
 
     Examples
     --------
-    >>> from bayesanno.io.cells import unpack
-    >>> unpack("['joy', 'anger']"), unpack('{"ada": null}'), unpack("[removed]")
+    >>> from bayesanno.io.cells import parse_cell
+    >>> parse_cell("['joy', 'anger']"), parse_cell('{"ada": null}'), parse_cell("[removed]")
     (['joy', 'anger'], {'ada': None}, '[removed]')
     """
     if not isinstance(cell, str) or cell.strip()[:1] not in ("[", "{") or len(cell) > _LONGEST:
@@ -104,7 +104,7 @@ def find_several(given: Mapping[str, str], marks: str = _BETWEEN) -> tuple[str, 
     >>> find_several(dict.fromkeys(("yes, but", "yes", "2,5", "2,2"), "ada"))
     """
     lists = (name for name in given if name[:1] in ("[", "{"))
-    as_list = next((name for name in lists if _PRINTED.fullmatch(name) or not isinstance(unpack(name), str)), None)
+    as_list = next((name for name in lists if _PRINTED.fullmatch(name) or not isinstance(parse_cell(name), str)), None)
     if as_list is not None:
         return as_list, ""
     for separator in marks:

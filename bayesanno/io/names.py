@@ -13,7 +13,7 @@ from bayesanno._core.errors import DataError, NamesWarning, warn
 from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.data.names import is_number, read_numbers
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, squeeze, value_of
+from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, normalize_text, value_of
 
 _BEGIN_NUMBERS = "+-.0123456789"
 _DECIMAL = re.compile(r"-?\d+,\d")  # with a comma; "1,000" is a thousand
@@ -34,20 +34,20 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
     """
     groups = defaultdict(list)
     for name in dict.fromkeys(names):
-        groups[fold(name)].append(name)
+        groups[normalize_name(name)].append(name)
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def fold(name: str) -> str | float:
+def normalize_name(name: str) -> str | float:
     """Return the common form of names that differ only in spelling: a number, or text in lower case.
 
     Examples
     --------
-    >>> from bayesanno.io.names import fold
-    >>> fold("Yes "), fold("1.0"), fold("01")
+    >>> from bayesanno.io.names import normalize_name
+    >>> normalize_name("Yes "), normalize_name("1.0"), normalize_name("01")
     ('yes', 1.0, 1.0)
     """
-    text = name.lower() if name.isascii() and " " not in name else squeeze(name).casefold()
+    text = name.lower() if name.isascii() and " " not in name else normalize_text(name).casefold()
     if text[:1] not in _BEGIN_NUMBERS:
         return text
     number = text.replace(",", ".") if _DECIMAL.fullmatch(text) else text
@@ -140,9 +140,9 @@ def _find_options(alike: Iterable[Sequence[str]]) -> str:
     needed: set[str] = set()
     for first, *others in alike:
         for other in others:
-            if squeeze(first).casefold() != squeeze(other).casefold():
+            if normalize_text(first).casefold() != normalize_text(other).casefold():
                 continue
-            needed |= {"ignore_case=True"} if squeeze(first) != squeeze(other) else set()
+            needed |= {"ignore_case=True"} if normalize_text(first) != normalize_text(other) else set()
             needed |= {"strip=True"} if first.casefold() != other.casefold() else set()
     return " and ".join(sorted(needed))
 

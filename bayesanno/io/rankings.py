@@ -34,7 +34,7 @@ import numpy as np
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import listed, nearest
 from bayesanno.data.names import is_number
-from bayesanno.io.cells import find_several, split_cell, unpack
+from bayesanno.io.cells import find_several, parse_cell, split_cell
 from bayesanno.io.layout import choose_columns
 from bayesanno.io.read_options import OF_RANKINGS, RANKED, ReadOptions
 from bayesanno.io.text_table import TextTable
@@ -140,7 +140,7 @@ def _read_rows(table: TextTable, options: ReadOptions) -> Iterator[Levels]:
 
 def _parse(cell: str, where: str, options: ReadOptions) -> Levels:
     """Return the levels in a cell: a list, objects with a value and a rank, or a text such as `a > b = c`."""
-    given = unpack(cell)
+    given = parse_cell(cell)
     if isinstance(given, Mapping):
         return {str(name): _as_rank(rank, name, where) for name, rank in given.items()}
     if isinstance(given, list) and all(isinstance(each, Mapping) for each in given):
@@ -174,7 +174,7 @@ def _of_groups(groups: Sequence[Sequence[str]], where: str) -> Levels:
 
 def _of_best(best: str, worst: str, cells: Sequence[str], where: str, options: ReadOptions) -> Levels:
     """Return the levels of the best, the others and the worst of a set."""
-    given = unpack(cells[0])
+    given = parse_cell(cells[0])
     if len(cells) == 1:
         cells = list(map(_name, given)) if isinstance(given, list) else split_cell(cells[0], options.split or ",")
     names = [name for name in cells if name]

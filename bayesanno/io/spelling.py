@@ -20,13 +20,13 @@ MISSING_CODES = (
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # zero-width spaces
 
 
-def squeeze(name: str) -> str:
+def normalize_text(name: str) -> str:
     """Return a name with single spaces, and with characters in their usual form.
 
     Examples
     --------
-    >>> from bayesanno.io.spelling import squeeze
-    >>> squeeze("very\u00a0  good"), squeeze("cafe\u0301") == "caf\u00e9"
+    >>> from bayesanno.io.spelling import normalize_text
+    >>> normalize_text("very\u00a0  good"), normalize_text("cafe\u0301") == "caf\u00e9"
     ('very good', True)
     """
     return " ".join(unicodedata.normalize("NFKC", name).translate(_UNSEEN).split())
@@ -62,14 +62,14 @@ def join_names(columns: Sequence[Sequence[str]], options: ReadOptions, first: It
     same = {value_of(name, options): label for name, label in options.same.items()}
     missing, kept = {value_of(name, options) for name in options.missing}, dict[str, str]()
     for name in (*first, *same.values(), *names):
-        kept.setdefault(_key(name, options), squeeze(name) if options.strip else name)
+        kept.setdefault(_key(name, options), normalize_text(name) if options.strip else name)
     label_of = {name: same.get(value_of(name, options), name) for name in names}
     gone = {name for name, label in label_of.items() if missing & {value_of(name, options), value_of(label, options)}}
     return {name: "" if name in gone else kept[_key(label, options)] for name, label in label_of.items()}
 
 
 def _key(name: str, options: ReadOptions) -> str:
-    name = squeeze(name) if options.strip else name
+    name = normalize_text(name) if options.strip else name
     return name.casefold() if options.ignore_case else name
 
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno.io.cells import plain, unpack
+from bayesanno.io.cells import parse_cell, plain
 from bayesanno.io.exports.paths import Rows
 from bayesanno.io.exports.value import Value
 from bayesanno.io.packed import MOST_BYTES, explain_size
@@ -81,7 +81,7 @@ class Document:
         if not all(isinstance(record.given, Mapping) for record in records):
             return None, frozenset()
         cells = {
-            (name, isinstance(unpack(part), list | Mapping)) for one in records for name, part in one.given.items()
+            (name, isinstance(parse_cell(part), list | Mapping)) for one in records for name, part in one.given.items()
         }
         nested = frozenset(name for name, is_nested in cells if is_nested)
         header = [name for name in dict.fromkeys(name for one in records for name in one.given) if name not in nested]

@@ -12,7 +12,7 @@ from typing import Any
 
 from bayesanno._core.errors import DataError, ExportWarning, warn
 from bayesanno._core.wording import listed
-from bayesanno.io.cells import unpack
+from bayesanno.io.cells import parse_cell
 from bayesanno.io.exports.answers import GOLD, SAID, Export, with_answers
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
@@ -142,7 +142,7 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Value]:
         begin = names.index("id") + 1 if "id" in names else 0
         end = names.index("annotator") if "annotator" in names else None
         cells = [row.get(question) for question in (names if form == "CSV" else names[begin:end])]
-        said = [cell.put(_plain_value(unpack(cell.given) if form == "CSV" else cell.given)) for cell in cells]
+        said = [cell.put(_plain_value(parse_cell(cell.given) if form == "CSV" else cell.given)) for cell in cells]
         kept = [answer for answer in said if answer.given not in (None, "") or options.label]
         by = row.get("annotator")
         yield with_answers(row, [{"question": answer.name, "label": answer, "by": by} for answer in kept])

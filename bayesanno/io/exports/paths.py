@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import listed, nearest
-from bayesanno.io.cells import unpack
+from bayesanno.io.cells import parse_cell
 from bayesanno.io.exports.value import Value
 
 FIELD = re.compile(r"\{((?:[^{}]|\{\})+)\}")  # a path in a template
@@ -257,7 +257,7 @@ def _cut(text: str) -> str:
 
 def _list_paths(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the path of each text and number, in the first element of each list."""
-    value = unpack(value)
+    value = parse_cell(value)
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from _list_paths(part, f"{path}.{name}" if path else str(name))

@@ -14,7 +14,7 @@ from typing import Any, override
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import counted, listed
-from bayesanno.io.cells import split_cell, unpack
+from bayesanno.io.cells import parse_cell, split_cell
 from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import FIELD, LANGUAGE, Row, Rows, show_paths
@@ -43,7 +43,7 @@ def looks_like_records(document: Document, options: ReadOptions) -> bool:
     if document.kind != "table":
         return False
     found = _find_fields(document, options)
-    who, said = (unpack(document.first.get(found[role] or "")) for role in ("annotator", "label"))
+    who, said = (parse_cell(document.first.get(found[role] or "")) for role in ("annotator", "label"))
     return (isinstance(said, list) and isinstance(who, list)) or (isinstance(said, Mapping) and _may_be_keys(found))
 
 
@@ -74,7 +74,7 @@ def _refuse_hidden(document: Document, nested: Iterable[str], table: TextTable) 
     """Raise a DataError if the objects in a nested list have annotators of their own, beside those of the records."""
     records = [record.as_object() for record in document.records()]
     for name in sorted(nested):
-        lists = (given for record in records if isinstance(given := unpack(record.get(name)), list))
+        lists = (given for record in records if isinstance(given := parse_cell(record.get(name)), list))
         objects = (each for given in lists for each in given if isinstance(each, Mapping))
         header = header_only(name, dict.fromkeys(field for each in objects for field in each))
         who, said = ([header.header[at] for at in header.matching(role)] for role in ("annotator", "label"))
@@ -198,7 +198,7 @@ def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: b
 
 
 def _labels_of(said: Value, options: ReadOptions) -> tuple[str, ...] | None:
-    given = unpack(said.given)
+    given = parse_cell(said.given)
     if options.multi_label and isinstance(given, str) and given[:1] == "[" and given[-1:] == "]":
         raise DataError(
             f'{said.whole_place}: {given[:60]!r} looks like a list, but is not valid: write it as JSON, ["a", "b"]'
@@ -208,7 +208,7 @@ def _labels_of(said: Value, options: ReadOptions) -> tuple[str, ...] | None:
 
 def _list_of(value: Value, options: ReadOptions) -> list[Value] | None:
     """Return the elements of a list, or the parts between separators; None for anything else."""
-    given = unpack(value.given)
+    given = parse_cell(value.given)
     if isinstance(given, str) and options.split and options.split in given:
         given = split_cell(given, options.split)
     return [each for _, each in value.put(given).elements()] if isinstance(given, list) else None
@@ -255,7 +255,7 @@ def _ask_for(
         paths = f"{question}[]{who[0] if who else '#'}", f"{question}[]{said[0] if said else ''}"
         how += f"; if each element of {question!r} is by another annotator, use annotator={paths[0]!r} and "
         how += f"label={paths[1] if question in (*options.label, found['label']) else found['label']!r}"
-    nested = any(isinstance(unpack(each), list | dict) for each in document.first.values())
+    nested = any(isinstance(parse_cell(each), list | dict) for each in document.first.values())
     shown = f"{show_paths(document.first) or 'nothing but empty fields'}{f' ({LANGUAGE})' if nested else ''}"
     odd = next((PARTS[name] for name in ("bbox", "segmentation", "spans") if name in str(document.first)), None)
     return DataError(
@@ -271,7 +271,7 @@ def _suggest_columns(document: Document, found: Fields, options: ReadOptions) ->
     cells = {name: [row[name] for row in rows if row[name] not in (None, "")] for name in others}
     if found["annotator"] is not None:
         return [name for name in others if {str(cell).casefold() for cell in cells[name]} <= _CHOSEN.keys()], "labels"
-    several = [name for name in others if all(isinstance(unpack(cell), list) for cell in cells[name])]
+    several = [name for name in others if all(isinstance(parse_cell(cell), list) for cell in cells[name])]
     return (others if options.split else several), "annotators"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bayesanno._core.errors import DataError
-from bayesanno.io.cells import unpack
+from bayesanno.io.cells import parse_cell
 
 _LONGEST = 100_000
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
@@ -96,7 +96,7 @@ class Value(NamedTuple):
         """
         if not isinstance(self.given, str):
             return self
-        given = unpack(self.given.strip()) or None
+        given = parse_cell(self.given.strip()) or None
         if isinstance(given, str) and given[0] in "[{":
             raise DataError(f"{self.whole_place}: this is not JSON: {given[:60]!r}; download the file again")
         return self.put(given)
@@ -137,7 +137,7 @@ class Value(NamedTuple):
 
     def as_labels(self) -> tuple[str, ...] | None:
         """Return the labels of an answer, one value or a list, without blank ones; None for a missing answer."""
-        here = Value(self, unpack(self.given))
+        here = Value(self, parse_cell(self.given))
         if isinstance(here.given, list):
             labels = (here.put(each).as_text("a label") for each in here.given)
             return tuple(dict.fromkeys(filter(None, labels)))
