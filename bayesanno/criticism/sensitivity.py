@@ -157,7 +157,7 @@ def sensitivity(
             fits[row.number] = result.pop("fit")
         done[row.number] = result
         if row.number in fits and files:
-            save(fits[row.number], kept[row.number])
+            save(fits[row.number], kept[row.number], overwrite=True)
         if files:
             _save(files[row.number], result)
     if done[0]["problem"] and "probability" not in done[0]:

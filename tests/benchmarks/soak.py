@@ -90,7 +90,7 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
             draw(folder, ba.plot_distances(data)), draw(folder, ba.plot_divergence(data)),
             draw(folder, ba.plot_usage(data)),
         ],
-        "save and load": lambda: ba.load(ba.save(one, folder / "fit.nc") or folder / "fit.nc"),
+        "save and load": lambda: ba.load(ba.save(one, folder / "fit.nc", overwrite=True) or folder / "fit.nc"),
         "write and read": lambda: ba.read_annotations(data.to_frame()),
         "export": lambda: ba.export_labels(
             one, folder / "labels.jsonl", to="doccano", tasks=[{"item": item, "text": item} for item in data.items]

@@ -36,7 +36,7 @@ def test_files_and_folders_have_the_mode_that_the_umask_gives(mode, tiny_fit, tm
         (tmp_path / "file").write_text("made by open()")
         (tmp_path / "folder").mkdir()
         ba.save(TREE, tmp_path / "fit.nc")
-        ba.save(TREE, tmp_path / "fit.nc")  # in the place of another
+        ba.save(TREE, tmp_path / "fit.nc", overwrite=True)  # in the place of another
         write_table(view_of(tiny_fit).data.to_frame(), tmp_path / "data.csv")
         with new_folder(run) as folder:
             write_fit(tiny_fit, folder, coverage=None, began=0.0)
@@ -63,7 +63,7 @@ def test_a_fit_that_cannot_be_written_leaves_the_old_one_as_it_was(error, tmp_pa
 
     monkeypatch.setattr(Path, "open", lambda self, mode: Full(self, mode))
     with pytest.raises(error, match="no space left"):
-        ba.save(TREE, path)
+        ba.save(TREE, path, overwrite=True)
     assert len(written) == 1
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

@@ -373,7 +373,7 @@ def test_a_fit_comes_back_from_its_file(fitted, tmp_path):
     assert again.attrs == fitted.tree.attrs
     assert data_of(again).hash == fitted.data.hash
     assert model_of(again) == fitted.case.entry
-    save(again, path)  # the file is not held open
+    save(again, path, overwrite=True)  # the file is not held open
     xr.testing.assert_identical(load(tmp_path), fitted.tree)
     assert [file.name for file in tmp_path.iterdir()] == ["posterior.nc"]
 
