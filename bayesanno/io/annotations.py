@@ -314,10 +314,11 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         warn_of_odd_number(table.name, answers.label, options.unsure)
         warn_of_rare(table.name, answers.label)
     of_labels = () if declared else (*labels, *gold.values())
-    if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators, items=_find_doubtful(answers)):
+    systems, people = () if comparisons is None else comparisons.words.systems, answers.annotators
+    items = _find_doubtful(answers)
+    if not warn_of_alike(table.name, labels=of_labels, annotators=people, items=items, systems=systems):
         warn_of_strange_gold(table.name, gold, labels)
-    systems = () if comparisons is None else comparisons.words.systems
-    warn_of_doubtful_names(table.name, annotators=answers.annotators, items=answers.items, systems=systems)
+    warn_of_doubtful_names(table.name, labels=of_labels, annotators=people, items=answers.items, systems=systems)
     _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
 

@@ -265,3 +265,15 @@ def test_a_workbook_needs_openpyxl(keep, refuses, monkeypatch):
         ExtraError, "answers.xlsx is an Excel workbook: install its reader with pip install openpyxl, or save it"
     ):
         read_annotations(keep(workbook(a=[HEAD, [1, "ada", "x"]]), "answers.xlsx"))
+
+
+@pytest.mark.parametrize("option", [{"no_header": True}, {"separator": ";"}])
+def test_options_of_texts_are_refused_of_tables_in_memory(refuses, option):
+    with refuses(DataError, "the DataFrame is no table of text, and .* does not apply to it: leave it out"):
+        read_annotations(pd.DataFrame(TRIPLES, columns=["item", "annotator", "label"]), **option)
+
+
+def test_columns_without_a_name_are_named_as_left_out(read, caplog):
+    with caplog.at_level("INFO", logger="bayesanno"):
+        read("item,annotator,label,,\n1,a,x,why,\n1,b,y,,\n")
+    assert caplog.messages[-1].endswith("left out 'column 4'")
