@@ -90,7 +90,7 @@ def warn_of_doubtful_names(table: str, **names: Iterable[str]) -> None:
         given = {*several}
         rows = [name for name in given if "\n" in name and any(mark in name for mark in SEPARATORS)]
         if rows and (what != "items" or len(rows) == 1):
-            why = "have line breaks and may be several rows, because of a stray quote: if so, delete it"
+            why = "have line breaks, and may be rows that a stray quote has joined: if so, delete the quote"
             warn_names(f"{table}: the {what} {listed(rows)} {why}")
         odd = [*find_missing_codes(given), *sorted(name for name in given if name.casefold() in _SUMS)]
         if odd and what != "labels":

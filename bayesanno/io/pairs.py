@@ -8,7 +8,7 @@ if both orders were, those in the order of the systems' names. So two annotators
 same label, and `swapped` says who saw the other order.
 
 The invariant: a label is a side only where it has the name of its column, of its system in that row, or of a side, as A
-and B; and no item has other systems in another row.
+and B; if one label names a system and the other side, an option decides; and no item has other systems in another row.
 """
 
 from __future__ import annotations

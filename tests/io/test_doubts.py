@@ -285,7 +285,7 @@ WARNED = {
     "two ranges among grades": (rows("item,rater_1,rater_2", [(1, 1, 1), (2, "3-4", 2), (3, 3, 4), (4, 5, "2-3")]),
                                 "'3-4', '2-3' are no numbers .*missing='3-4,2-3'"),
     "a stray quote": ('item,annotator,label\ns1,ada,"yes\ns2,bo,no"\ns3,cy,yes\ns3,ada,no\n',
-                      "the labels 'yes.ns2,bo,no' have line breaks and may be several rows"),
+                      "the labels 'yes.ns2,bo,no' have line breaks, and may be rows"),
     "a stray quote in items": ('item,annotator,label\n"s1,ada,yes\ns2",bo,no\ns3,cy,yes\ns3,ada,no\n',
                                "the items 's1,ada,yes.ns2' have line breaks"),
     "many decimal commas": ("item;rater_1;rater_2\n1;9,5;9\n2;10,5;10,5\n3;9;9,5\n",

@@ -2,7 +2,7 @@
 
 The annotator is `ASSIGNMENT:worker_id`, the item `ASSIGNMENT:task_id`, and each `OUTPUT:*` a question. The labels of
 control tasks in `GOLDEN:*` are controls, which models take as known; if `gold` names that column, they are gold.
-Format: https://toloka.ai/docs/guide/result-of-eval
+Assignments that were skipped or expired are left out. Format: https://toloka.ai/docs/guide/result-of-eval
 """
 
 from __future__ import annotations
