@@ -112,10 +112,11 @@ def find_annotators(
     if options.columns:
         chosen = choose_columns(table, options.columns, [item, *others])
         names, said = [table.header[at] for at in chosen], {cell for at in chosen for cell in table.columns[at]}
-        if {*names} <= said and not options.no_header and not {*options.columns} <= {*table.header}:
+        found = [name for name in names if name in said and not options.no_header]  # all, or all but an item
+        if len(found) >= max(1, len(names) - 1) and not {*options.columns} <= {*table.header}:
             raise DataError(
-                f"{table.name}: the names {listed(names)} are labels too, so the first line may be data: if so, "
-                f"use no_header=True; if they are annotators, use columns={','.join(names)!r}"
+                f"{table.name}: the names {listed(found)} are labels too, so the first line may be data: if so, use "
+                f"no_header=True; if they are annotators, use columns={','.join(names)!r}"
             )
         return chosen
     left_out = {item, *others, *others_than_annotators(table, options)}

@@ -134,8 +134,7 @@ def _kind_of(kind: Any) -> str:
 def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | None]) -> dict[str, str]:
     """Return the column of each role, found as in any long table."""
     table = header_only(name, header)
-    if options.get("annotator") is None:
-        table.only("annotator", table.matching("annotator"))
+    table.only("annotator", [] if options.get("annotator") else table.matching("annotator"))  # which refuses several
     found = find_long_columns(table, options, loosely=False)
     refuse_sides(table, ReadOptions(label=tuple(filter(None, [options.get("label")]))), found["label"])
     return {role: header[column] for role, column in found.items()}

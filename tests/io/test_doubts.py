@@ -155,6 +155,8 @@ ASKED = {
     "a number of annotators": (lines([{"id": 1, "annotators": 3, "labels": ["joy"]}]), {}, "no field names the ann"),
     "a headerless file": ("s1,yes,no\ns2,no,yes\n", {"columns": "2:"},
                           "the names 'yes', 'no' are labels too, .* use no_header=True; .* use columns='yes,no'"),
+    "a headerless file with items": ("s1,yes,no\ns2,no,yes\ns3,no,no\n", {"columns": "1:"},
+                                     "the names 'yes', 'no' are labels too, .* use columns='s1,yes,no'"),
     "votes that name a label": ("item,yes,no\n1,2,3\n", {"format": "votes", "label": "yes"}, "label=... does not"),
     "votes that turn": ("item,yes,no\n1,2,3\n", {"format": "votes", "transpose": True}, "transpose=... does not apply"),
     "rows of annotators with labels": ("name,Q1,Q2\nada,x,y\n", {"transpose": True, "label": "Q1"},
