@@ -112,10 +112,10 @@ def find_annotators(
     if options.columns:
         chosen = choose_columns(table, options.columns, [item, *others])
         names, said = [table.header[at] for at in chosen], {cell for at in chosen for cell in table.columns[at]}
-        found = [name for name in names if name in said and not options.no_header]  # all, or all but an item
-        if len(found) >= max(1, len(names) - 1) and not {*options.columns} <= {*table.header}:
+        twice = [name for name in names if name in said and not options.no_header]  # all, or all but an item
+        if len(twice) >= max(1, len(names) - 1) and not {*options.columns} <= {*table.header}:
             raise DataError(
-                f"{table.name}: the names {listed(found)} are labels too, so the first line may be data: if so, use "
+                f"{table.name}: the names {listed(twice)} are labels too, so the first line may be data: if so, use "
                 f"no_header=True; if they are annotators, use columns={','.join(names)!r}"
             )
         return chosen
