@@ -230,10 +230,12 @@ def read_annotations(
     Warns
     -----
     ExportWarning
-        If an export lacks information that others have: JSON_MIN, and sessions of Prodigy without a name.
+        If an export lacks information that others have: JSON_MIN, and sessions of Prodigy without a name; if
+        assignments of Toloka were skipped or expired, or the question of a task of Zooniverse was changed.
     NamesWarning
         If undeclared labels, or annotators, differ only in capitals or spaces; if a label is rare and may be misspelt,
-        may stand for a missing answer or for several, or is the only one that is no number; if more than 20 labels are
+        may stand for a missing answer or for several, is the only one that is no number, or has a decimal comma; if a
+        name may be rows that a stray quote has joined; if more than 20 labels are
         numbers; if an annotator, an item or a system may stand for a missing one, or for a sum; if `same` or `missing`
         name what is no answer; if answers are there twice; if true labels belong to items that are not in the data, or
         are no labels; if items that nobody compared, or unsure ties, are left out.
@@ -314,10 +316,11 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         warn_of_odd_number(table.name, answers.label, options.unsure)
         warn_of_rare(table.name, answers.label)
     of_labels = () if declared else (*labels, *gold.values())
-    if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators, items=_find_doubtful(answers)):
+    systems, people = () if comparisons is None else comparisons.words.systems, answers.annotators
+    items = _find_doubtful(answers)
+    if not warn_of_alike(table.name, labels=of_labels, annotators=people, items=items, systems=systems):
         warn_of_strange_gold(table.name, gold, labels)
-    systems = () if comparisons is None else comparisons.words.systems
-    warn_of_doubtful_names(table.name, annotators=answers.annotators, items=answers.items, systems=systems)
+    warn_of_doubtful_names(table.name, labels=of_labels, annotators=people, items=answers.items, systems=systems)
     _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
 

@@ -110,7 +110,15 @@ def find_annotators(
         If names do not decide.
     """
     if options.columns:
-        return choose_columns(table, options.columns, [item, *others])
+        chosen = choose_columns(table, options.columns, [item, *others])
+        names, said = [table.header[at] for at in chosen], {cell for at in chosen for cell in table.columns[at]}
+        twice = [name for name in names if name in said and not options.no_header]  # all, or all but an item
+        if len(twice) >= max(1, len(names) - 1) and not {*options.columns} <= {*table.header}:
+            raise DataError(
+                f"{table.name}: the names {listed(twice)} are labels too, so the first line may be data: if so, use "
+                f"no_header=True; if they are annotators, use columns={','.join(names)!r}"
+            )
+        return chosen
     left_out = {item, *others, *others_than_annotators(table, options)}
     columns = [at for at, name in enumerate(table.header) if at not in left_out and name]
     if not columns:
@@ -187,7 +195,7 @@ def refuse_sides(table: TextTable, options: ReadOptions, label: int) -> None:
     """Raise a DataError if a long table compares two systems, and no option says that its labels are no sides."""
     if options.label or options.pairs:
         return
-    names, said = {name.casefold(): name for name in table.header}, {*table.columns[label]}
+    names, said = {name.casefold(): name for name in table.header}, {*(table.columns[label] if table.columns else ())}
     sides = [name for name in table.header if name in said]  # labels that are the names of columns
     for name in names:
         side = _SIDES.fullmatch(name)

@@ -14,9 +14,11 @@ from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.data.names import is_number, read_numbers
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, normalize_text, value_of
+from bayesanno.io.text_rows import SEPARATORS
 
 _BEGIN_NUMBERS = "+-.0123456789"
-_DECIMAL = re.compile(r"-?\d+,\d")  # with a comma; "1,000" is a thousand
+_DECIMAL = re.compile(r"-?\d+,\d\d?")  # with a comma; "1,000" is a thousand
+_BESIDE = {"*": "**", "-": "+"}  # codes that are labels beside others
 _SUMS = ("total", "totals", "sum", "grand total")
 _MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
 _LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
@@ -80,11 +82,18 @@ def warn_of_unused(table: str, answers: Iterable[str], options: ReadOptions) -> 
 
 
 def warn_of_doubtful_names(table: str, **names: Iterable[str]) -> None:
-    """Warn of names of items and others that may stand for a missing one, or for a sum, by what they name."""
+    """Warn of names of items and others that may stand for a missing one, or for a sum, by what they name.
+
+    Names with a line break may be rows; but items may be texts, unless only one has a line break.
+    """
     for what, several in names.items():
         given = {*several}
+        rows = [name for name in given if "\n" in name and any(mark in name for mark in SEPARATORS)]
+        if rows and (what != "items" or len(rows) == 1):
+            why = "have line breaks, and may be rows that a stray quote has joined: if so, delete the quote"
+            warn_names(f"{table}: the {what} {listed(rows)} {why}")
         odd = [*find_missing_codes(given), *sorted(name for name in given if name.casefold() in _SUMS)]
-        if odd:
+        if odd and what != "labels":
             why = "may stand for missing ones, or for sums: if so, name them, or leave their answers out"
             warn_names(f"{table}: the {what} {listed(odd)} {why}")
 
@@ -152,7 +161,10 @@ def warn_of_odd_number(table: str, answers: Iterable[str], unsure: Collection[st
     count = Counter(answers)
     judged = [name for name in count if name not in MISSING_CODES and name not in unsure]
     odd = find_odd_numbers(judged)
-    if odd and len(judged) > 2 and are_numbers(judged):
+    if odd and all(map(_DECIMAL.fullmatch, odd)) and not find_alike(count):
+        same = {name: name.replace(",", ".") for name in odd}
+        warn_names(f"{table}: {listed(odd)} may be numbers with a decimal comma, but are texts: if so, use {same=}")
+    elif odd and len(judged) > 2 and are_numbers(judged):
         n = counted(sum(count[name] for name in odd), "answer")
         what = f"{listed(odd)} are no numbers ({n}): if they are no labels"
         if len(odd) == 1:
@@ -205,7 +217,7 @@ def find_missing_codes(labels: Collection[str]) -> list[str]:
     >>> find_missing_codes(["yes", "no", "NA"]), find_missing_codes(["-1", "0", "1"]), find_missing_codes(["-1", "1"])
     (['NA'], ['-1'], [])
     """
-    found = [code for code in MISSING_CODES if code in labels]
+    found = [code for code in MISSING_CODES if code in labels and _BESIDE.get(code) not in labels]
     others = read_numbers([label for label in labels if label not in found]) if found else None
     if others is not None and (others.size == 0 or others.min() < 0 or others.tolist() == [1]):
         found = [code for code in found if not is_number(code)]

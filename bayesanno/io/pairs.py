@@ -8,7 +8,7 @@ if both orders were, those in the order of the systems' names. So two annotators
 same label, and `swapped` says who saw the other order.
 
 The invariant: a label is a side only where it has the name of its column, of its system in that row, or of a side, as A
-and B; and no item has other systems in another row.
+and B; if one label names a system and the other side, an option decides; and no item has other systems in another row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bayesanno.data.item_columns import ItemColumn
 from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold
 from bayesanno.io.names import warn_names, warn_of_unused
 from bayesanno.io.rankings import TIE
-from bayesanno.io.read_options import WEIGHT, ReadOptions
+from bayesanno.io.read_options import RANKED, WEIGHT, ReadOptions
 from bayesanno.io.spelling import drop_codes, join_names
 from bayesanno.io.text_table import TextTable
 
@@ -109,10 +109,17 @@ class Words:
         DataError
             If it is none of these, or could be either side.
         """
-        if label in self.codes:
-            return self.sides[self.codes[label]]
         of_each = zip(self.sides, pair, strict=True)  # a field may be named by its path: data.model_a
         named = [side for side, system in of_each if label in (side, side.rpartition(".")[2], system)]
+        code, is_declared = self.find_side(label), len({*self.codes.values()}) == 2
+        if named and code not in (None, *named) and not is_declared and self.sides != RANKED:
+            raise DataError(
+                f"{where}: label {label!r} may be a system ({named[0]}) or a side ({code}): if it is the system, use "
+                f"first={self.sides[0]!r} and second={self.sides[1]!r}; if it is the side, use first={pair[1]!r} and "
+                f"second={pair[0]!r}"
+            )
+        if label in self.codes:
+            return self.sides[self.codes[label]]
         if len(named) == 2:
             raise DataError(
                 f"{where}: label {label!r} names both a column and the system in the other column: rename the column"
@@ -294,7 +301,8 @@ def read_pairs(
     )
     used = [item, annotator, label, *([] if gold is None else [gold])]
     names, kept = tuple(header[column] for column in used), tuple(columns[column] for column in used)
-    long = replace(table, header=names, columns=kept, categories={})
+    left_out = frozenset(table.list_rest({*used, *systems, subset}))
+    long = replace(table, header=names, columns=kept, categories={}, nested=left_out)
     return (
         long,
         replace(options, format="long", item=header[item], pairs=(), first=(), second=(), tie=(), by=None),

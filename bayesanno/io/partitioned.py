@@ -7,6 +7,7 @@ part, and labels in their order, so that the numbers equal those of the whole ta
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from bayesanno._core.lazy import pd
 from bayesanno.data.names import sort_labels
 from bayesanno.io.columns import check_rows
 from bayesanno.io.formats.long import find_long_columns
+from bayesanno.io.layout import refuse_sides
 from bayesanno.io.names import refuse_label
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import join_numbers
@@ -46,11 +48,14 @@ class PartitionedTable:
         Its columns of annotations.
     columns : mapping of role to str
         The names of these, of item, annotator, label and, where there is one, gold.
+    header : tuple of str
+        The names of all columns of the table.
     """
 
     name: str
     frame: Any
     columns: Mapping[str, str]
+    header: tuple[str, ...] = ()
 
 
 def open_partitions(source: Any, columns: Mapping[str, str | None]) -> PartitionedTable:
@@ -79,7 +84,7 @@ def open_partitions(source: Any, columns: Mapping[str, str | None]) -> Partition
     if isinstance(source, dd.DataFrame):
         name, header, read = "the Dask DataFrame", [str(column) for column in source.columns], source
         chosen = _find_columns(name, header, columns)
-        return PartitionedTable(name, read.rename(columns=str)[list(chosen.values())], chosen)
+        return PartitionedTable(name, read.rename(columns=str)[list(chosen.values())], chosen, tuple(header))
     if not isinstance(source, str | os.PathLike):
         raise DataError(
             f"cannot read parts of annotations from {type(source).__name__}: give a folder of Parquet files or a "
@@ -88,7 +93,7 @@ def open_partitions(source: Any, columns: Mapping[str, str | None]) -> Partition
     files = _list_files(Path(source))
     chosen = _find_common(files, columns)
     frame = dd.read_parquet([str(path.absolute()) for path in files], columns=list(chosen.values()), index=False)
-    return PartitionedTable(str(source), frame, chosen)
+    return PartitionedTable(str(source), frame, chosen, tuple(_read_schema(files[0])))
 
 
 def _list_files(path: Path) -> list[Path]:
@@ -128,7 +133,10 @@ def _kind_of(kind: Any) -> str:
 
 def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | None]) -> dict[str, str]:
     """Return the column of each role, found as in any long table."""
-    found = find_long_columns(header_only(name, header), options, loosely=False)
+    table = header_only(name, header)
+    table.only("annotator", [] if options.get("annotator") else table.matching("annotator"))  # which refuses several
+    found = find_long_columns(table, options, loosely=False)
+    refuse_sides(table, ReadOptions(label=tuple(filter(None, [options.get("label")]))), found["label"])
     return {role: header[column] for role, column in found.items()}
 
 
@@ -156,15 +164,15 @@ def _find_common(files: Sequence[Path], options: Mapping[str, str | None]) -> di
 
 @dataclass(frozen=True)
 class FoundNames:
-    """The names in some parts: annotators and labels by first appearance."""
+    """The names in some parts: annotators, and labels with their numbers of answers, by first appearance."""
 
     annotators: dict[str, None]
-    labels: dict[str, None]
+    labels: Counter[str]
     n_rows: int
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
-            self.annotators | other.annotators, self.labels | other.labels, self.n_rows + other.n_rows
+            self.annotators | other.annotators, self.labels + other.labels, self.n_rows + other.n_rows
         )  # dictionaries keep the order of the first appearance
 
 
@@ -178,8 +186,9 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
     """
     cells = {role: read_names(frame[column]).array for role, column in table.columns.items()}
     check_rows(cells, table.columns, lambda _: table.name)
-    annotators, labels = (cells[role].unique().tolist() for role in ("annotator", "label"))
-    return FoundNames(dict.fromkeys(filter(None, annotators)), dict.fromkeys(filter(None, labels)), len(frame))
+    annotators, labels = cells["annotator"].unique().tolist(), Counter(cells["label"].tolist())
+    del labels[""]
+    return FoundNames(dict.fromkeys(filter(None, annotators)), labels, len(frame))
 
 
 def read_names(column: pd.Series[Any]) -> pd.Series[str]:

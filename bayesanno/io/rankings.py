@@ -76,7 +76,9 @@ def read_rankings(table: TextTable, options: ReadOptions) -> tuple[TextTable, Re
         by, header = table.need("subset", options.by), (*header, options.by)
         at = {line: row for row, line in enumerate(table.lines)}
         rows = [(*row, table.columns[by][at[line]]) for row, line in zip(rows, lines, strict=True)]
-    long = replace(table, header=header, columns=tuple(map(list, zip(*rows, strict=True))), lines=lines, categories={})
+    left_out = frozenset(table.list_rest({item, annotator, *choose_columns(table, options.compared, ())}))
+    cells = tuple(map(list, zip(*rows, strict=True)))
+    long = replace(table, header=header, columns=cells, lines=lines, categories={}, nested=left_out - {options.by})
     used: dict[str, Any] = dict.fromkeys(OF_RANKINGS, ()) | {"split": None}
     used |= {"item": "item", "annotator": "annotator", "label": ("label",), "pairs": RANKED, "tie": (TIE,)}
     return long, replace(options, **used), np.array(weights)

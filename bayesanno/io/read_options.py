@@ -148,13 +148,18 @@ class ReadOptions:
         if self.controls is not None and not isinstance(self.controls, Mapping | str | os.PathLike):
             raise DataError(f"controls is a {type(self.controls).__name__}, but must map items to labels, or be a file")
         labels = None if self.labels is None else label_names("labels", _split(self.labels))
-        label = as_names(self.label or ())
+        label = as_names(self.label)
         same = {str(name).strip(): str(label).strip() for name, label in dict(self.same).items()}
         given = {"labels": labels, "label": label, "unsure": name_unsure(self.unsure), "same": same}
         for name in ("missing", "columns", *OF_PAIRS, "pairs", *OF_RANKINGS):
             given[name] = tuple(str(one).strip() for one in _split(getattr(self, name)))
         self.__dict__.update(given)  # the fields of a frozen value, in their usual form
         self._check_pairs()
+        useless: tuple[str, ...] = ("item", "label", "gold", "count") if self.transpose else ()
+        useless += ("annotator", "label", "count", "transpose") if self.format == "votes" else ()
+        needless = next((each for each in useless if self.gives(each)), None)
+        if needless is not None:
+            raise DataError(f"{needless}=... does not apply to votes, or to tables with transpose=True: leave out one")
         twice = next((name for name, label in self.same.items() if label in self.same or not (name and label)), None)
         if twice is not None:
             raise DataError(

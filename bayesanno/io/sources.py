@@ -53,6 +53,11 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
         As for `open_table`; if the source is an export that cannot be read, or is none that is known.
     """
     document = open_document(source, options)
+    needless = next((each for each in ("no_header", "separator") if options.gives(each)), None)
+    is_text = document.kind == "table" and isinstance(source, str | os.PathLike)
+    alone = options.items is None and not options.gives("gold_file", "controls")  # other files may be texts
+    if needless is not None and alone and not is_text:
+        raise DataError(f"{document.name} is no table of text, and {needless}=... does not apply to it: leave it out")
     named = {name: value for name, value in options_of(source).items() if not options.gives(name)}
     options = replace(options, **named, items=_open_items(options))
     if options.compared:

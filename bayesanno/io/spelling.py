@@ -15,13 +15,15 @@ from bayesanno.data.names import is_number
 from bayesanno.io.read_options import ReadOptions
 
 MISSING_CODES = (
-    "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", ".", "-1", "-9", "-99", "-999"
+    "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", ".", "-1", "-9", "-99", "-999",
+    "Na", "N/a", "#n/a", "NAN", "Nan", "NONE", "Null", "N.A.", "n.a.", "N.a.", "#VALUE!", "*", "-", "\u2014",
 )  # fmt: skip
-_UNSEEN = dict.fromkeys(map(ord, "\u200b\ufeff"))  # zero-width spaces
+# of category Cf, but not the tags of flags
+_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 
 
 def normalize_text(name: str) -> str:
-    """Return a name with single spaces, and with characters in their usual form.
+    """Return a name with single spaces, with characters in their usual form, and without those that nobody sees.
 
     Examples
     --------
@@ -29,7 +31,7 @@ def normalize_text(name: str) -> str:
     >>> normalize_text("very\u00a0  good"), normalize_text("cafe\u0301") == "caf\u00e9"
     ('very good', True)
     """
-    return " ".join(unicodedata.normalize("NFKC", name).translate(_UNSEEN).split())
+    return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFKC", name)).split())
 
 
 def join_spellings(

@@ -112,8 +112,14 @@ class TextTable:
 
     def name_rest(self, used: Container[int | None]) -> str:
         """Return the columns and fields that are not used, to end a description; empty if there are none."""
-        rest = [name for at, name in enumerate(self.header) if name and at not in used] + sorted(self.nested)
+        rest = self.list_rest(used)
         return f"; left out {listed(rest)}" if rest else ""
+
+    def list_rest(self, used: Container[int | None]) -> list[str]:
+        """Return the columns and fields that are not used; a column without a name has its number."""
+        filled = {at for at, cells in enumerate(self.columns) if any(cells)} - {self.index}
+        rest = [at for at, name in enumerate(self.header) if at not in used and (name or at in filled)]
+        return [self.header[at] or f"column {at + 1}" for at in rest] + sorted(self.nested)
 
     @property
     def n_rows(self) -> int:
@@ -121,8 +127,10 @@ class TextTable:
         return len(self.lines)
 
     def without(self, columns: Container[int | None]) -> TextTable:
-        """Return the table with columns that have no name, so that no name gives them a role."""
-        return replace(self, header=tuple("" if at in columns else name for at, name in enumerate(self.header)))
+        """Return the table with columns that have no name and no cells, so that no name gives them a role."""
+        cells = tuple([""] * self.n_rows if at in columns else each for at, each in enumerate(self.columns))
+        header = tuple("" if at in columns else name for at, name in enumerate(self.header))
+        return replace(self, header=header, columns=cells)
 
     def matching(self, role: str) -> list[int]:
         """Return the columns whose name is an alias of a role, or of its ids, as `worker_id`; else `model` or `score`.
@@ -163,12 +171,10 @@ class TextTable:
             return self.header.index(str(option))
         matching = self.matching(role)
         canonical = [column for column in matching if self.header[column].casefold() == role]
-        if (
-            role == "annotator" and canonical and len(matching) > 1 and self.columns
-        ):  # it may name groups, and another one the people
+        if role == "annotator" and canonical and self.columns:  # it may name groups, and another one the people
             n_names = {column: len({*self.columns[column]}) for column in matching}
             canonical = canonical if n_names[canonical[0]] == max(n_names.values()) else []
-        return self._only(role, canonical if len(canonical) == 1 else matching)
+        return self.only(role, canonical if len(canonical) == 1 else matching)
 
     def find_item(self, option: str | None = None) -> int | None:
         """Return the column that names the items: as `find`, or else the only id of anything, text or image.
@@ -179,9 +185,10 @@ class TextTable:
             As for `find`, or if there are several.
         """
         found = self.find("item", option)
-        return self._only("item", self.matching_loosely()) if found is None else found
+        return self.only("item", self.matching_loosely()) if found is None else found
 
-    def _only(self, role: str, columns: Sequence[int]) -> int | None:
+    def only(self, role: str, columns: Sequence[int]) -> int | None:
+        """Return the only one of some columns, None if there is none; raise a DataError if there are several."""
         if len(columns) > 1:
             names = " and ".join(repr(self.header[column]) for column in columns)
             raise DataError(

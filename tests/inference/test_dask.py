@@ -237,6 +237,28 @@ class TestDesign:
             "'Yes' and 'yes' are different labels", "'ada' and 'Ada' are different annotators"
         ]  # fmt: skip
 
+    def test_names_of_columns_and_labels_are_doubted_as_in_memory(self, client, refuses, caplog):
+        rows = [(f"s{i}", who, label, "n") for i in range(4) for who, label in (("a", "x"), ("b", "y"), ("c", "NA"))]
+        frame = pd.DataFrame(rows, columns=["item", "annotator", "label", "note"])
+        said = []
+        with caplog.at_level("INFO", logger="bayesanno"):
+            for read in (ba.read_annotations, lambda table: ba.distribute_annotations(dd.from_pandas(table), client)):
+                with pytest.warns(ba.NamesWarning) as caught:
+                    read(frame)
+                said.append([str(one.message).split(": ", 1)[1] for one in caught])
+        assert said[0] == said[1]
+        assert "(4 of 12 answers)" in said[1][0]
+        assert sum(one.endswith(": left out 'note'") for one in caplog.messages) == 2
+        for names, what in (
+            (["item", "annotator", "label", "rater"], "'annotator' and 'rater' could each be the annotator"),
+            (["item", "model_a", "label", "model_b"], "'model_a' and 'model_b' may be two systems"),
+        ):
+            other = (
+                frame.set_axis(names, axis=1).assign(judge="j") if "model_a" in names else frame.set_axis(names, axis=1)
+            )
+            with refuses(DataError, what):
+                ba.distribute_annotations(dd.from_pandas(other), client)
+
 
 def test_a_local_cluster_has_a_worker_for_each_core_and_keeps_memory(folder):
     with of_cluster.connect("local") as local:

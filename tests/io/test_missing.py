@@ -72,3 +72,15 @@ def test_many_numbers_are_a_scale(read):
         NamesWarning, match="the 41 labels are numbers, .*at most a dozen grades, for ordinal_dawid_skene"
     ):
         read("id,ann1,ann2\n" + rows)
+
+
+@pytest.mark.parametrize("code", ["NONE", "Null", "NAN", "N.A.", "n.a.", "#VALUE!", "*", "\u2014", "-"])
+def test_codes_in_other_spellings_are_warned_of(read, code):
+    with pytest.warns(NamesWarning, match="may stand for missing answers"):
+        read(f"item,annotator,label\n1,a,yes\n1,b,no\n1,c,{code}\n")
+
+
+@pytest.mark.parametrize("labels", [("none", "some"), ("*", "**"), ("+", "-")])
+def test_labels_that_resemble_codes_are_not_warned_of(read, recwarn, labels):
+    read("item,annotator,label\n1,a,{}\n1,b,{}\n".format(*labels))
+    assert not recwarn.list

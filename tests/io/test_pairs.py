@@ -21,7 +21,7 @@ q3,bloom,llama,,cy,tie
 """
 CROWD = "worker,left,right,label\nw1,a,b,a\nw2,a,b,b\nw1,b,a,b\nw2,c,a,right\n"
 OF_ARENA = {"pairs": "model_a,model_b"}
-OF_CROWD = {"pairs": ("left", "right")}
+OF_CROWD = {"pairs": ("left", "right"), "first": "left", "second": "right"}
 
 
 def answers_of(data):
@@ -56,10 +56,29 @@ def test_usual_codes_are_sides(read, codes):
     assert [label for *_, label in answers_of(data)] == ["x", "y", "tie"]
 
 
-def test_a_system_s_name_comes_before_a_code(read):
-    rows = "q,x,y,w,j\n1,2,1,2,ada\n2,1,2,2,ada\n"
-    data = read(rows, pairs="x,y", item="q", label="w", annotator="j")
+def test_whether_a_label_is_a_system_or_a_code_is_asked(read, refuses):
+    rows, options = "q,x,y,w,j\n1,2,1,2,ada\n2,1,2,2,ada\n", {"pairs": "x,y", "item": "q", "annotator": "j"}
+    message = "line 2: label '2' .* if it is the system, use first='x' and second='y'; .* use first='1' and second='2'"
+    with refuses(DataError, message):
+        read(rows, label="w", **options)
+    data = read(rows, label="w", first="x", second="y", **options)
     assert [label for *_, label in answers_of(data)] == ["x", "y"]
+    data = read(rows, label="w", first="1", second="2", **options)
+    assert [label for *_, label in answers_of(data)] == ["y", "y"]
+    with refuses(DataError, r"line 2: label 'b' may be a system \(y\) or a side \(x\)"):
+        read("q,x,y,label,j\n1,c,b,b,ada\n", first="b", **options)
+    assert read("q,x,y,label,j\n1,A,B,A,ada\n2,A,B,B,ada\n", **options).labels == ("x", "y")
+
+
+def test_columns_left_out_and_systems_in_other_capitals_are_named(read, caplog):
+    caplog.set_level(logging.INFO, logger="bayesanno")
+    rows = "item,x,y,label,annotator,note\n1,llama,opt,x,ada,n\n2,Llama,opt,x,ada,n\n"
+    with pytest.warns(NamesWarning, match="'Llama' and 'llama' are different systems"):
+        read(rows, pairs="x,y")
+    assert "left out 'note'; pairs" in caplog.messages[-1]
+    read("item,annotator,ranked,note\n1,ada,x > y,n\n2,ada,y > x,n\n", ranking="ranked")
+    assert "left out 'note'" in caplog.messages[-1]
+    assert read(rows, pairs="x,y", ignore_case=True).item_columns["x"].levels == ("llama", "opt")
 
 
 def test_other_codes_of_sides_are_named(read):
@@ -230,7 +249,7 @@ REFUSED = {
     "no side": (ARENA.replace("Tie", "both"), OF_ARENA,
                 r"line 5: label 'both' is neither 'opt' \(model_a\) nor 'bloom' \(model_b\), nor a tie: "
                 "for a side use first='both' or second='both', for a tie tie='tie,both', for no answer missing='both'"),
-    "either side": (CROWD.replace("w1,a,b,a", "w1,a,left,left"), OF_CROWD,
+    "either side": (CROWD.replace("w1,a,b,a", "w1,a,left,left"), {"pairs": "left,right"},
                     "line 2: label 'left' names both a column and the system in the other column"),
     "twice": (CROWD + "w1,a,b,b\n", OF_CROWD, r"line 6: 'w1' compares 'a' with 'b' again, .* items with item=\.\.\."),
     "alike": ("item,a,b,label,annotator\nq,x | y,z,a,ada\nq,x,y | z,a,ada\n", {"pairs": "a,b"},

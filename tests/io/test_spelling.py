@@ -103,3 +103,11 @@ def test_a_rare_label_a_letter_away_may_be_misspelt():
     for name, n in (("postive", 4), ("ositive", 1), ("possibly", 1), ("positivity", 1), ("neutral", 1)):
         assert misspelt(**{name: n, "positive": 30, "negative": 30}) == []
     assert misspelt(grade1=1, grade2=50, yes=50, yea=1) == []
+
+
+def test_characters_that_nobody_sees_do_not_distinguish_names(read):
+    text = "item,annotator,label\n1,a,yes\n2,a,y\u00ades\n3,a,no\u200f\n4,a,no\n"
+    _, said = warned(read, text)
+    assert "are different labels (2 more cases)" in said[0]
+    assert "use strip=True" in said[0]
+    assert read(text, strip=True).labels == ("no", "yes")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError, ExtraError
+from bayesanno._core.errors import DataError, ExtraError, NamesWarning
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import read_annotations
@@ -187,7 +187,8 @@ def test_quotes_between_tabs_that_quote_are_none(keep, said, refuses):
 def test_what_is_written_between_tabs_reads_back(said, tmp_path):
     path, answers = tmp_path / "answers.tsv", [("p\tq\tr\ns", "ada", "x"), ('"t"', "ada", "y")]
     write_table(AnnotationData.from_records(answers).to_frame(), path)
-    assert said(path)[1] == answers
+    with pytest.warns(NamesWarning, match="have line breaks"):
+        assert said(path)[1] == answers
     write_table(AnnotationData.from_records([("s", "ada", "x"), ("t", "ada", "y")]).to_frame(), path)
     assert path.read_text() == "item\tannotator\tlabel\ns\tada\tx\nt\tada\ty\n"
 
@@ -265,3 +266,15 @@ def test_a_workbook_needs_openpyxl(keep, refuses, monkeypatch):
         ExtraError, "answers.xlsx is an Excel workbook: install its reader with pip install openpyxl, or save it"
     ):
         read_annotations(keep(workbook(a=[HEAD, [1, "ada", "x"]]), "answers.xlsx"))
+
+
+@pytest.mark.parametrize("option", [{"no_header": True}, {"separator": ";"}])
+def test_options_of_texts_are_refused_of_tables_in_memory(refuses, option):
+    with refuses(DataError, "the DataFrame is no table of text, and .* does not apply to it: leave it out"):
+        read_annotations(pd.DataFrame(TRIPLES, columns=["item", "annotator", "label"]), **option)
+
+
+def test_columns_without_a_name_are_named_as_left_out(read, caplog):
+    with caplog.at_level("INFO", logger="bayesanno"):
+        read("item,annotator,label,,\n1,a,x,why,\n1,b,y,,\n")
+    assert caplog.messages[-1].endswith("left out 'column 4'")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import xr
 from bayesanno._core.validate import is_remote
+from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import ENTROPY, LOG_PROBABILITY, PROBABILITY, FitPart, measure_entropy
@@ -41,8 +43,16 @@ from bayesanno.inference.dask.parts import (
 from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
 from bayesanno.inference.em_vb.fixed_point import items_of, require_updates
-from bayesanno.io.names import warn_of_alike
+from bayesanno.io.names import (
+    warn_of_alike,
+    warn_of_doubtful_names,
+    warn_of_missing_codes,
+    warn_of_odd_number,
+    warn_of_rare,
+)
 from bayesanno.io.partitioned import (
+    FoundNames,
+    PartitionedTable,
     coded_types,
     encode,
     find_names,
@@ -57,6 +67,7 @@ from bayesanno.modeling.findings import Finding
 if TYPE_CHECKING:
     from dask.distributed import Client, Future
 
+log = logging.getLogger(__name__)  # reports the columns that were left out
 PART_ROWS = 1_000_000  # annotations per part: some tens of megabytes
 LEAST_ROWS = 10_000  # least size of parts made only to occupy every thread
 CLIMBS = 32  # climbs at a time: they mostly wait for workers
@@ -168,7 +179,7 @@ def distribute_annotations(
     with explain_errors(), allow_large_tasks():
         found = add_all(client, _map_frames(client, table.frame, find_names, replace(table, frame=None)))
         spelt, known = spell_labels(found, declared, table.name)
-        warn_of_alike(table.name, labels=() if declared is not None else known, annotators=found.annotators)
+        _warn_of_names(table, found, () if declared is not None else known)
         if not found.labels:
             raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
         parts = _bring_together(client, table, tuple(found.annotators), spelt, known, found.n_rows)
@@ -189,6 +200,19 @@ def distribute_annotations(
         on_workers=DaskItems(client, parts, items.names_class, totals),
         name=table.name,
     )
+
+
+def _warn_of_names(table: PartitionedTable, found: FoundNames, labels: Sequence[str]) -> None:
+    """Say which columns are left out, and warn of names as `read_annotations` does; of labels unless declared."""
+    rest = [column for column in table.header if column not in table.columns.values()]
+    if rest:
+        log.info("%s: left out %s", table.name, listed(rest))
+    if labels:
+        warn_of_missing_codes(table.name, found.labels, {})
+        warn_of_odd_number(table.name, found.labels)
+        warn_of_rare(table.name, found.labels)
+    warn_of_alike(table.name, labels=labels, annotators=found.annotators)
+    warn_of_doubtful_names(table.name, labels=labels, annotators=found.annotators)
 
 
 @items_of.register

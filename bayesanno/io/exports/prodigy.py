@@ -64,8 +64,9 @@ def _read_answer(record: Value) -> tuple[str, Value | str | None]:
         if odd is not None:
             raise DataError(f"{record.place}: {odd!r} in accept is not one of the options {listed(sorted(known))}")
         return CHOICE, accepted
-    if label.given is None and record.get("spans").given is not None:
-        raise DataError(f"{record.place}: this line marks spans: only choices, accept and reject are read; {OF_SPANS}")
+    other = next((name for name in ("spans", "relations", "user_input") if record.get(name).given is not None), None)
+    if label.given is None and other is not None:
+        raise DataError(f"{record.place}: this line has {other}: only choices, accept and reject are read; {OF_SPANS}")
     return label.as_text() or "answer", None if answer == "ignore" else answer
 
 

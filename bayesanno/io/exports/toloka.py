@@ -2,15 +2,15 @@
 
 The annotator is `ASSIGNMENT:worker_id`, the item `ASSIGNMENT:task_id`, and each `OUTPUT:*` a question. The labels of
 control tasks in `GOLDEN:*` are controls, which models take as known; if `gold` names that column, they are gold.
-Format: https://toloka.ai/docs/guide/result-of-eval
+Assignments that were skipped or expired are left out. Format: https://toloka.ai/docs/guide/result-of-eval
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed
+from bayesanno._core.errors import DataError, ExportWarning, warn
+from bayesanno._core.wording import counted, listed
 from bayesanno.io.exports.answers import CONTROL, OF_TABLES, SAID, Export, has_columns, with_answers
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
@@ -29,7 +29,9 @@ def read_pool(document: Document, options: ReadOptions) -> Iterator[Value]:
             f"{listed(inputs or list(document.first))}"
         )
     known = {_OUTPUT: "", _GOLDEN: CONTROL} if options.gold is None else {_OUTPUT: ""}
-    for row in document.records():
+    rows = list(document.records())
+    done = [row for row in rows if row.get("ASSIGNMENT:status").as_text() not in ("SKIPPED", "EXPIRED")]
+    for row in done:
         given = row.as_object()
         answers = [
             {"question": name[len(start) :], "label": row.get(name), "known": kind}
@@ -38,6 +40,8 @@ def read_pool(document: Document, options: ReadOptions) -> Iterator[Value]:
             if name.startswith(start) and name != options.gold
         ]
         yield with_answers(row, answers, **({_ITEM: given[inputs[0]]} if inputs and _ITEM not in given else {}))
+    if n := len(rows) - len(done):
+        warn(f"{document.name}: {counted(n, 'row')} left out, of skipped or expired assignments", ExportWarning)
 
 
 TOLOKA = Export(

@@ -9,24 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayesanno._core.errors import ExportWarning, warn
+from bayesanno._core.wording import listed
 from bayesanno.io.exports.answers import OF_TABLES, Export, has_columns
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
 from bayesanno.io.read_options import ReadOptions
 
 
-def read_classifications(document: Document, _: ReadOptions) -> Iterator[Value]:
+def read_classifications(document: Document, options: ReadOptions) -> Iterator[Value]:
     """Yield each classification; in a file of several workflows, tasks are named with theirs, as `12/T0`."""
     workflows = {row.get("workflow_id").as_text() for row in document.records()}
+    asked: dict[str, set[str]] = {}
     for row in document.records():
-        given = dict(row.as_object())
-        if len(workflows) > 1:
-            answers = [one for _, one in row.get("annotations").opened().elements()]
-            names = [f"{given['workflow_id']}/{one.get('task').as_text()}" for one in answers]
-            given["annotations"] = [
-                one.put({**one.as_object(), "task": name}) for one, name in zip(answers, names, strict=True)
-            ]
-        yield row.put(given)
+        given, said = row.as_object(), []
+        start = f"{given['workflow_id']}/" if len(workflows) > 1 else ""
+        for _, one in row.get("annotations").opened().elements():
+            task = start + one.get("task").as_text()
+            asked.setdefault(task, set()).add(one.get("task_label").as_text())
+            said.append(one.put({**one.as_object(), "task": task}))
+        yield row.put({**given, "annotations": said})
+    for task, words in asked.items():
+        if len(words) > 1 and not options.label:
+            what = f"task {task!r} asks {listed(sorted(words))}, and all its answers are read"
+            warn(f"{document.name}: {what}: to read those to one, use label={max(words)!r}", ExportWarning)
 
 
 ZOONIVERSE = Export(

@@ -115,6 +115,15 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
                 f"row says whether an answer has a label, use item={item!r} and label={flags[0]!r}; if not, use "
                 f"label={names['label']!r}"
             )
+    for at, name in enumerate(table.header if options.item is None and pairs < n else ()):
+        parts = [(table.columns[at][row], one) for row, one in zip(answers.row.tolist(), answers.item, strict=True)]
+        is_apart = len({*zip(parts, answers.annotator, strict=True)}) == n and 2 * len({*parts}) <= n
+        if name and at not in columns.values() and is_apart:
+            raise DataError(
+                f"{table.name}: annotators answer a name in {names['item']!r} again, but not with the same "
+                f"{name!r}: if both name an item, use item='{{{name}}}/{{{names['item']}}}'; if not, use "
+                f"item={names['item']!r}"
+            )
     counts = [at for at in table.matching("count") if at not in columns.values() and not options.label]
     for at in (at for at in counts if table.header[at].casefold() not in LAST_ALIASES["count"]):
         if {*table.columns[at]} - {"0", "1", ""} and all(map(str.isdecimal, filter(None, table.columns[at]))):

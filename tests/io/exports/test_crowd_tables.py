@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
 from bayesanno.io.annotations import read_annotations
@@ -120,6 +120,12 @@ def test_a_pool_is_answers_of_workers_and_control_tasks(keep, said):
     assert said(path, controls={"t1": "cat"})[0].controls == {"t1": "cat"}
     data, _ = said(path, multi_label=True)
     assert data.controls == {"t2 / cat": "no", "t2 / dog": "yes"}
+
+
+def test_skipped_and_expired_assignments_of_a_pool_are_left_out(keep, said):
+    text = POOL.replace("REJECTED", "SKIPPED").replace("SUBMITTED", "EXPIRED")
+    with pytest.warns(ExportWarning, match="2 rows left out, of skipped or expired assignments"):
+        assert said(keep(text, "pool.tsv"))[1] == [("t1", "w1", "cat"), ("t2", "w1", "dog")]
 
 
 def test_controls_of_a_pool_reach_a_model(keep):

@@ -280,7 +280,7 @@ def test_a_list_in_a_cell_of_items_is_refused(refuses):
     "labels",
     [
         ("yes", "yes, but", "no"),
-        ("2,5", "2,2", "3,0"),
+        ("2,5%", "2,2%", "3,0%"),
         (",", ";", "|", "[", "{}x"),
         ("[removed]", "[deleted]", "{name}"),
         ("New York, NY", "Albany, NY"),

@@ -76,7 +76,15 @@ WRONG = {
     "no option": (line("a", "x", [7]), "line 2: '7' in accept is not one of the options '0', 'NEGATIVE', 'POSITIVE'"),
     "accept is an object": (line("a", "x", {"a": 1}), "line 2: accept is an object, but must be a list"),
     "two options": (line("a", "x", ["POSITIVE", 0]), "line 2: an answer to item '97' has 2 labels, 'POSITIVE', '0'"),
-    "spans": ({**binary("a", "x", "accept", None), "spans": []}, "line 2: this line marks spans: only choices"),
+    "spans": ({**binary("a", "x", "accept", None), "spans": []}, "line 2: this line has spans: only choices"),
+    "relations": (
+        {**binary("a", "x", "accept", None), "relations": []},
+        "line 2: this line has relations: only choices",
+    ),
+    "a text": (
+        {**binary("a", "x", "accept", None), "user_input": "b"},
+        "line 2: this line has user_input: only choices",
+    ),
     "not an object": (["a"], r"line 2: this is a list, but must be an object"),
 }
 

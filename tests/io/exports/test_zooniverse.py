@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.io.annotations import read_annotations
 
 HEADER = [
@@ -78,6 +78,16 @@ def test_a_question_is_chosen_by_its_task_or_its_words(write, refuses):
         read_annotations(path)
     for question in ("T1", "Are there young?"):
         assert read_annotations(path, label=question).labels == ("No", "Yes")
+
+
+def test_a_task_whose_question_was_changed_is_warned_of(write):
+    rows = [("ada", "71", [task("Lion")]), ("bo", "71", [task("Cat", label="Which cat is it?")])]
+    rows.append(("cy", "71", [task("Puma", label="Which cat is it?")]))
+    path = write(rows)
+    with pytest.warns(ExportWarning, match="task 'T0' asks 'What animal.*', 'Which cat.*label='Which cat is it.'"):
+        assert read_annotations(path).n_annotations == 3
+    data = read_annotations(path, label="Which cat is it?")
+    assert triples(data) == [("71", "bo", "Cat"), ("71", "cy", "Puma")]
 
 
 def test_several_labels_are_a_yes_or_no_to_each(write, refuses):
