@@ -54,7 +54,7 @@ def test_pytensors_compile_numba_function_src():
     """A function made of text is found by the key under which its code is kept."""
     made = of_pytensor.compile_source("def one(x):\n    return x + 1", "one", {}, "key")
     assert made(1) == 2
-    assert of_pytensor.cache.CACHED_SRC_FUNCTIONS[made] == "key"
+    assert of_pytensor.compiled_code.CACHED_SRC_FUNCTIONS[made] == "key"
 
 
 def test_pytensors_numba_funcify_ensure_cache():

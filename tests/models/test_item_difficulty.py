@@ -154,13 +154,13 @@ def test_with_two_classes_chance_is_glad(rng):
 
 @dataclass(frozen=True, kw_only=True)
 class ByScores(ItemDifficulty):
-    """Responses in proportion to exp(habit + [right] gain): the same by another formula."""
+    """Responses in proportion to exp(habit + [right] log odds): the same by another formula."""
 
     name: ClassVar[str] = "item_difficulty_by_scores"
 
     def log_answers(self, answers, p, z, slope):
-        gain = self.gain(p, np.s_[:, None], z, slope, answers.n_classes)[:, None, None]
-        score = p.habit[:, :, None, None] + answers.names_class.T[:, :, None] * gain
+        log_odds = self.log_odds(p, np.s_[:, None], z, slope, answers.n_classes)[:, None, None]
+        score = p.habit[:, :, None, None] + answers.names_class.T[:, :, None] * log_odds
         return score - pt.log(pt.exp(score).sum(axis=1, keepdims=True))
 
 
@@ -172,7 +172,7 @@ def values_for(model, rng):
 
 
 @pytest.mark.parametrize("form", ["chance", "2pl"])
-def test_responses_are_in_proportion_to_habit_and_gain(form, rng):
+def test_responses_are_in_proportion_to_habit_and_log_odds(form, rng):
     """By a model with answers of its own, which `log_answers` says; and of habits of 0 nothing is to be seen."""
     own, scores, none = ItemDifficulty(form=form), ByScores(form=form), ItemDifficulty(form=form, habits=False)
     at = values_for(own, rng)
