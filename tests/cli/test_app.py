@@ -125,7 +125,7 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     own = summary.loc[[f"competence[{name}]" for name in annotators["annotator"]]]
     np.testing.assert_allclose(own["mean"], annotators["competence_mean"])
     np.testing.assert_allclose(own["eti89_lb"], annotators["competence_eti89_lb"])
-    assert len(summary) == 30 + 30 * 3 + 3  # competence, strategy, prevalence
+    assert len(summary) == 30 + 30 * 3 + 3 + 30  # competence, strategy, prevalence, accuracy
 
 
 def test_run_json_says_what_was_run_and_what_came_of_it(fitted):
@@ -158,7 +158,13 @@ def test_run_json_says_what_was_run_and_what_came_of_it(fitted):
     summary = read(folder / "summary.csv").set_index("parameter")
     assert summary["r_hat"].max() == pytest.approx(found["max_rhat"], rel=SIX_DIGITS)
     assert summary["ess_bulk"].min() == pytest.approx(found["min_ess_bulk"], rel=SIX_DIGITS)
-    assert described["settings"] == {**SETTINGS, "target_accept": 0.8, "nuts_sampler": "nutpie", "starts": 20}
+    assert described["settings"] == {
+        **SETTINGS,
+        "target_accept": 0.8,
+        "nuts_sampler": "nutpie",
+        "nuts_sampler_kwargs": {},
+        "starts": 20,
+    }
     assert summary["ess_tail"].idxmin() == found["worst"]["min_ess_tail"]
 
 
