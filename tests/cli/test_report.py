@@ -63,7 +63,7 @@ def without_posterior(fit):
 def test_what_is_no_whole_fit_has_no_page(command, run, tiny_fit, change, match):
     fit = tiny_fit.copy()
     change(fit)
-    ba.save(fit, run / "posterior.nc")
+    ba.save(fit, run / "posterior.nc", overwrite=True)
     code, out, err = command("report", "run")
     assert (code, out) == (1, "")
     assert err.startswith(match)
