@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, ModelError
+from bayesanno._core.errors import BayesannoError, DataError, ModelError
 from bayesanno._core.fields import Fields, Positive
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.wording import listed
@@ -88,10 +88,14 @@ class AnnotationModel(Fields, ABC):
     collapse_items: ClassVar[bool] = True
 
     def __str__(self) -> str:
-        """Return the model with its fields, and the prior of each parameter as a formula."""
+        """Return the model with its fields, and the prior of each parameter as a formula, or why there is none."""
         from bayesanno.modeling.process import describe_priors
 
-        return "\n    ".join([repr(self), *describe_priors(self)])
+        try:
+            lines = describe_priors(self)
+        except BayesannoError as error:  # a model of one's own may be unfinished, or need data of its own
+            lines = [f"(priors are not shown: {error})"]
+        return "\n    ".join([repr(self), *lines])
 
     @abstractmethod
     def priors(self, data: Any, prior: Priors) -> None:

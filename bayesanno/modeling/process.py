@@ -14,6 +14,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.class_prior import PREVALENCE, class_prior_of, without_items
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 
@@ -128,6 +129,8 @@ def smallest_data(model: Any) -> Any:
 def describe_priors(model: Any) -> list[str]:
     """Return the prior of each parameter as a formula; constants are those for two labels.
 
+    With a class prior that depends on the item, its terms stand in place of the prevalence.
+
     Examples
     --------
     >>> import bayesanno as ba
@@ -139,20 +142,23 @@ def describe_priors(model: Any) -> list[str]:
 
     from bayesanno._core.private.pymc import name_distribution
 
-    graph = model.build(smallest_data(model))
+    data, of_class, plain = smallest_data(model), class_prior_of(model), without_items(model)
+    graph = plain.build(data)
+    parameters = [*graph.free_RVs, *(graph[name] for name in plain.fixed_parameters(data))]
 
     def describe(argument: Any) -> str:
-        if argument in graph.free_RVs:
-            return str(argument.name)
-        above = set(ancestors([argument], blockers=graph.free_RVs))
-        if parents := [one.name for one in graph.free_RVs if one in above]:
-            return f"f({', '.join(parents)})"
+        above = set(ancestors([argument], blockers=parameters))
+        if parents := [one.name for one in parameters if one in above]:
+            return parents[0] if argument in parameters else f"f({', '.join(parents)})"
         values = np.atleast_1d(argument.eval(mode=BY_NUMPY))
         one_row = [f"{number:g}" for number in values.reshape(-1, values.shape[-1])[0]]
         return one_row[0] if np.ptp(values) == 0 else f"[{', '.join(one_row)}]"
 
     lines = []
     for variable in graph.free_RVs:
+        if of_class is not None and variable.name == PREVALENCE:
+            lines.append(f"true_class[item] ~ {of_class}")
+            continue
         operation, dims = variable.owner.op, graph.named_vars_to_dims.get(variable.name)
         of_each = f"[{', '.join(dims)}]" if dims else ""
         given = operation.dist_params(variable.owner)[:MOST_ARGUMENTS]

@@ -121,6 +121,22 @@ def test_print_shows_the_prior_of_each_parameter():
     assert "spread[true_class] ~ Gamma(2, scale=2)" in describe_priors(ba.models.HierarchicalDawidSkene(spread_prior=4))
 
 
+def test_a_class_prior_stands_in_place_of_the_prevalence():
+    terms = ba.Pairs(first="left", second="right") + ba.Columns("length")
+    of_class = str(ba.models.ModelB(class_prior=terms)).split("\n")
+    assert f"    true_class[item] ~ {terms}" in of_class
+    assert any(line.startswith("    confusion[") for line in of_class)
+    assert not any("prevalence[" in line for line in of_class)
+
+
+def test_what_is_taken_from_data_is_named_and_not_valued():
+    assert describe_priors(ba.models.LabelUsage()) == ["usage[annotator, response] ~ Dirichlet(f(habit))"]
+
+
+def test_a_model_that_cannot_be_built_can_be_printed():
+    assert str(draft(priors=of_family)).split("\n")[1].startswith("    (priors are not shown: own: priors: Dimensions")
+
+
 @pytest.mark.parametrize("name", list_model_classes())
 def test_every_model_of_the_zoo_can_be_printed(name):
     lines = str(ba.get_model(name)).split("\n")
