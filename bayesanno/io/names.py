@@ -90,8 +90,8 @@ def warn_of_doubtful_names(table: str, **names: Iterable[str]) -> None:
         given = {*several}
         rows = [name for name in given if "\n" in name and any(mark in name for mark in SEPARATORS)]
         if rows and (what != "items" or len(rows) == 1):
-            why = "have line breaks, and may be rows that a stray quote has joined: if so, delete the quote"
-            warn_names(f"{table}: the {what} {listed(rows)} {why}")
+            why = "a stray quote may have joined rows: if so, delete the quote"
+            warn_names(f"{table}: there are line breaks in {what}, {listed(rows)}, so {why}")
         odd = [*find_missing_codes(given), *sorted(name for name in given if name.casefold() in _SUMS)]
         if odd and what != "labels":
             why = "may stand for missing ones, or for sums: if so, name them, or leave their answers out"

@@ -23,7 +23,7 @@ from bayesanno.modeling.data_adapters import PATTERN_ITEM
 from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, in_proportion, votes_of
 from bayesanno.modeling.ops.variables import beta_by_probit
 
-AWAY = 0.5  # pseudo-counts of a start at least, so that none is at the edge
+LEAST_COUNT = 0.5  # added to each expected count of a start at least, so that none is at the edge
 
 
 class PairedShares(Parameters):
@@ -190,7 +190,7 @@ class ConjugateModel(IndependentAnswers):
         shares = {name: in_proportion(of) for name, of in prior.items()}
         for _ in range(2):
             counts = self.expected_counts(shares, expected, data.names_class)
-            shares = {name: in_proportion(of + np.maximum(prior[name], AWAY)) for name, of in counts.items()}
+            shares = {name: in_proportion(of + np.maximum(prior[name], LEAST_COUNT)) for name, of in counts.items()}
         return {name: of[..., 0] if isinstance(records[name], BetaParam) else of for name, of in shares.items()}
 
     def concentrations(self, data: Labelled) -> dict[str, np.ndarray]:

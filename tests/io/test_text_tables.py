@@ -187,7 +187,7 @@ def test_quotes_between_tabs_that_quote_are_none(keep, said, refuses):
 def test_what_is_written_between_tabs_reads_back(said, tmp_path):
     path, answers = tmp_path / "answers.tsv", [("p\tq\tr\ns", "ada", "x"), ('"t"', "ada", "y")]
     write_table(AnnotationData.from_records(answers).to_frame(), path)
-    with pytest.warns(NamesWarning, match="have line breaks"):
+    with pytest.warns(NamesWarning, match="there are line breaks in"):
         assert said(path)[1] == answers
     write_table(AnnotationData.from_records([("s", "ada", "x"), ("t", "ada", "y")]).to_frame(), path)
     assert path.read_text() == "item\tannotator\tlabel\ns\tada\tx\nt\tada\ty\n"
