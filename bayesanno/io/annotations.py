@@ -320,7 +320,8 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     items = _find_doubtful(answers)
     if not warn_of_alike(table.name, labels=of_labels, annotators=people, items=items, systems=systems):
         warn_of_strange_gold(table.name, gold, labels)
-    warn_of_doubtful_names(table.name, labels=of_labels, annotators=people, items=answers.items, systems=systems)
+    named = {"labels": of_labels, "annotators": people, "items": answers.items, "systems": systems}
+    warn_of_doubtful_names(table.name, quoted=table.unit != "row", **named)
     _warn_of_doubles(answers)
     return data.without_unsure() if options.drop_unsure else data
 

@@ -81,15 +81,16 @@ def warn_of_unused(table: str, answers: Iterable[str], options: ReadOptions) -> 
                 warn_names(f"{table}: {option}=... names {code!r}, which is no answer here{close}")
 
 
-def warn_of_doubtful_names(table: str, **names: Iterable[str]) -> None:
+def warn_of_doubtful_names(table: str, *, quoted: bool, **names: Iterable[str]) -> None:
     """Warn of names of items and others that may stand for a missing one, or for a sum, by what they name.
 
-    Names with a line break may be rows; but items may be texts, unless only one has a line break.
+    Where cells can be `quoted`, names with a line break may be rows; but items may be texts, unless only one has a line
+    break.
     """
     for what, several in names.items():
         given = {*several}
         rows = [name for name in given if "\n" in name and any(mark in name for mark in SEPARATORS)]
-        if rows and (what != "items" or len(rows) == 1):
+        if quoted and rows and (what != "items" or len(rows) == 1):
             why = "a stray quote may have joined rows: if so, delete the quote"
             warn_names(f"{table}: there are line breaks in {what}, {listed(rows)}, so {why}")
         odd = [*find_missing_codes(given), *sorted(name for name in given if name.casefold() in _SUMS)]

@@ -107,7 +107,7 @@ def test_the_warning_comes_once_where_nutpie_runs_twice(monkeypatch):
     graph = ba.get_model("model_b").build(tiny_data())
     near = start_near(compile_graph(graph, ba.get_model("model_b").start(tiny_data())))
     points = near.centre + np.array([[0.0], [0.1]])
-    starts = replace(near, points=points, widths=np.full(points.shape, 0.1), mass=np.array([0.5, 0.5]))
+    starts = replace(near, points=points, widths=np.full(points.shape, 0.1), shares=np.array([0.5, 0.5]))
     with pytest.warns(CacheWarning) as said:
         sample_nuts(graph, starts, NUTSSettings(draws=20, tune=20), random_seed=1, progressbar=False)
     assert [str(one.message).count("(TypeError: no)") for one in said] == [1]

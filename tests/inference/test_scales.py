@@ -132,7 +132,7 @@ def log_odds_of_modes(fit):
     assert modes["weighed_by"] == "bridge"
     assert [mode["probability"] is None for mode in modes["found"]] == [not mode["chains"] for mode in modes["found"]]
     probabilities = [mode["probability"] for mode in modes["found"] if mode["chains"]]
-    parts = ba.split_modes(fit, random_seed=2)
+    parts = ba.split_modes(fit, random_seed=1)
     assert {part.attrs["probability_by"] for part in parts} == {"bridge"}
     assert sum(probabilities) == pytest.approx(1)
     return [np.log(first / second) for first, second in (probabilities, [part.attrs["probability"] for part in parts])]

@@ -212,7 +212,7 @@ def _warn_of_names(table: PartitionedTable, found: FoundNames, labels: Sequence[
         warn_of_odd_number(table.name, found.labels)
         warn_of_rare(table.name, found.labels)
     warn_of_alike(table.name, labels=labels, annotators=found.annotators)
-    warn_of_doubtful_names(table.name, labels=labels, annotators=found.annotators)
+    warn_of_doubtful_names(table.name, quoted=True, labels=labels, annotators=found.annotators)
 
 
 @items_of.register
