@@ -80,8 +80,19 @@ def write_reference(folder: Path) -> None:
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
     parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules."]
     parts += ["What a fit holds: [what is in a fit](../schema.md). What is found of it: [findings](findings.md)."]
-    parts += ["Words: [the glossary](../glossary.md).\n"]
-    parts += ["```{toctree}", ":hidden:", "", "findings", "../schema", "../glossary", "../cite", "```", ""]
+    parts += ["Words: [the glossary](../glossary.md). Models: [what their methods get](../own-models.md).\n"]
+    parts += [
+        "```{toctree}",
+        ":hidden:",
+        "",
+        "findings",
+        "../schema",
+        "../glossary",
+        "../own-models",
+        "../cite",
+        "```",
+        "",
+    ]
     for group, names in groups.items():
         parts += [f"## {group}", "", *_list_names("bayesanno", names)]
     for own in MODULES:

@@ -22,6 +22,7 @@ PAGES = [
     ROOT / "notebooks" / "guide.md",
     ROOT / "notebooks" / "which-model.md",
     ROOT / "notebooks" / "teaching.md",
+    ROOT / "notebooks" / "own-models.md",
     ROOT / "notebooks" / "cite.md",
     ROOT / "notebooks" / "answers.md",
 ]

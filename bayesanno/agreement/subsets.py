@@ -20,6 +20,7 @@ from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData, take_rows
+from bayesanno.data.columns import take_columns
 
 MAX_EXHAUSTIVE = 15  # with more annotators, not all subsets are searched
 BEAM_WIDTH = 50  # subsets of each size that the search keeps
@@ -246,5 +247,6 @@ def leave_out(data: AnnotationData, annotators: Collection[str]) -> AnnotationDa
     """Return the annotations by all other annotators; items and labels do not change."""
     kept = np.array([name not in annotators for name in data.annotators])  # (annotator,)
     rest = take_rows(data, kept[data.annotator])
-    code = kept.cumsum() - 1  # (annotator,)
-    return replace(rest, annotator=code[rest.annotator], annotators=tuple(compress(data.annotators, kept)))
+    code, names = kept.cumsum() - 1, tuple(compress(data.annotators, kept))  # (annotator,)
+    columns = take_columns(data.annotator_columns, np.flatnonzero(kept))
+    return replace(rest, annotator=code[rest.annotator], annotators=names, annotator_columns=columns)

@@ -329,7 +329,10 @@ def describe_data(data: Any) -> dict[str, Any]:
 
 @describe_data.register
 def _(data: ba.AnnotationData | AnnotationTotals) -> dict[str, Any]:
-    columns = {name: column.describe() for name, column in getattr(data, "item_columns", {}).items()}
+    described = {}
+    for of in ("item_columns", "annotator_columns"):
+        if columns := getattr(data, of, {}):
+            described[of] = {name: column.describe() for name, column in columns.items()}
     return {
         "items": data.n_items,
         "annotators": data.n_annotators,
@@ -338,7 +341,7 @@ def _(data: ba.AnnotationData | AnnotationTotals) -> dict[str, Any]:
         "label_names": list(data.labels),
         **({"unsure": list(data.unsure)} if data.unsure else {}),
         "gold": data.n_gold if isinstance(data, AnnotationTotals) else len(data.gold),
-        **({"item_columns": columns} if columns else {}),
+        **described,
     }
 
 

@@ -189,7 +189,7 @@ _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ig
 _OF_TABLES = ("format", "columns", "transpose")
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = dict.fromkeys(
-    ("--add", "--items", *(f"--{name.replace('_', '-')}" for name in OF_COMPARISONS)),
+    ("--add", "--items", "--annotators", *(f"--{name.replace('_', '-')}" for name in OF_COMPARISONS)),
     "{option} is for models of annotations with one label column: {model} takes others, so leave it out",
 )
 

@@ -126,6 +126,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "columns": _text("A,B,...", "The annotators' columns: names, patterns (rater_*), positions (2: to the end)."),
     "count": _column("The column that counts the items with the answers of a row."),
     "items": _file("A table of items (item and further columns), for --class-prior."),
+    "annotators": _file("A table of annotators (annotator and further columns), for models of one's own."),
     "pairs": _text("A,B", "The columns that name the two systems compared; their strengths are fitted."),
     "first": _text("A,B,...", "With --pairs: codes for the first side, in place of A, 1, left, first and win."),
     "second": _text("A,B,...", "With --pairs: codes for the second side."),
@@ -148,7 +149,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "trials": _column("The column of all answers (counts)."),
 }
 # commands that need no model do not have them
-OF_MODELS = ("controls", "add", "items", "positive", "successes", "trials")
+OF_MODELS = ("controls", "add", "items", "annotators", "positive", "successes", "trials")
 FLAGS = ("drop_unsure", "predictions", "multi_label", "drop_rejected", "strip", "ignore_case", "no_header", "transpose")
 DEFAULTS = {"format": "auto", **dict.fromkeys(FLAGS, False)}
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import as_names, counted, enumerated, listed, nearest
+from bayesanno._core.wording import as_names, counted, enumerated, listed
+from bayesanno.data.columns import hash_columns, read_columns
 from bayesanno.data.described import freeze
-from bayesanno.data.item_columns import hash_columns, read_columns
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells, share_votes
-from bayesanno.data.names import check_names, check_unsure, find_codes, name_unsure, order_responses
+from bayesanno.data.names import check_known, check_names, check_unsure, find_codes, name_unsure, order_responses
 from bayesanno.data.scales import order_by_scale
 
 
@@ -48,6 +48,8 @@ class AnnotationData(Labelled):
         Known true labels that enter the likelihood.
     item_columns : mapping of column name to values, shape (item,), or DataFrame, optional
         Further columns of items, names or numbers, for models with a `class_prior`.
+    annotator_columns : mapping of column name to values, shape (annotator,), or DataFrame, optional
+        Columns of annotators, names or numbers, for models of one's own; see `Columns.annotator_effects`.
     sides : tuple of two str, optional
         For comparisons of two systems: the labels for the first and the second side.
     swapped : array of bool, shape (annotation,), optional
@@ -97,6 +99,7 @@ class AnnotationData(Labelled):
     gold: Mapping[str, str] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
     item_columns: Mapping[str, Any] = field(default_factory=dict)
+    annotator_columns: Mapping[str, Any] = field(default_factory=dict)
     sides: tuple[str, ...] = ()
     swapped: Any = ()
 
@@ -119,24 +122,17 @@ class AnnotationData(Labelled):
             if codes.size and not (0 <= codes.min() and codes.max() < len(names)):
                 raise DataError(f"{what} has an index outside 0..{len(names) - 1}: {codes.min()}..{codes.max()}")
             object.__setattr__(self, what, freeze(codes))
-        object.__setattr__(self, "item_columns", read_columns(self.item_columns, len(self.items)))
+        for of, n in (("item", len(self.items)), ("annotator", len(self.annotators))):
+            object.__setattr__(self, f"{of}_columns", read_columns(of, getattr(self, f"{of}_columns"), n))
+        if both := sorted(self.item_columns.keys() & self.annotator_columns.keys()):
+            raise DataError(f"{both[0]!r} is a column of the items and of the annotators: rename one")
         unsure = name_unsure(self.unsure)
         check_unsure(unsure, self.labels)
         object.__setattr__(self, "unsure", tuple(name for name in self.labels if name in unsure))
         self._check_labels()
         for what in ("gold", "controls"):
             known = {str(item): str(label) for item, label in dict(getattr(self, what)).items()}
-            for item, label in known.items():
-                if item not in self._item_index:
-                    raise DataError(f"{what}: item {item!r} is not among the items{nearest(item, self.items)}")
-                if label in self.unsure:
-                    raise DataError(
-                        f"{what}: item {item!r} is {label!r}, which is declared as unsure: correct it or leave it out"
-                    )
-                if what == "controls" and label not in self.classes:
-                    raise DataError(
-                        f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.classes)}"
-                    )
+            check_known(what, known, self._item_index, None if what == "gold" else self.classes, self.unsure)
             object.__setattr__(self, what, known)
         self.check_sides()
 
@@ -151,6 +147,7 @@ class AnnotationData(Labelled):
         gold: Mapping[str, str] | None = None,
         controls: Mapping[str, str] | None = None,
         item_columns: Mapping[str, Any] | pd.DataFrame | None = None,
+        annotator_columns: Mapping[str, Any] | pd.DataFrame | None = None,
     ) -> Self:
         """Build from (item, annotator, label) triples.
 
@@ -180,6 +177,7 @@ class AnnotationData(Labelled):
             gold=gold or {},
             controls=controls or {},
             item_columns={} if item_columns is None else dict(item_columns),
+            annotator_columns={} if annotator_columns is None else dict(annotator_columns),
         )
 
     @cached_property
@@ -316,22 +314,25 @@ class AnnotationData(Labelled):
         for codes in (self.item, self.annotator, self.label):
             digest.update(codes.astype("<i8").tobytes())
         digest.update(hash_columns(self.item_columns))
+        if self.annotator_columns:
+            digest.update(b"annotators" + hash_columns(self.annotator_columns))
         if self.has_both_orders:
             digest.update(json.dumps(self.sides).encode() + self.swapped.tobytes())
         return digest.hexdigest()
 
     def _facts(self) -> list[tuple[str, str]]:
         known = {"gold": self.gold, "controls": self.controls}
+        described = {"items": self.item_columns, "annotators": self.annotator_columns}
         return [
             *super()._facts(),
             *((what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels),
-            *([("columns of items", enumerated(tuple(self.item_columns)))] if self.item_columns else []),
+            *((f"columns of {of}", enumerated(tuple(columns))) for of, columns in described.items() if columns),
         ]
 
     def describe(self) -> str:
-        """Return a one-line description of the annotations and the columns of items."""
-        columns = f"; columns {enumerated(tuple(self.item_columns))}" if self.item_columns else ""
-        return super().describe() + columns
+        """Return a one-line description of the annotations and the columns of items and annotators."""
+        names = (*self.item_columns, *self.annotator_columns)
+        return super().describe() + (f"; columns {enumerated(names)}" if names else "")
 
     def _count_unsure(self) -> str:
         return f" ({counted(int(self._is_unsure.sum()), 'annotation')})"
@@ -377,8 +378,9 @@ class AnnotationData(Labelled):
     def to_frame(self) -> pd.DataFrame:
         """Return the annotations as a long table, a row for each, which `read_annotations` reads.
 
-        The columns are item, annotator, label, gold if any is known, and the columns of items. Those of the two systems
-        of comparisons are in the order that the annotator saw. Items and annotators without annotations have no row.
+        The columns are item, annotator, label, gold if any is known, and the columns of items and of annotators. Those
+        of the two systems of comparisons are in the order that the annotator saw. Items and annotators without
+        annotations have no row.
 
         Examples
         --------

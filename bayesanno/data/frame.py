@@ -24,11 +24,12 @@ def tabulate(data: Any) -> pd.DataFrame:
         table["gold"] = [
             other.get(label, label) if turned else label for label, turned in zip(known, data.swapped, strict=True)
         ]
-    of_items = {
-        name: np.array(column.names, dtype=object)[data.item] if column.levels else column.values[data.item]
-        for name, column in data.item_columns.items()
+    described = {
+        name: np.array(column.names, dtype=object)[code] if column.levels else column.values[code]
+        for code, columns in ((data.item, data.item_columns), (data.annotator, data.annotator_columns))
+        for name, column in columns.items()
     }
-    return pd.DataFrame(table, dtype="str").assign(**of_items | show_systems(data, data.item, data.swapped))
+    return pd.DataFrame(table, dtype="str").assign(**described | show_systems(data, data.item, data.swapped))
 
 
 def name_winners(data: Any, labels: Iterable[str], items: Iterable[int]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -89,6 +89,25 @@ def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
             f"unsure: {odd!r} is not among the labels {listed(labels)}; declare an unused label with labels=..."
             f"{nearest(odd, labels)}"
         )
+
+
+def check_known(
+    what: str,
+    known: Mapping[str, str],
+    items: Mapping[str, int],
+    classes: Sequence[str] | None,
+    unsure: Sequence[str],
+) -> None:
+    """Raise a DataError if known labels are of an unknown item, are "unsure", or are not among classes, if given."""
+    for item, label in known.items():
+        if item not in items:
+            raise DataError(f"{what}: item {item!r} is not among the items{nearest(item, items)}")
+        if label in unsure:
+            raise DataError(
+                f"{what}: item {item!r} is {label!r}, which is declared as unsure: correct it or leave it out"
+            )
+        if classes is not None and label not in classes:
+            raise DataError(f"{what}: label {label!r} of item {item!r} is not among the labels {listed(classes)}")
 
 
 def check_names(what: str, given: Iterable[object]) -> tuple[str, ...]:

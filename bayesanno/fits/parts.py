@@ -18,6 +18,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import as_names, listed
 from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.columns import extend_columns
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
@@ -297,7 +298,8 @@ def _recode_table(known: AnnotationData, new: AnnotationData, takes_new_annotato
     columns = dict(new.item_columns)
     for name in columns.keys() & known.item_columns.keys():
         columns[name] = columns[name].recode(known.item_columns[name], name)
-    return replace(new, **codes, annotators=annotators, item_columns=columns, **same)
+    columns_of = extend_columns(known.annotator_columns, known.n_annotators, len(annotators))
+    return replace(new, **codes, annotators=annotators, item_columns=columns, annotator_columns=columns_of, **same)
 
 
 # ------------------------------------------------------------------------------------------------- all of a fit

@@ -18,10 +18,10 @@ from bayesanno._core.errors import DataFileError, FitError
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pm, xr
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.columns import Column
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import freeze
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
-from bayesanno.data.item_columns import ItemColumn
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
@@ -33,7 +33,7 @@ LARGE_FIT = 32 * 2**20  # bytes
 IS_NO_CLASS = "unsure"  # whether a response is not a class; stored only if there is one
 IN_ORDER = "order_declared"  # whether an order of the labels was declared; stored only if it was
 SIDE, SWAPPED = "side", "annotation_swapped"  # 1 and 2 for the labels of the sides; stored only for comparisons
-ITEM_COLUMNS = "item_columns"  # the group of item columns; stored only if there are any
+COLUMNS = {"item": "item_columns", "annotator": "annotator_columns"}  # groups, and fields of the data; only if any
 KNOWN = {"gold": "gold", "control": "controls"}  # known labels of items: the variable, and the field of the data
 
 
@@ -58,23 +58,23 @@ def _(data: AnnotationData) -> dict[str, xr.Dataset]:
         variables[SIDE] = ("response", [place.get(name, 0) for name in data.labels])
         variables[SWAPPED] = ("annotation", data.swapped)
     groups = _annotation_groups([data], variables, {"response": list(data.labels)})
-    return groups | ({ITEM_COLUMNS: _columns_group(data)} if data.item_columns else {})
+    return groups | {group: _columns_group(data, of) for of, group in COLUMNS.items() if getattr(data, group)}
 
 
-def _columns_group(data: AnnotationData) -> xr.Dataset:
-    """Return a variable for each column of the items, named by number, since names may be arbitrary."""
-    group = xr.Dataset(coords={"item": list(data.items)})
-    for at, (name, one) in enumerate(data.item_columns.items()):
+def _columns_group(data: AnnotationData, of: str) -> xr.Dataset:
+    """Return a variable for each column of items or annotators, named by number, since names may be arbitrary."""
+    group = xr.Dataset(coords={of: list(getattr(data, f"{of}s"))})
+    for at, (name, one) in enumerate(getattr(data, COLUMNS[of]).items()):
         about = {"name": name, "levels": json.dumps(one.levels), "mean": one.mean, "sd": one.sd}
-        group[f"column_{at}"] = ("item", one.values, about)
+        group[f"column_{at}"] = (of, one.values, about)
     return group
 
 
-def _read_columns(fit: xr.DataTree) -> dict[str, ItemColumn]:
+def _read_columns(group: xr.Dataset) -> dict[str, Column]:
     columns = {}
-    for one in fit[ITEM_COLUMNS].to_dataset().data_vars.values():
+    for one in group.data_vars.values():
         levels, mean, sd = tuple(json.loads(one.attrs["levels"])), float(one.attrs["mean"]), float(one.attrs["sd"])
-        columns[one.attrs["name"]] = ItemColumn(freeze(one.values.copy()), levels, mean, sd)
+        columns[one.attrs["name"]] = Column(freeze(one.values.copy()), levels, mean, sd)
     return columns
 
 
@@ -214,7 +214,8 @@ def data_of(fit: xr.DataTree) -> Any:
         data = read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
     except KeyError as error:
         raise FitError(f"the data of this fit are incomplete: {str(error.args[0]).split('.')[0]}") from None
-    return replace(data, item_columns=_read_columns(fit)) if ITEM_COLUMNS in fit.children else data
+    columns = {name: _read_columns(fit[name].to_dataset()) for name in COLUMNS.values() if name in fit.children}
+    return replace(data, **columns) if columns else data
 
 
 def is_on_dask(fit: xr.DataTree) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.columns import extend_columns
 from bayesanno.data.described import require_kind
-from bayesanno.data.item_columns import take_columns
 from bayesanno.data.labelled import Codes
 from bayesanno.io.columns import find_positions
 from bayesanno.io.names import refuse_label
@@ -99,13 +99,12 @@ def add_from(data: AnnotationData, source: Source, options: ReadOptions) -> Anno
     def append(codes: Codes, cells: list[str], names: tuple[str, ...]) -> Codes:
         return np.append(codes, find_positions([cells[row] for row in rows], names))
 
-    known = np.full(len(new_items), -1)
-    known[: data.n_items] = np.arange(data.n_items)
     return replace(
         data,
         items=new_items,
-        item_columns=take_columns(data, known),
+        item_columns=extend_columns(data.item_columns, data.n_items, len(new_items)),
         annotators=new_annotators,
+        annotator_columns=extend_columns(data.annotator_columns, data.n_annotators, len(new_annotators)),
         item=append(data.item, items, new_items),
         annotator=append(data.annotator, annotators, new_annotators),
         label=append(data.label, labels, data.labels),

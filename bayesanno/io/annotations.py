@@ -16,11 +16,11 @@ from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.names import order_responses
+from bayesanno.io.column_tables import add_annotator_columns, add_item_columns
 from bayesanno.io.columns import NamedAnswers, make_annotations, read_known
 from bayesanno.io.formats.long import read_long
 from bayesanno.io.formats.transposed import read_transposed
 from bayesanno.io.formats.wide import read_votes, read_wide
-from bayesanno.io.item_table import add_item_columns
 from bayesanno.io.layout import is_long
 from bayesanno.io.names import (
     find_alike,
@@ -67,6 +67,7 @@ def read_annotations(
     columns: str | Sequence[str] = (),
     count: str | None = None,
     items: Source | None = None,
+    annotators: Source | None = None,
     pairs: str | Sequence[str] = (),
     first: str | Sequence[str] = (),
     second: str | Sequence[str] = (),
@@ -177,6 +178,9 @@ def read_annotations(
         A table with a row for each item, for models with a `class_prior`. Its columns become `item_columns` of the
         data. A column is numeric if all its non-empty cells are numbers; an empty cell is missing. Items without
         answers are added to the data.
+    annotators : path or DataFrame, optional
+        A table with a row for each annotator, for models of one's own. Its columns become `annotator_columns` of the
+        data, as those of items do. Annotators without answers are left out.
     pairs : str or sequence of two str, optional
         For comparisons: the two columns, or fields of records, that name the systems compared, as "model_a,model_b".
         They become `item_columns`, and the labels are their names and "tie". In the table a label, or a true label, is
@@ -287,6 +291,8 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         answers = comparisons.put_into(answers)
     if options.items is not None:
         answers = add_item_columns(answers, options.items, comparisons)
+    if options.annotators is not None:
+        answers = add_annotator_columns(answers, options.annotators)
     if answers.read_as:
         log.info("%s: %s", table.name, answers.read_as)
     (categories,) = join_spellings([answers.categories], options, answers.label)

@@ -16,7 +16,7 @@ import numpy as np
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import counted, listed, nearest
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.item_columns import ItemColumn
+from bayesanno.data.columns import Column
 from bayesanno.data.labelled import Codes
 from bayesanno.io.cells import find_several
 from bayesanno.io.names import refuse_label, warn_names
@@ -43,7 +43,8 @@ class NamedAnswers:
     gold: dict[str, str]
     read_as: str = ""  # the columns that were read, in words
     categories: tuple[str, ...] = ()  # labels in the order of an ordered categorical column
-    item_columns: Mapping[str, ItemColumn] = field(default_factory=dict)
+    item_columns: Mapping[str, Column] = field(default_factory=dict)
+    annotator_columns: Mapping[str, Column] = field(default_factory=dict)
     sides: tuple[str, ...] = ()  # of comparisons,
     swapped: Any = ()  # and which answers are to the other order, (annotation,)
 
@@ -185,6 +186,7 @@ def make_annotations(
             gold=gold,
             controls=controls or {},
             item_columns=answers.item_columns,
+            annotator_columns=answers.annotator_columns,
             sides=answers.sides,
             swapped=answers.swapped,
         )

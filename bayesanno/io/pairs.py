@@ -22,7 +22,7 @@ import numpy as np
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import counted, enumerated, listed, nearest
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.item_columns import ItemColumn
+from bayesanno.data.columns import Column
 from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold
 from bayesanno.io.names import warn_names, warn_of_unused
 from bayesanno.io.rankings import TIE
@@ -196,7 +196,7 @@ class Comparisons:
         """Return answers whose items have the two systems as columns."""
         pairs = [self.pair_of[item] for item in answers.items]
         columns = {
-            side: ItemColumn.of([pair[at] for pair in pairs], self.words.systems)
+            side: Column.of([pair[at] for pair in pairs], self.words.systems)
             for at, side in enumerate(self.words.sides)
         }
         if self.weights is not None:
@@ -204,9 +204,9 @@ class Comparisons:
             total, n = (
                 np.bincount(of_item, each, minlength=len(answers.items)) for each in (weight, np.ones(weight.size))
             )
-            columns[WEIGHT] = ItemColumn.of(total / np.maximum(n, 1))
+            columns[WEIGHT] = Column.of(total / np.maximum(n, 1))
         for name, cells in self.by.items():
-            columns[name] = ItemColumn.of([cells.get(item, "") for item in answers.items])
+            columns[name] = Column.of([cells.get(item, "") for item in answers.items])
         said = "; ".join(filter(None, (answers.read_as, self.read_as)))
         swapped = self.swapped[answers.row]
         return replace(answers, item_columns=columns, read_as=said, sides=self.words.sides, swapped=swapped)

@@ -63,8 +63,8 @@ class ReadOptions:
         The annotators' columns of a wide table, by names, patterns or positions.
     count : str, optional
         The column that counts the items of a row.
-    items : path or table, optional
-        A table of items.
+    items, annotators : path or table, optional
+        A table of items, and one of annotators.
     pairs : str or tuple of two str
         The columns with the names of the two systems that an item compares.
     first, second, tie : str or tuple of str
@@ -120,6 +120,7 @@ class ReadOptions:
     columns: str | tuple[str, ...] = ()
     count: str | None = None
     items: Any = None
+    annotators: Any = None
     pairs: str | tuple[str, ...] = ()
     first: str | Sequence[str] = ()
     second: str | Sequence[str] = ()

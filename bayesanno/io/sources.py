@@ -45,7 +45,7 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     """Return the table of annotations in a source, and the options that remain for it.
 
     A plain table and its options are returned unchanged. An export becomes a long table, and the options that chose its
-    contents are reset. The table of items has the item as its first column.
+    contents are reset. Tables of items and of annotators have the item, or the annotator, as their first column.
 
     Raises
     ------
@@ -55,11 +55,13 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     document = open_document(source, options)
     needless = next((each for each in ("no_header", "separator") if options.gives(each)), None)
     is_text = document.kind == "table" and isinstance(source, str | os.PathLike)
-    alone = options.items is None and not options.gives("gold_file", "controls")  # other files may be texts
+    others = (options.items, options.annotators, options.gold_file, options.controls)  # which may be texts
+    alone = all(other is None for other in others)
     if needless is not None and alone and not is_text:
         raise DataError(f"{document.name} is no table of text, and {needless}=... does not apply to it: leave it out")
     named = {name: value for name, value in options_of(source).items() if not options.gives(name)}
-    options = replace(options, **named, items=_open_items(options))
+    items, annotators = (_open_columns(options, role) for role in ("item", "annotator"))
+    options = replace(options, **named, items=items, annotators=annotators)
     if options.compared:
         return _open_comparisons(document, options), options
     export = choose_export(document, options)
@@ -71,8 +73,8 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     return _fill_in(table, item=options.item, annotator=options.annotator), options
 
 
-def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
-    """Return a table about the items of data that were read by these options, and its column of items.
+def open_beside(source: Source, options: ReadOptions, role: str = "item") -> tuple[TextTable, int]:
+    """Return a table about the items, or annotators, of data that were read by these options, and its column of them.
 
     The column is the one that the options name, or a template of theirs filled in, if the table has it; else it is
     found by its name.
@@ -80,21 +82,22 @@ def open_beside(source: Source, options: ReadOptions) -> tuple[TextTable, int]:
     Raises
     ------
     DataFileError, DataError
-        As for `open_table`; if no column names the items.
+        As for `open_table`; if no column names the items, or annotators.
     """
     table = source if isinstance(source, TextTable) else open_table(source, options.encoding, options.separator)
-    fields = [name.strip() for name in FIELD.findall(options.item or "")]
-    if all(name in table.header for name in fields):
-        table = _fill_in(table, item=options.item)
-    return table, table.need("item", options.item if options.item in table.header else None, may_be_named=False)
+    named = getattr(options, role)
+    if all(name.strip() in table.header for name in FIELD.findall(named or "")):
+        table = _fill_in(table, **{role: named})
+    return table, table.need(role, named if named in table.header else None, may_be_named=False)
 
 
-def _open_items(options: ReadOptions) -> TextTable | None:
-    """Return the table of items, with the item as its first column, if the options name one."""
-    if options.items is None:
+def _open_columns(options: ReadOptions, role: str) -> TextTable | None:
+    """Return the table of items or annotators, with their column first, if the options name one."""
+    source = getattr(options, f"{role}s")
+    if source is None:
         return None
-    table, item = open_beside(options.items, options)
-    order = sorted(range(len(table.header)), key=lambda column: column != item)
+    table, first = open_beside(source, options, role)
+    order = sorted(range(len(table.header)), key=lambda column: column != first)
     header, columns = zip(*((table.header[column], table.columns[column]) for column in order), strict=True)
     return replace(table, header=header, columns=columns)
 

@@ -27,7 +27,7 @@ from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.fields import Fields, UnfitError
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.wording import listed, nearest
-from bayesanno.data.item_columns import ItemColumn
+from bayesanno.data.columns import Column
 from bayesanno.graph.functions import stack_samples
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
 from bayesanno.modeling.data_adapters import CLASS_ROW, ROW_OF_ITEM, ArrayName, Arrays, Axis, IndexArray
@@ -272,23 +272,23 @@ def log_classes_of_items(model: Any, data: Any, draws: xr.Dataset) -> Iterator[n
     return (prior.log_classes(data, Parameters(one), columns)[rows.of_item] for one in samples)
 
 
-def column_of(data: Any, name: str, who: str) -> ItemColumn:
-    """Return a column of the items that a term needs.
+def column_of(data: Any, name: str, who: str, of: str = "item") -> Column:
+    """Return a column of the items, or of the annotators, that a term needs.
 
     Raises
     ------
     DataError
-        If there is no such column, or an item has no value in it.
+        If there is no such column, or one of them has no value in it.
     """
-    columns = data.item_columns
+    columns = getattr(data, f"{of}_columns")
     if name not in columns:
         there_are = f"their columns are {listed(tuple(columns))}" if columns else "they have no columns"
         raise DataError(
-            f"{who} needs the column {name!r} of the items, and {there_are}: give it with items=... where data are "
-            f"read, or with item_columns=... where they are made{nearest(name, columns)}"
+            f"{who} needs the column {name!r} of the {of}s, and {there_are}: give it with {of}s=... where data are "
+            f"read, or with {of}_columns=... where they are made{nearest(name, columns)}"
         )
-    column: ItemColumn = columns[name]
+    column: Column = columns[name]
     if column.is_missing.any():
-        item = data.items[int(np.flatnonzero(column.is_missing)[0])]
-        raise DataError(f"{who}: item {item!r} has no {name!r}: fill it in, or leave the item out")
+        one = getattr(data, f"{of}s")[int(np.flatnonzero(column.is_missing)[0])]
+        raise DataError(f"{who}: {of} {one!r} has no {name!r}: fill it in, or leave the {of} out")
     return column

@@ -1,6 +1,7 @@
-"""Item columns in the class prior: a regression on names and numbers, and the probabilities of a classifier.
+"""Columns of items in the class prior, and of annotators: a regression on names and numbers; and a classifier.
 
-    eta_ik  =  log base_rate_k + sum over effects of x_i b[level of i, k]
+    eta_ik  =  log base_rate_k + sum over effects of x_i b[level of i, k]       item i, class k: the class prior
+    eta_j   =  sum over effects of x_j b[level of j]                            annotator j: log odds of being right
 
 Symbols, and priors, for the terms of a formula; variables are named like their terms.
     length              (true_class)                        a number, standardised: ~ ZeroSumNormal(1)
@@ -9,7 +10,8 @@ Symbols, and priors, for the terms of a formula; variables are named like their 
     1|language          (language_level, true_class)        partially pooled: its sd times ~ ZeroSumNormal(1)
     1|language_sd       ()                                  ~ HalfNormal(1)
     slope               ()                                  a classifier's log probabilities: ~ Normal(1, 1)
-Effects add up to 0 over classes. With two classes, an effect of one standard deviation changes .5 to .80.
+Effects on classes add up to 0 over classes; annotators have none. With two classes, an effect of one standard deviation
+changes .5 to .80.
 With a slope of 1 the classifier is calibrated, given the answers of annotators; with 0 it is ignored.
 
 References.
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, override
 
 import numpy as np
@@ -30,6 +32,7 @@ from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm
 from bayesanno._core.wording import counted, name_error
+from bayesanno.data.columns import Column
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
 
@@ -56,13 +59,10 @@ class Effect:
         """The name of the effects of pooled levels, in standard deviations."""
         return f"{self.name}_offset"
 
-    def factors(self, data: Any) -> tuple[str, ...]:
-        """Return the columns that are categorical."""
-        return tuple(name for name in (*self.columns, *self.group) if data.item_columns[name].levels)
-
-    def dims(self, data: Any) -> tuple[str, ...]:
-        """Return the dimensions of the variable."""
-        return (*(f"{name}_level" for name in self.factors(data)), "true_class")
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it uses."""
+        return (*self.columns, *self.group)
 
 
 @cache
@@ -119,8 +119,81 @@ def read_formula(formula: str) -> tuple[Effect, ...]:
 
 
 @dataclass(frozen=True)
+class Regression:
+    """The effects of a formula on log odds.
+
+    Attributes
+    ----------
+    effects : tuple of Effect
+    columns : mapping of str to Column
+        Those of the items, or of the annotators.
+    outcome : tuple of str
+        The dimensions of the log odds: `("true_class",)`, over which effects add up to 0, or none.
+    """
+
+    effects: tuple[Effect, ...]
+    columns: Mapping[str, Column]
+    outcome: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that the effects use."""
+        return tuple(dict.fromkeys(name for effect in self.effects for name in effect.names))
+
+    def factors(self, effect: Effect) -> tuple[str, ...]:
+        """Return the columns of an effect that are categorical."""
+        return tuple(name for name in effect.names if self.columns[name].levels)
+
+    def coords(self) -> dict[str, list[str]]:
+        """Return the levels of categorical columns, by dimension."""
+        return {f"{name}_level": list(levels) for name in sorted(self.names) if (levels := self.columns[name].levels)}
+
+    def values(self) -> dict[str, np.ndarray]:
+        """Return the positions of levels, or standardised numbers, of each item or annotator."""
+        used = {name: self.columns[name] for name in self.names}
+        return {name: one.values if one.levels else (one.values - one.mean) / one.sd for name, one in used.items()}
+
+    def declare(self, prior: Any) -> None:
+        """Declare the effects in the graph of the context."""
+        graph = pm.modelcontext(None)
+        for effect in self.effects:
+            name, factors = effect.name, self.factors(effect)
+            dims = (*(f"{factor}_level" for factor in factors), *self.outcome)
+            if name in graph.coords:
+                raise DataError(f"Columns: {name!r} is the name of a dimension: rename that column")
+            n_axes = len(self.outcome) + len(factors) - len(effect.group)
+            normal = partial(pm.ZeroSumNormal, n_zerosum_axes=n_axes) if n_axes else pm.Normal
+            if not effect.group:
+                normal(name, sigma=prior.coefficient_prior, dims=dims)
+                continue
+            sd = pm.HalfNormal(effect.sd, prior.group_sd_prior)
+            pm.Deterministic(name, sd * normal(effect.offset, dims=dims), dims=dims)
+
+    def log_odds(self, p: Any, values: Mapping[str, Any]) -> Any:
+        """Return the sum of the effects for rows of values, (row, *outcome), in PyTensor or NumPy."""
+        eta = 0.0
+        for effect in self.effects:
+            factors = self.factors(effect)
+            of_level = p[effect.sd] * p[effect.offset] if effect.group else p[effect.name]
+            by_row = of_level[tuple(values[name] for name in factors)] if factors else of_level[None]
+            for name in effect.columns:
+                if name not in factors:
+                    by_row = (values[name][:, None] if self.outcome else values[name]) * by_row
+            eta = eta + by_row
+        return eta
+
+    def start(self, *n_outcome: int) -> dict[str, np.ndarray]:
+        """Return the parameters without effects, for log odds of this shape."""
+        found: dict[str, np.ndarray] = {}
+        for effect in self.effects:
+            none = np.zeros((*(len(self.columns[name].levels) for name in self.factors(effect)), *n_outcome))
+            found |= {effect.offset: none, effect.sd: np.array(0.5)} if effect.group else {effect.name: none}
+        return found
+
+
+@dataclass(frozen=True)
 class Columns(Term):
-    """Columns of the items, as a formula.
+    """Columns of the items, or of the annotators, as a formula.
 
     Parameters
     ----------
@@ -158,14 +231,58 @@ class Columns(Term):
         """The terms of the formula."""
         return read_formula(self.formula)
 
+    def of_items(self, data: Any) -> Regression:
+        """Return the regression of classes on the columns of items."""
+        return Regression(self.effects, data.item_columns, ("true_class",))
+
+    def annotator_effects(self, data: Any) -> Any:
+        """Declare effects of annotators' columns in the graph of the context, for the `priors` of a model of one's own.
+
+        Parameters
+        ----------
+        data : AnnotationData
+            With the columns of the formula among its `annotator_columns`.
+
+        Returns
+        -------
+        TensorVariable, shape (annotator,)
+            The sum of the effects, in log odds.
+
+        Raises
+        ------
+        DataError
+            If a column is missing, is the same for all annotators, or has another value for each.
+
+        Examples
+        --------
+        >>> import bayesanno as ba
+        >>> import pymc as pm
+        >>> said = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "cy", "no")]
+        >>> data = ba.AnnotationData.from_records(said, annotator_columns={"family": ["x", "x", "y"]})
+        >>> with pm.Model(coords=data.coords()) as graph:
+        ...     effects = ba.Columns("(1 | family)").annotator_effects(data)
+        >>> [variable.name for variable in graph.free_RVs], effects.eval().shape
+        (['1|family_offset', '1|family_sd'], (3,))
+        """
+        self.check(data, "annotator")
+        self.check_design(data, "annotator")
+        regression, graph = Regression(self.effects, data.annotator_columns), pm.modelcontext(None)
+        graph.add_coords(regression.coords())
+        regression.declare(self)
+        return regression.log_odds(graph.named_vars, regression.values())
+
+    def annotator_start(self, data: Any) -> dict[str, np.ndarray]:
+        """Return starting values of the parameters that `annotator_effects` declares: no effects."""
+        return Regression(self.effects, data.annotator_columns).start()
+
     @override
-    def check(self, data: Any) -> None:
+    def check(self, data: Any, of: str = "item") -> None:
         for effect in self.effects:
             n_levels = 1
-            for name in (*effect.columns, *effect.group):
-                column = column_of(data, name, "Columns")
+            for name in effect.names:
+                column = column_of(data, name, "Columns", of)
                 if len(column.levels) == 1 or not (column.levels or column.sd):
-                    raise DataError(f"Columns: {name!r} is the same for all items: leave it out")
+                    raise DataError(f"Columns: {name!r} is the same for all {of}s: leave it out")
                 if name in effect.group and not column.levels:
                     raise DataError(f"Columns: {name!r} has numbers, and groups need names: give them as text")
                 n_levels *= max(1, len(column.levels))
@@ -175,63 +292,31 @@ class Columns(Term):
                 )
 
     @override
-    def check_design(self, data: Any) -> None:
-        for name in dict.fromkeys(name for effect in self.effects for name in effect.factors(data)):
-            n_levels = len(data.item_columns[name].levels)
-            if n_levels == data.n_items:
-                raise DataError(
-                    f"Columns: {name!r} has another value for each of {counted(n_levels, 'item')}: leave it out"
-                )
+    def check_design(self, data: Any, of: str = "item") -> None:
+        n = getattr(data, f"n_{of}s")
+        for name in dict.fromkeys(name for effect in self.effects for name in effect.names):
+            if len(getattr(data, f"{of}_columns")[name].levels) == n:
+                raise DataError(f"Columns: {name!r} has another value for each of {counted(n, of)}: leave it out")
 
     @override
     def columns(self, data: Any) -> dict[str, np.ndarray]:
-        found = {}
-        for name in dict.fromkeys(name for effect in self.effects for name in (*effect.columns, *effect.group)):
-            column = data.item_columns[name]
-            found[name] = column.values if column.levels else (column.values - column.mean) / column.sd
-        return found
+        return self.of_items(data).values()
 
     @override
     def coords(self, data: Any) -> dict[str, list[str]]:
-        named = {name for effect in self.effects for name in effect.factors(data)}
-        return {f"{name}_level": list(data.item_columns[name].levels) for name in sorted(named)}
+        return self.of_items(data).coords()
 
     @override
     def declare(self, data: Any, prior: Priors) -> None:
-        graph = pm.modelcontext(None)
-        for effect in self.effects:
-            name, dims = effect.name, effect.dims(data)
-            if name in graph.coords:
-                raise DataError(f"Columns: {name!r} is the name of a dimension: rename that column")
-            n_axes = 1 + len(effect.factors(data)) - len(effect.group)
-            if not effect.group:
-                pm.ZeroSumNormal(name, sigma=prior.coefficient_prior, n_zerosum_axes=n_axes, dims=dims)
-                continue
-            sd = pm.HalfNormal(effect.sd, prior.group_sd_prior)
-            each = pm.ZeroSumNormal(effect.offset, n_zerosum_axes=n_axes, dims=dims)
-            pm.Deterministic(name, sd * each, dims=dims)
+        self.of_items(data).declare(prior)
 
     @override
     def log_weights(self, data: Any, p: Parameters, columns: Mapping[str, Any]) -> Any:
-        eta = 0.0
-        for effect in self.effects:
-            factors = effect.factors(data)
-            values = p[effect.sd] * p[effect.offset] if effect.group else p[effect.name]
-            by_row = values[tuple(columns[name] for name in factors)] if factors else values[None]
-            for name in effect.columns:
-                if name not in factors:
-                    by_row = columns[name][:, None] * by_row
-            eta = eta + by_row
-        return eta
+        return self.of_items(data).log_odds(p, columns)
 
     @override
     def start(self, data: Any) -> dict[str, np.ndarray]:
-        found: dict[str, np.ndarray] = {}
-        for effect in self.effects:
-            shape = [len(data.item_columns[name].levels) for name in effect.factors(data)]
-            none = np.zeros((*shape, data.n_classes))
-            found |= {effect.offset: none, effect.sd: np.array(0.5)} if effect.group else {effect.name: none}
-        return found
+        return self.of_items(data).start(data.n_classes)
 
 
 @dataclass(frozen=True, kw_only=True)

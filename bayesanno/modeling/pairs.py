@@ -39,8 +39,8 @@ from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm
 from bayesanno._core.wording import enumerated, listed
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.columns import take_columns
 from bayesanno.data.described import require_kind
-from bayesanno.data.item_columns import take_columns
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of
 from bayesanno.modeling.findings import Finding, check
@@ -80,7 +80,7 @@ def take_as_true(data: AnnotationData) -> AnnotationData:
     sure = data.without_unsure()
     items = tuple(f"{sure.items[item]}, answer {number}" for number, item in enumerate(sure.item, 1))
     known = {item: sure.labels[code] for item, code in zip(items, sure.label, strict=True)}
-    columns = take_columns(sure, sure.item)
+    columns = take_columns(sure.item_columns, sure.item)
     return replace(
         sure, items=items, item=np.arange(len(items)), item_columns=columns, gold={}, controls=known, swapped=()
     )

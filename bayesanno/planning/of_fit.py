@@ -19,6 +19,7 @@ from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.columns import extend_columns
 from bayesanno.data.described import require_kind
 from bayesanno.data.frame import name_winners
 from bayesanno.fits.parts import PROBABILITY, find_positions
@@ -99,7 +100,8 @@ def find_candidates(
                 f"annotator {new[0]!r} is not in this fit, and only a model with a population of annotators, such as "
                 f"hierarchical_dawid_skene, can predict new ones{nearest(new[0], data.annotators)}"
             )
-        data = replace(data, annotators=(*data.annotators, *new))
+        columns = extend_columns(data.annotator_columns, data.n_annotators, data.n_annotators + len(new))
+        data = replace(data, annotators=(*data.annotators, *new), annotator_columns=columns)
         posterior = add_new_annotators(view.model, data, posterior, rng)
     states = find_states(view.model, data, posterior, view.known)
     is_known = np.isin(data.items, list(data.controls))

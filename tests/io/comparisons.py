@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pd
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.item_columns import ItemColumn
+from bayesanno.data.columns import Column
 from bayesanno.modeling.pairs import Pairs
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.designs import make_design
@@ -57,7 +57,7 @@ def make_pairs() -> tuple[pd.DataFrame, xarray.Dataset]:
     asked = make_design(items=questions, annotators=[*CONFUSION], labels=labels, per_item=(2, 3), random_seed=SEED)
     rng, systems = np.random.default_rng([SEED, 1]), np.array([*STRENGTHS])
     pairs = np.stack([rng.choice(systems, 2, replace=False) for _ in questions])  # (item, side)
-    columns = {side: ItemColumn.of(pairs[:, at], tuple(systems)) for at, side in enumerate(SIDES)}
+    columns = {side: Column.of(pairs[:, at], tuple(systems)) for at, side in enumerate(SIDES)}
     model = get_model("model_b", {"class_prior": Pairs(first=SIDES[0], second=SIDES[1])})
     parameters = {"strength": [*STRENGTHS.values()], "tie": TIE, "confusion": [*CONFUSION.values()]}
     data, truth = simulate(model, replace(asked, item_columns=columns), parameters=parameters, random_seed=SEED)

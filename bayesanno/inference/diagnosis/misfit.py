@@ -37,7 +37,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData, take_rows
-from bayesanno.data.item_columns import take_columns
+from bayesanno.data.columns import take_columns
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure, mark, measure_errors
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import take_draws
@@ -122,7 +122,7 @@ def _draw_items(data: Data, rng: np.random.Generator) -> Data:
         item=np.searchsorted(chosen, some.item),
         gold={},
         controls={item: data.controls[item] for item in items if item in data.controls},
-        item_columns=take_columns(data, chosen),
+        item_columns=take_columns(data.item_columns, chosen),
     )
 
 

@@ -91,3 +91,30 @@ def test_data_made_of_these_data_keep_the_columns(both):
     assert added.item_columns["length"].mean == data.item_columns["length"].mean
     for made in (data.binarise(positive="yes"), data.without_unsure(), take_rows(data, np.array([0, 1]))):
         assert made.item_columns["language"].names == data.item_columns["language"].names
+
+
+PEOPLE = "team,worker,family\n1,bo,x\n2,cy,y\n"
+
+
+def test_columns_of_annotators_are_read_beside_their_answers(read, keep, caplog):
+    with caplog.at_level("INFO", logger="bayesanno"):
+        data = read(LONG, annotators=keep(PEOPLE, "people.csv"))
+    assert data.annotators == ("ada", "bo")
+    assert data.annotator_columns["family"].names == ["", "x"]
+    np.testing.assert_array_equal(data.annotator_columns["team"].values, [np.nan, 1])
+    said = "columns of annotators 'team', 'family'; left out 1 annotator without answers, 1 without a row"
+    assert caplog.messages[-1].endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("people", "message"),
+    [
+        ("worker,family\nbo,x\nbo,y\n", "people.csv, line 3: annotator 'bo' has two values of 'family', 'x' and 'y'"),
+        ("worker,family\ndi,x\n", "people.csv: no worker, such as 'di', is an annotator of the data"),
+        ("who,family\nbo,x\n", "people.csv has no column for the annotator: .*; rename it to 'annotator'"),
+        ("worker\nbo\n", "people.csv has no column beside 'worker': add one that describes the annotators"),
+    ],
+)
+def test_what_says_nothing_of_the_annotators_is_refused(read, keep, people, message):
+    with pytest.raises(DataError, match=message):
+        read(LONG, annotators=keep(people, "people.csv"))

@@ -1,7 +1,7 @@
-"""Columns of items: a name or a number for each item, besides its annotations.
+"""Columns of items, or of annotators: a name or a number for each, besides the annotations.
 
-The invariant: levels, mean and standard deviation are those of the items that a column was made from. Derived data keep
-them, so that a name or a number means the same for new items.
+The invariant: levels, mean and standard deviation are those of the items, or annotators, that a column was made from.
+Derived data keep them, so that a name or a number means the same for new items.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from bayesanno.data.described import freeze
 
 
 @dataclass(frozen=True, eq=False)
-class ItemColumn:
-    """A column of items: of names, or of numbers.
+class Column:
+    """A column of items or annotators: of names, or of numbers.
 
     Parameters
     ----------
-    values : array, shape (item,)
+    values : array, shape (item,) or (annotator,)
         Numbers, nan where one is missing; or positions in `levels`, -1 where a name is missing.
     levels : tuple of str
         The names; empty for numbers.
     mean, sd : float
-        The mean and standard deviation of the numbers of the items that the column was made from.
+        The mean and standard deviation of the numbers that the column was made from.
 
     Examples
     --------
-    >>> from bayesanno.data.item_columns import ItemColumn
-    >>> ItemColumn.of(["llama", "opt", "llama"]).levels, ItemColumn.of([1, 2, 3]).mean
+    >>> from bayesanno.data.columns import Column
+    >>> Column.of(["llama", "opt", "llama"]).levels, Column.of([1, 2, 3]).mean
     (('llama', 'opt'), 2.0)
     """
 
@@ -46,7 +46,7 @@ class ItemColumn:
 
     @classmethod
     def of(cls, values: Any, levels: Sequence[str] | None = None) -> Self:
-        """Return a column of values, one for each item. Text values, or `levels`, make a column of names."""
+        """Return a column of values, one for each item or annotator; text, or `levels`, make a column of names."""
         given = pd.Series(values)
         if levels is None and pd.api.types.is_numeric_dtype(given.dtype):
             numbers = given.to_numpy(dtype=float, na_value=np.nan)
@@ -60,12 +60,12 @@ class ItemColumn:
 
     @property
     def is_missing(self) -> np.ndarray:
-        """Whether an item's value is missing; shape (item,)."""
+        """Whether a value is missing; one for each item or annotator."""
         return self.values < 0 if self.levels else ~np.isfinite(self.values)
 
     @property
     def names(self) -> list[str]:
-        """The values as text, "" if missing; shape (item,)."""
+        """The values as text, "" if missing."""
         named = [*self.levels, ""] if self.levels else None
         return [named[value] if named else "" if np.isnan(value) else f"{value:g}" for value in self.values]
 
@@ -76,10 +76,12 @@ class ItemColumn:
             return {"levels": len(self.levels)} | missing
         return {"mean": self.mean, "sd": self.sd} | missing
 
-    def take(self, items: np.ndarray) -> Self:
-        """Return the column of some items, by position; position -1 gives missing values."""
+    def take(self, chosen: np.ndarray) -> Self:
+        """Return the column of some items or annotators, by position; position -1 gives missing values."""
         nothing = -1 if self.levels else np.nan
-        return replace(self, values=freeze(np.where(items >= 0, self.values[items], nothing).astype(self.values.dtype)))
+        return replace(
+            self, values=freeze(np.where(chosen >= 0, self.values[chosen], nothing).astype(self.values.dtype))
+        )
 
     def recode(self, known: Self, name: str) -> Self:
         """Return the column with the levels, the mean and the standard deviation of a known column of that name.
@@ -102,27 +104,27 @@ class ItemColumn:
         return type(self).of(self.names, known.levels)
 
 
-def read_columns(columns: Mapping[str, Any] | pd.DataFrame, n_items: int) -> dict[str, ItemColumn]:
-    """Return columns by name, from columns or from values for each item.
+def read_columns(of: str, columns: Mapping[str, Any] | pd.DataFrame, n: int) -> dict[str, Column]:
+    """Return columns by name, from columns or from values for each of n items, or annotators (`of`).
 
     Raises
     ------
     DataError
-        If the number of values differs from the number of items.
+        If the number of values differs from n.
     """
     found = {}
     for name, values in columns.items():
-        column = values if isinstance(values, ItemColumn) else ItemColumn.of(values)
-        if len(column.values) != n_items:
+        column = values if isinstance(values, Column) else Column.of(values)
+        if len(column.values) != n:
             raise DataError(
-                f"item_columns: {str(name)!r} has {len(column.values):,} values for {n_items:,} items: give one value "
-                "for each item, in the order of the items"
+                f"{of}_columns: {str(name)!r} has {len(column.values):,} values for {n:,} {of}s: give one value for "
+                f"each {of}, in the order of the {of}s"
             )
         found[str(name)] = column
     return found
 
 
-def hash_columns(columns: Mapping[str, ItemColumn]) -> bytes:
+def hash_columns(columns: Mapping[str, Column]) -> bytes:
     """Return a digest of columns; empty without columns."""
     digest = hashlib.sha256()
     for name, column in columns.items():
@@ -130,6 +132,11 @@ def hash_columns(columns: Mapping[str, ItemColumn]) -> bytes:
     return digest.digest() if columns else b""
 
 
-def take_columns(data: Any, items: np.ndarray) -> dict[str, Any]:
-    """Return the columns of some items, by position; position -1 gives missing values."""
-    return {name: column.take(items) for name, column in data.item_columns.items()}
+def take_columns(columns: Mapping[str, Column], chosen: np.ndarray) -> dict[str, Column]:
+    """Return the columns of some items or annotators, by position; position -1 gives missing values."""
+    return {name: column.take(chosen) for name, column in columns.items()}
+
+
+def extend_columns(columns: Mapping[str, Column], n: int, n_all: int) -> dict[str, Column]:
+    """Return columns of n items or annotators, with missing values for the further ones of n_all."""
+    return take_columns(columns, np.where(np.arange(n_all) < n, np.arange(n_all), -1))
