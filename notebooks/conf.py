@@ -100,7 +100,7 @@ def _list_names(module: str, names: list[str]) -> list[str]:
 
 
 def dress_page(app, name, source):
-    """Give a notebook's pictures words, and its exercises the way to their answers; lead to models' pages, not files."""
+    """Give a notebook's pictures words, its exercises the way to their answers, and models their pages."""
     if app.env.doc2path(name).suffix == ".ipynb":
         source[0] = dress(source[0])
     else:

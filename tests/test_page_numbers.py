@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [(ROOT / "notebooks" / f"{name}.md").read_text(encoding="utf-8") for name in ("which-model", "benchmarks", "guide")]
-TEXT = "\n".join(PAGES)
+PAGES = [ROOT / "notebooks" / f"{name}.md" for name in ("which-model", "benchmarks", "guide")]
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 PROSE = re.sub(r"\s+", " ", re.sub(r"^\|.*$", "", TEXT, flags=re.MULTILINE))
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 ITEMS = {"@crowd": 300, "RTE": 800, "temporal order": 462, "word senses": 177, "LLMBar": 419, "DICES": 350}
@@ -134,7 +134,9 @@ CLAIMS = {  # a number is "#"
         for kind in ("model", "ppi")
         for number in spread_of([number_in(row[3]) for row in GROUPS if row[1] == kind])
     ],
-    r"89% intervals then cover # to # of the true strengths": lambda: spread_of([number_in(row[4]) for row in RANKED[1:]]),
+    r"89% intervals then cover # to # of the true strengths": lambda: spread_of(
+        [number_in(row[4]) for row in RANKED[1:]]
+    ),
 }
 
 
