@@ -77,3 +77,8 @@ def test_links_to_files_and_headings_lead_somewhere(page):
         target = page.parent / file if file else page
         assert target.exists(), link
         assert not anchor or anchor in anchors_of(target), link
+
+
+def test_the_page_of_advice_leads_to_the_card_of_every_model():
+    page = text_of(ROOT / "notebooks" / "which-model.md")
+    assert set(re.findall(r"\]\(\.\./models/(\w+)\.py\)", page)) == set(ba.list_models()["name"])
