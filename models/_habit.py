@@ -1,7 +1,7 @@
 """Answers that are skewed to one label: its class may be common, or the label may be a habit.
 
 In MACE the class prior decides between the two. Models without habits may mistake a label that many annotators repeat
-for a class. The bounds here come from the shares of right labels in simulated tables, in `notebooks/which-model.md`.
+for a class. The bounds here come from the shares of right labels in simulated tables, in `notebooks/benchmarks.md`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Use to see who is severe and who is consistent, for ordered labels declared with `labels=` from the lowest to the
 highest.  For the grades themselves use `mace`: in the one available table of real grades with true ones, `mace` gets
-.80 of them right, the median answer .78, this model .68 and `model_b` .65 (notebooks/which-model.md).  Avoid when
+.80 of them right, the median answer .78, this model .68 and `model_b` .65 (notebooks/benchmarks.md).  Avoid when
 distant labels are confused as often as neighbours: fit `model_b`, and let `bayesanno.compare` decide.
 
 Annotators who share errors, such as copies of one base model, can get a small sd together, and their answers become

@@ -4,6 +4,7 @@
 """
 
 import importlib.metadata
+import re
 import sys
 from pathlib import Path
 
@@ -109,16 +110,18 @@ def _list_names(module: str, names: list[str]) -> list[str]:
     ]
 
 
-def dress_notebook(app, name, source):
-    """Give a notebook's pictures words, and its exercises the way to their answers."""
+def dress_page(app, name, source):
+    """Give a notebook's pictures words, its exercises the way to their answers, and models their pages."""
     if app.env.doc2path(name).suffix == ".ipynb":
         source[0] = dress(source[0])
+    else:
+        source[0] = re.sub(r"\]\(\.\./models/(\w+)\.py\)", r"](_generated/\1.md)", source[0])
 
 
 def setup(app):
     """Join what is made here to the build."""
     app.add_html_math_renderer("mathml", (mathml.show_inline, None), (mathml.show_block, None))
-    app.connect("source-read", dress_notebook)
+    app.connect("source-read", dress_page)
 
 
 GENERATED.mkdir(exist_ok=True)

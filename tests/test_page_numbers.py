@@ -1,4 +1,4 @@
-"""The page on models: numbers in its prose are those of its tables, and tables with a common number agree."""
+"""The pages on models, and the guide: numbers in prose are those of tables, and tables with a common number agree."""
 
 import re
 from itertools import pairwise
@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "notebooks" / "which-model.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "notebooks" / f"{name}.md" for name in ("which-model", "benchmarks", "guide")]
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 PROSE = re.sub(r"\s+", " ", re.sub(r"^\|.*$", "", TEXT, flags=re.MULTILINE))
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
 ITEMS = {"@crowd": 300, "RTE": 800, "temporal order": 462, "word senses": 177, "LLMBar": 419, "DICES": 350}
@@ -29,6 +30,11 @@ TOP = read_table("| by NUTS, labels")
 SAME = read_table("| | RTE, 2 labels")
 SURE = read_table("| table, answers per item")
 PAIRS = read_table("| known | way")
+GRADES = read_table("| | right | log score | distance")
+GROUPS = read_table("| true labels of each system")
+RANKED = read_table("| simulated | rankings")
+TIMES = read_table("| | a gradient of 50,000")
+REPLAYS = read_table("| | `suggest_annotations`")
 
 
 def number_in(text, place=0):
@@ -53,11 +59,14 @@ def share_right(table, model):
     return 1 - sure(table, model, "made") / ITEMS[table]
 
 
+def spread_of(numbers):
+    return [min(numbers), max(numbers)]
+
+
 def ratios(model, method):
     """The smallest and the largest ratio of the temperature by a method to that by NUTS."""
     tables = ("RTE", "temporal order", "word senses")
-    found = [sure(table, model, "T", method) / sure(table, model, "T") for table in tables]
-    return [min(found), max(found)]
+    return spread_of([sure(table, model, "T", method) / sure(table, model, "T") for table in tables])
 
 
 def gains_of_pairs(column):
@@ -114,6 +123,20 @@ CLAIMS = {  # a number is "#"
         next(number_in(row[2], 1) for row in PAIRS if row[:2] == ["200", "model_b / with pairs"]),
         next(number_in(row[2]) for row in PAIRS if row[:2] == ["0", "model_b, pairs"]),
     ],
+    r"`mace` wins: # of its labels are right, and # of those of the ordinal model": lambda: [
+        next(number_in(row[1]) for row in GRADES if row[0] == model) for model in ("mace", "ordinal_dawid_skene")
+    ],
+    r"takes # to # s for `ordinal_dawid_skene`, and # to # min for `shared_errors`": lambda: [
+        number_in(row[3], place) for row in TIMES[1:] for place in (0, 1)
+    ],
+    r"intervals of `model` covered # to # of the true differences, those of `ppi` # to #\.": lambda: [
+        number
+        for kind in ("model", "ppi")
+        for number in spread_of([number_in(row[3]) for row in GROUPS if row[1] == kind])
+    ],
+    r"89% intervals then cover # to # of the true strengths": lambda: spread_of(
+        [number_in(row[4]) for row in RANKED[1:]]
+    ),
 }
 
 
@@ -168,6 +191,12 @@ def test_errors_made_are_those_of_the_shares_right():
         items = number_in(row[1])
         for right, errors in ((3, 8), (4, 9)):
             assert number_in(row[right]) == pytest.approx(1 - number_in(row[errors], 1) / items, abs=0.0006), row
+
+
+def test_replays_with_half_the_answers_are_those_that_the_guide_names():
+    halves = {row[0]: number_in(row[1]) for row in REPLAYS[1:] if row[0] in ("RTE, mace", "temporal order, mace")}
+    assert "about half as many answers as random choice on RTE and temporal order" in PROSE
+    assert list(halves.values()) == pytest.approx([0.5, 0.5], abs=0.06)
 
 
 def test_what_pairs_add_to_right_labels_is_as_said():

@@ -21,12 +21,13 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "notebooks" / "guide.md",
     ROOT / "notebooks" / "which-model.md",
+    ROOT / "notebooks" / "benchmarks.md",
     ROOT / "notebooks" / "teaching.md",
     ROOT / "notebooks" / "own-models.md",
     ROOT / "notebooks" / "cite.md",
     ROOT / "notebooks" / "answers.md",
 ]
-FIRST = "    pip install uv && uv run bayesanno fit mace @crowd --out crowd\n    pip install uv && uv run pytest\n"
+HEROES = ["pip install uv && uv run bayesanno fit mace @crowd --out crowd", "pip install uv && uv run pytest"]
 
 
 @pytest.fixture(params=PAGES, ids=lambda page: page.stem)
@@ -48,7 +49,7 @@ def anchors_of(page):
 
 
 def test_the_two_commands_stand_in_the_readme():
-    assert FIRST in text_of(ROOT / "README.md")
+    assert re.findall(r"^    (pip install uv && .*)$", text_of(ROOT / "README.md"), re.MULTILINE) == HEROES
 
 
 def test_python_compiles_and_names_what_exists(page):
@@ -77,3 +78,8 @@ def test_links_to_files_and_headings_lead_somewhere(page):
         target = page.parent / file if file else page
         assert target.exists(), link
         assert not anchor or anchor in anchors_of(target), link
+
+
+def test_the_page_of_advice_leads_to_the_card_of_every_model():
+    page = text_of(ROOT / "notebooks" / "which-model.md")
+    assert set(re.findall(r"\]\(\.\./models/(\w+)\.py\)", page)) == set(ba.list_models()["name"])

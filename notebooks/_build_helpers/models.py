@@ -47,7 +47,7 @@ ABOUT = """# Models
 
 Each model is one file that reads like a lesson, and opens with a card: what an annotator does, the formulas, the priors
 and what they imply, when to use it and when not. The pages below show the cards.
-[Which model for my data](../which-model.md) helps to choose.
+[Which model for my data](../which-model.md) helps to choose, and [benchmarks](../benchmarks.md) compares them.
 """
 CAPTION = (
     "A box is a parameter with its prior; dashed is what is summed out, shaded what is observed. "
@@ -78,7 +78,7 @@ def write_models(folder: Path) -> None:
             page += [f"| [{_title(name)[0]}]({name}.md)<br>`{name}` | {plain(_title(name)[1])} |" for name in names]
             page += [""]
     names = [name for group in groups.values() for name in group]
-    toc = ["../which-model", *names, "../printed-numbers"]
+    toc = ["../which-model", "../benchmarks", *names, "../printed-numbers"]
     page += ["```{toctree}", ":hidden:", "", *toc, "```", ""]
     write(folder / "zoo.md", "\n".join(page))
     for name in names:

@@ -5,7 +5,7 @@ var Scorer = {
     if (page === "guide") return score + 30;
     if (page === "which-model" || page === "schema") return score + 10;
     if (/^[0-9]|^_generated\/(zoo|notebooks)$/.test(page)) return score + 5;
-    if (page === "answers" || page === "printed-numbers") return score - 5;
+    if (/^(answers|benchmarks|printed-numbers)$/.test(page)) return score - 5;
     return score;
   },
   objNameMatch: 11,
