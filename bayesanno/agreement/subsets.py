@@ -62,7 +62,7 @@ def subset_table(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> table = ba.subset_table(ba.read_annotations("@table9"))
+    >>> table = ba.agreement.subset_table(ba.read_annotations("@table9"))
     >>> table["annotators"].tolist()
     ['i; j', 'j; k', 'i; k', 'i; j; k']
     """
@@ -219,7 +219,7 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> table = ba.outlier_table(ba.read_annotations("@crowd"))
+    >>> table = ba.agreement.outlier_table(ba.read_annotations("@crowd"))
     >>> list(zip(table["dropped"], table["alpha"].round(3).tolist()))
     [('', 0.291), ('viktor', 0.321), ('wanda', 0.353), ('xavier', 0.399)]
     """

@@ -49,7 +49,7 @@ def correctness_table(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("table9")  # doctest: +SKIP
-    >>> ba.correctness_table(fit, ["1"])[["pattern", "probability"]]  # doctest: +SKIP
+    >>> ba.analysis.correctness_table(fit, ["1"])[["pattern", "probability"]]  # doctest: +SKIP
     """
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)

@@ -249,10 +249,13 @@ def sensitivity(
         before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
         fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
         tables = {"prior.csv": before.table}
-        tables |= {"powerscale.csv": ba.power_scaling_table(fitted), "labels.csv": ba.label_power_scaling(fitted)}
+        tables |= {
+            "powerscale.csv": ba.power_scaling_table(fitted),
+            "labels.csv": ba.criticism.label_power_scaling(fitted),
+        }
         figures = {
             "prior.png": ba.plot_prior(before),
-            "labels.png": ba.plot_label_power_scaling(tables["labels.csv"]),
+            "labels.png": ba.report.plot_label_power_scaling(tables["labels.csv"]),
         }
         if values:
             many = workers or os.cpu_count() or 1
@@ -323,7 +326,7 @@ def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator
     yield f"{soon} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
 
 
-def _describe_study(study: ba.Study, fields: Iterable[str]) -> Iterator[str]:
+def _describe_study(study: ba.criticism.Study, fields: Iterable[str]) -> Iterator[str]:
     table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)
     for row in table.head(MOST_SHOWN).to_dict("records"):
         what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)

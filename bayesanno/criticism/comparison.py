@@ -89,7 +89,7 @@ def compare(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> data = ba.simulate_pool(good=5, adverse=1, per_item=4, random_seed=1)
+    >>> data = ba.simulation.simulate_pool(good=5, adverse=1, per_item=4, random_seed=1)
     >>> settings = {"method": "vb", "random_seed": 1, "progressbar": False}
     >>> table = ba.compare({name: ba.fit(name, data, **settings) for name in ("model_b", "one_coin")})
     >>> table["name"].tolist()

@@ -226,7 +226,7 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
     >>> import arviz_stats
     >>> import bayesanno as ba
     >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
-    >>> arviz_stats.loo_pit(ba.item_predictions(fit, random_seed=1))["most_votes"].sizes
+    >>> arviz_stats.loo_pit(ba.criticism.item_predictions(fit, random_seed=1))["most_votes"].sizes
     Frozen({'item': 300})
     """
     check_seed(random_seed)

@@ -205,7 +205,7 @@ class TestWhatIsRefused:
             ba.dependence_table(tiny_fit, **given)
 
     def test_groups_may_be_a_table_or_one(self, tiny_fit):
-        table = ba.dependence_table(tiny_fit, ba.group_annotators(tiny_data()), truth="posterior")
+        table = ba.dependence_table(tiny_fit, ba.agreement.group_annotators(tiny_data()), truth="posterior")
         assert table.loc[0, "level"] == "all"
         one = ba.dependence_table(tiny_fit, dict.fromkeys(["ada", "bo", "cy", "nobody here"], 1))
         assert row(one, "within", "1")["correlation"] == pytest.approx(one.loc[0, "correlation"])

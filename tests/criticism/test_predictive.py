@@ -357,7 +357,7 @@ def test_leave_one_out_pit_by_item(refuses):
     short = {"draws": 200, "tune": 200, "chains": 2, "check": False}
     p = []
     for data in (right, replace(right, label=label)):
-        whole = ba.item_predictions(ba.fit("one_coin", data, **short, **QUIET), random_seed=1)
+        whole = ba.criticism.item_predictions(ba.fit("one_coin", data, **short, **QUIET), random_seed=1)
         assert whole["observed_data"]["most_votes"].values.tolist() == data.votes.max(axis=1).tolist()
         p.append(kstest(azs.loo_pit(whole)["most_votes"], "uniform").pvalue)
     assert p[0] > 0.01
@@ -365,8 +365,8 @@ def test_leave_one_out_pit_by_item(refuses):
     assert azp.plot_loo_pit(whole).viz["figure"].item().axes[0].has_data()
     plt.close("all")
     counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
-    of_counts = ba.item_predictions(ba.fit("binomial_mixture", counts, **short, **QUIET), random_seed=1)
+    of_counts = ba.criticism.item_predictions(ba.fit("binomial_mixture", counts, **short, **QUIET), random_seed=1)
     assert (of_counts["posterior_predictive"]["successes"].max(["chain", "draw"]) <= counts.trials).all()
     assert azs.loo_pit(of_counts)["successes"].sizes == {"item": 3}
     with refuses(FitError, match="predictions of items"):
-        ba.item_predictions(ba.fit("one_coin", right, method="em", **QUIET))
+        ba.criticism.item_predictions(ba.fit("one_coin", right, method="em", **QUIET))

@@ -201,7 +201,9 @@ class TestWhoErrsTogether:
         assert "No two annotators share 20 items" in page
 
     def test_of_few_items_or_types_nothing_is_said(self, page, tmp_path):
-        counts = ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)[0]
+        counts = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=60, per_item=8), random_seed=2)[
+            0
+        ]
         of_types = written(ba.fit("binomial_mixture", counts, **SHORT), tmp_path)
         for one in (page, of_types):
             assert "Do annotators err together?" not in one

@@ -107,7 +107,7 @@ def plot_divergence(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.plot_divergence(ba.read_annotations("@crowd"), measure="leverage").axes[0].get_ylabel()
+    >>> ba.report.plot_divergence(ba.read_annotations("@crowd"), measure="leverage").axes[0].get_ylabel()
     'annotator'
     """
     if measure not in MEASURES:
@@ -151,7 +151,7 @@ def plot_distances(
     ----------
     data : AnnotationData
     groups : int, optional
-        As in `bayesanno.group_annotators`.
+        As in `bayesanno.agreement.group_annotators`.
     base : float
         The base of the logarithm: e for nats, 2 for bits.
     figsize, title, ax
@@ -170,7 +170,7 @@ def plot_distances(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.plot_distances(ba.read_annotations("@crowd")).axes[0].get_xlabel()
+    >>> ba.report.plot_distances(ba.read_annotations("@crowd")).axes[0].get_xlabel()
     'annotator'
     """
     require_kind(data, AnnotationData, "plot_distances")
