@@ -199,7 +199,7 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
         line += f"{row['weight']:>6.2f} {row['n_high_pareto_k']:>7}"
         known = scored and row["accuracy"] == row["accuracy"]
         yield line + (f"  {row['accuracy']:>8.4f}  {row['log_score']:>9.4f}" if known else "")
-    whole = ppc[ppc["of"] == ""]
+    whole = ppc[ppc["level"] == "total"]
     of = [f" of {name}" for name in whole["dimension"]] if "dimension" in whole else ""
     whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.3f})".format))
     for name in loo["name"]:

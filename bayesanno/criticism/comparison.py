@@ -198,7 +198,7 @@ def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -
         notes.append("p_predictive: items have different numbers of trials, so there is no common histogram")
         return found | {"p_predictive": float("nan")}
     check = predictive_check(view, "histogram", replicates=1000, random_seed=random_seed).table
-    return found | {"p_predictive": float(check.loc[check["of"] == "", "p"].item())}
+    return found | {"p_predictive": float(check.loc[check["level"] == "total", "p"].item())}
 
 
 def _estimate_marginal_likelihood(view: FitView, random_seed: int | None) -> LogIntegral:

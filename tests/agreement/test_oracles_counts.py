@@ -136,7 +136,7 @@ def test_two_types_explain_the_histogram(two_types):
     assert found.error < 0.02
     assert abs(found.value - -4908.830095) < 4 * found.error
     table = predictive_check(two_types, "histogram", replicates=1000, random_seed=1).table
-    assert 0.08 < table.loc[table["of"] == "", "p"].item() < 0.2
+    assert 0.08 < table.loc[table["level"] == "total", "p"].item() < 0.2
 
 
 def test_leaving_items_out_prefers_two_types_to_one(srte, two_types):

@@ -251,7 +251,7 @@ def draw_dependence(
         If no two annotators have a row.
     """
     whole, pairs = table.iloc[0], table[table["level"] == "pair"]
-    of_groups = table[(table["first"] != "") & (table["level"] != "pair")]
+    of_groups = table[table["level"] == "group"]
     n = len(list_names(pairs))
     by_group = bool(group_of) and n > MOST_DRAWN and len(of_groups) > 0
     rows = of_groups if by_group else pairs
