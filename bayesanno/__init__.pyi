@@ -60,6 +60,7 @@ from .criticism.sensitivity import sensitivity as sensitivity
 from .data.annotations import AnnotationData as AnnotationData
 from .data.counts import CountData as CountData
 from .data.dimensions import MultiAnnotationData as MultiAnnotationData
+from .fits.cite import cite as cite
 from .fits.storage import data_of as data_of
 from .fits.storage import diagnostics_of as diagnostics_of
 from .fits.storage import load as load

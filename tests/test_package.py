@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 HEAVY = ("pymc", "pytensor", "arviz", "nutpie", "xarray", "pandas", "scipy", "matplotlib", "typer")
 SHIPPED = {
     "bayesanno/py.typed", "bayesanno/__init__.pyi", "bayesanno/models/__init__.pyi", "bayesanno/agreement/__init__.pyi",
-    "bayesanno/io/named_data/crowd.csv", "bayesanno/io/named_data/table9.csv",
+    "bayesanno/io/named_data/crowd.csv", "bayesanno/fits/papers.bib", "bayesanno/io/named_data/table9.csv",
     "bayesanno/io/named_data/table14.csv", "bayesanno/io/named_data/table15.csv", "bayesanno/io/named_data/README.md",
 }  # fmt: skip
 

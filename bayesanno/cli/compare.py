@@ -262,7 +262,7 @@ def sensitivity(
             study = ba.sensitivity(
                 chosen, answers, values, random_seed=drawn, folder=resume, workers=many, progressbar=show, **sampling
             )
-            tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
+            tables |= {"grid.csv": study.table, "flips.csv": study.flips, "annotators.csv": study.annotators}
             figures["priors.png"] = ba.plot_priors(study)
         run = {
             "command": "sensitivity",
@@ -327,7 +327,7 @@ def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator
 
 
 def _describe_study(study: ba.criticism.Study, fields: Iterable[str]) -> Iterator[str]:
-    table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)
+    table = study.table.iloc[1:].sort_values("labels_changed", ascending=False)
     for row in table.head(MOST_SHOWN).to_dict("records"):
         what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
         if row["labels_changed"] != row["labels_changed"]:

@@ -30,11 +30,11 @@ def same(one, other):
 
 
 def test_the_models_own_prior_is_first_and_each_prior_is_fitted_once(study):
-    assert study.priors["competence_prior"].tolist() == [(0.5, 0.5), (0.5, 0.5), (2.0, 1.0), (2.0, 1.0)]
-    assert study.priors["strategy_prior"].tolist() == [10.0, 1.0, 1.0, 10.0]
-    own = study.priors.iloc[0]
+    assert study.table["competence_prior"].tolist() == [(0.5, 0.5), (0.5, 0.5), (2.0, 1.0), (2.0, 1.0)]
+    assert study.table["strategy_prior"].tolist() == [10.0, 1.0, 1.0, 10.0]
+    own = study.table.iloc[0]
     assert (own["labels_changed"], own["mean_change"], own["largest_rank_move"]) == (0, 0, 0)
-    assert study.priors["accuracy"].between(0.5, 1).all()
+    assert study.table["accuracy"].between(0.5, 1).all()
 
 
 def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
@@ -45,7 +45,7 @@ def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
     )
     labels = [ba.label_table(fit).set_index("item") for fit in (own, other)]
     changed = labels[0]["label"] != labels[1]["label"]
-    row = study.priors.iloc[1]
+    row = study.table.iloc[1]
     assert row["labels_changed"] == changed.sum()
     flips = study.flips[study.flips["prior"] == 1].set_index("item")
     assert sorted(flips.index) == sorted(changed.index[changed])
@@ -67,9 +67,9 @@ def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
 
 def test_a_row_rests_on_itself_alone(study, crowd):
     fewer = ba.sensitivity("mace", crowd[0], {"strategy_prior": [1]}, **BY_EM)
-    row = study.priors.iloc[1]
+    row = study.table.iloc[1]
     for name in ("labels_changed", "mean_change", "largest_change", "accuracy"):
-        assert fewer.priors[name].iloc[1] == row[name]
+        assert fewer.table[name].iloc[1] == row[name]
 
 
 def test_processes_find_the_same(study, crowd):
@@ -114,7 +114,7 @@ def test_fits_are_kept_where_asked_for(study, crowd, tmp_path):
     assert list(first.fits) == [0, 1]
     for number, fit in first.fits.items():
         changed = ba.label_table(fit)["label"] != ba.label_table(first.fits[0])["label"]
-        assert changed.sum() == study.priors["labels_changed"][number]
+        assert changed.sum() == study.table["labels_changed"][number]
     again = ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, keep_fits=True, **BY_EM)  # from the folder
     for number, fit in again.fits.items():
         xr.testing.assert_identical(fit["posterior"].dataset, first.fits[number]["posterior"].dataset)
@@ -168,8 +168,8 @@ def test_a_study_that_cannot_be_is_refused_before_anything_is_fitted(refuses, mo
 def test_a_figure_of_a_study(study):
     figure = ba.plot_priors(study)
     left, right = figure.axes
-    np.testing.assert_allclose([bar.get_width() for bar in left.patches], study.priors["labels_changed"])
-    np.testing.assert_allclose([bar.get_width() for bar in right.patches], study.priors["largest_rank_move"])
+    np.testing.assert_allclose([bar.get_width() for bar in left.patches], study.table["labels_changed"])
+    np.testing.assert_allclose([bar.get_width() for bar in right.patches], study.table["largest_rank_move"])
     assert left.get_yticklabels()[2].get_text().startswith("competence_prior=2:")
-    without = replace(study, priors=study.priors.drop(columns="largest_rank_move"))
+    without = replace(study, table=study.table.drop(columns="largest_rank_move"))
     assert len(ba.plot_priors(without).axes) == 1

@@ -72,7 +72,7 @@ def test_the_rows_of_a_study_differ_in_their_names():
     study = ba.sensitivity("mace", data, grid, method="em", random_seed=1, progressbar=False)
     shown = names(ba.plot_priors(study).axes[0])
     assert shown[0] == "competence_prior=0.5:0.5, strategy_prior=10 (own)"
-    assert len(set(shown)) == len(study.priors)
+    assert len(set(shown)) == len(study.table)
 
 
 def test_a_figure_has_a_picture_of_itself():

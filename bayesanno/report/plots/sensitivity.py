@@ -222,7 +222,7 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     ['items with another label', "largest move of an annotator's rank"]
     """
     check_made(study, "Study", "sensitivity")
-    table = study.priors
+    table = study.table
     fields = table.loc[:, :"labels_changed"].columns[1:-1]
     names = [", ".join(f"{field}={as_typed(row[field])}" for field in fields) for row in table.to_dict("records")]
     names[0] += " (own)"
