@@ -32,7 +32,7 @@ from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted
-from bayesanno.agreement.alpha import compare_places, divide, find_disagreement, nominal_alpha
+from bayesanno.agreement.alpha import beyond, compare_places, divide, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import require_shared
@@ -209,22 +209,21 @@ def measure_all(
     by_fleiss = (shares**2).sum(axis=0)
     by_gwet = (shares * (1 - shares)).sum(axis=0) / (k - 1)
     one_label = (shares > 0).sum(axis=0) <= 1
-    rank = np.cumsum(given, axis=0) - given / 2  # (label, resample)
     found = {
         "percent_agreement": observed,
         "krippendorff_alpha_nominal": nominal_alpha(total["disagreed"], given, axis=0),
-        "krippendorff_alpha_ordinal": compare_places(sums["compared"], rank, weights),
+        "krippendorff_alpha_ordinal": compare_places(sums["compared"], find_ranks(given), weights),
         "krippendorff_alpha_interval": np.full(observed.shape, np.nan)
         if numbers is None
         else compare_places(sums["compared"], numbers[:, None], weights),
-        "fleiss_kappa": np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss)),
+        "fleiss_kappa": np.where(one_label, np.nan, beyond(observed, by_fleiss)),
     }
     of_pairs = pairs.coefficients(weights)
     for name in MEAN_OF_PAIRS:
         known = np.isfinite(of_pairs[name])
         found[name] = divide(np.where(known, of_pairs[name], 0).sum(axis=0), known.sum(axis=0))
-    found["g_index"] = (observed - 1 / k) / (1 - 1 / k)
-    found["gwet_ac1"] = divide(observed - by_gwet, 1 - by_gwet)
+    found["g_index"] = beyond(observed, 1 / k)
+    found["gwet_ac1"] = beyond(observed, by_gwet)
     return found
 
 
@@ -247,7 +246,7 @@ def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_orde
 def _explain_missing(pairs: Pairs, values: Mapping[str, float], reasons: Mapping[str, str]) -> dict[str, str]:
     """Return the reasons why other coefficients are nan, or what they leave out."""
     found = {name: "all answers are one label" for name, value in values.items() if math.isnan(value)} | dict(reasons)
-    of_pairs = pairs.coefficients(np.ones(pairs.same.shape[1]))
+    of_pairs = pairs.coefficients(np.ones(pairs.joint.shape[1]))
     for name in MEAN_OF_PAIRS:
         undefined = int((~np.isfinite(of_pairs[name])).sum())
         if undefined and name not in found:
