@@ -114,6 +114,13 @@ def alpha_of_places(
     return measure_alpha(apart.sum(axis=0), total, np.where(differ, by_chance, 0))
 
 
+def compare_sets(votes: Any, distance: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return alpha, (resample,), of labels with any distances, (label, label); otherwise as `compare_places`."""
+    given, n = votes.T @ weights, votes.sum(axis=1)  # (label, resample), (item,)
+    apart = (votes * (votes @ distance)).sum(axis=1) / np.maximum(n - 1, 1)  # (item,)
+    return measure_alpha(apart @ weights, given.sum(axis=0), (given * (distance @ given)).sum(axis=0))
+
+
 def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
     """Return a ratio, nan where the denominator is 0."""
     by = np.asarray(by, dtype=float)

@@ -16,8 +16,9 @@ of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ import numpy as np
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
 from bayesanno.agreement.alpha import beyond, divide
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
+from bayesanno.agreement.resampling import check_resampling, resample_items, split_rows, with_bounds
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
@@ -294,8 +295,8 @@ def pair_table(
     pairs, names = find_pairs(data, ordered=ordered), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
     parts = resample_items(data.n_items, resamples, random_seed)
-    columns = _add_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
-    return table.assign(n=pairs.n_items, **columns)
+    found = with_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
+    return table.assign(n=pairs.n_items, **_name_columns(found, ci_prob))
 
 
 def annotator_agreement(
@@ -349,20 +350,10 @@ def annotator_agreement(
         return {name: average_over_partners(pairs, each, n) for name, each in found.items()}
 
     parts = resample_items(data.n_items, resamples, random_seed)
-    return table.assign(**_add_bounds(average, data.n_items, parts, ci_prob))
+    return table.assign(**_name_columns(with_bounds(average, data.n_items, parts, ci_prob), ci_prob))
 
 
-def _add_bounds(
-    measure: Callable[[np.ndarray], dict[str, np.ndarray]],
-    n_items: int,
-    parts: Iterable[np.ndarray],
-    ci_prob: float,
-) -> dict[str, np.ndarray]:
-    """Return columns with the values measured on the items and, with resamples, their bounds."""
-    drawn, columns = [measure(weights) for weights in parts], {}
-    for name, values in measure(np.ones(n_items)).items():
-        columns[name] = values
-        if drawn:
-            every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns |= zip(name_bounds("ci", ci_prob, name), bound(values, every, ci_prob), strict=True)
-    return columns
+def _name_columns(found: Mapping[str, tuple[np.ndarray, ...]], ci_prob: float) -> dict[str, np.ndarray]:
+    """Return values and bounds as columns."""
+    named = ((zip((name, *name_bounds("ci", ci_prob, name)), each, strict=False)) for name, each in found.items())
+    return dict(chain.from_iterable(named))

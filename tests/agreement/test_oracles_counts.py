@@ -17,7 +17,6 @@ from bayesanno import (
     CountData,
     diagnostics_of,
     label_table,
-    make_count_design,
     predictive_check,
     read_annotations,
     simulate,
@@ -30,6 +29,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture
+from bayesanno.simulation import make_count_design
 from tests.models.contract import FAST, Graph, unconstrained
 from tests.samples import rte_counts
 
