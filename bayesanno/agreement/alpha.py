@@ -23,17 +23,7 @@ import numpy as np
 
 
 def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
-    """Return alpha, nan where it is not defined; (...).
-
-    Parameters
-    ----------
-    observed : array (...)
-        sum_cd o_cd d_cd
-    n : array (...)
-        How many answers are compared.
-    by_chance : array (...)
-        sum_cd n_c n_d d_cd
-    """
+    """Return alpha from sum_cd o_cd d_cd, the number of answers compared, and sum_cd n_c n_d d_cd; nan if undefined."""
     return 1 - divide(observed * (n - 1), by_chance)
 
 
@@ -95,15 +85,10 @@ def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.nda
 def alpha_of_places(
     n: np.ndarray, sums: np.ndarray, squares: np.ndarray, given: np.ndarray, place: np.ndarray, weights: Any = 1
 ) -> np.ndarray:
-    """Return alpha, (...), of labels with positions on a line, from sums over the answers to each item.
+    """Return alpha, (...), of labels with positions on a line, from sums over the answers to each item, (item, ...).
 
-    Parameters
-    ----------
-    n, sums, squares : array, shape (item, ...)
-        The number of answers, and the sums of the places of their labels and of the squares of these.
-    given, place : array, shape (label, ...)
-        The label counts of compared answers, and the places of labels.
-    weights : array, shape (item, ...)
+    These are the number of answers, and the sums of the places of their labels and of the squares of these; `given` are
+    the label counts of compared answers, and `place` the places of labels, (label, ...).
     """
     apart = n * squares  # (item, ...)
     apart -= sums**2

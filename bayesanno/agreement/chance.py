@@ -211,7 +211,7 @@ def bound_chance_difference(noise: int, *, ci_prob: float = 0.95) -> ChanceDiffe
     noise : int
         R, the number of noisy items in the test set; `NoiseBound.n_noise` bounds it.
     ci_prob : float, default 0.95
-        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
+        As for `bound_noise`.
 
     Raises
     ------

@@ -311,14 +311,8 @@ def annotator_agreement(
 
     Parameters
     ----------
-    data : AnnotationData
-    ordered : bool, default False
-        Whether alpha is ordinal, for labels in order.
-    ci_prob : float, optional
-        The confidence level of the bootstrap intervals; by default as in `summary`.
-    resamples : int
-        Number of bootstrap resamples of the items; by default there are no intervals.
-    random_seed : int, optional
+    data, ordered, ci_prob, resamples, random_seed
+        As for `pair_table`.
 
     Returns
     -------
@@ -330,7 +324,7 @@ def annotator_agreement(
     Raises
     ------
     DataError
-        If no item has two annotations, there are too many pairs of answers, or an argument is out of its range.
+        As from `pair_table`.
 
     Examples
     --------

@@ -51,19 +51,9 @@ def split_rows(n: int, cells: int) -> Iterator[slice]:
 def bound(value: np.ndarray, drawn: np.ndarray, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of intervals: percentiles of the resamples, corrected for bias.
 
-    Parameters
-    ----------
-    value : array (...)
-        The value for the items themselves.
-    drawn : array (..., resample)
-        The value for each resample; nan if undefined, which leaves that resample out.
-    ci_prob : float
-
-    Returns
-    -------
-    low, high : arrays (...)
-        nan if the value is undefined, few resamples are defined, or the median of resamples is more than a standard
-        error away from the value: then the value is biased, and the interval would be too.
+    The value is (...), and drawn (..., resample); undefined resamples are left out. The ends are nan if the value is
+    undefined, few resamples are defined, or their median is more than a standard error away from the value: then the
+    value is biased, and the interval would be too.
 
     Examples
     --------

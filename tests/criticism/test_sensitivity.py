@@ -24,7 +24,7 @@ def study(crowd):
 
 
 def same(one, other):
-    for what in ("priors", "flips", "annotators"):
+    for what in ("table", "flips", "annotators"):
         left, right = (getattr(found, what).drop(columns="seconds", errors="ignore") for found in (one, other))
         pd.testing.assert_frame_equal(left, right)
 
@@ -129,7 +129,7 @@ def test_a_prior_that_fails_is_a_row_that_says_why(crowd, monkeypatch):
 
     found = module.try_fit
     monkeypatch.setattr(module, "try_fit", fail)
-    priors = ba.sensitivity("mace", crowd[0], {"strategy_prior": [3, 5]}, **BY_EM).priors
+    priors = ba.sensitivity("mace", crowd[0], {"strategy_prior": [3, 5]}, **BY_EM).table
     assert priors["problem"].tolist()[1] == "it cannot be"
     assert np.isnan(priors["labels_changed"][1])
     assert priors["labels_changed"][2] >= 0
@@ -137,8 +137,8 @@ def test_a_prior_that_fails_is_a_row_that_says_why(crowd, monkeypatch):
 
 def test_a_strong_wrong_prior_changes_more(crowd):
     grid = {"prevalence_prior": [11.0], "strategy_prior": [1e4]}
-    strong = ba.sensitivity("mace", crowd[0], {"strategy_prior": grid["strategy_prior"]}, **BY_EM).priors
-    weak = ba.sensitivity("mace", crowd[0], {"prevalence_prior": grid["prevalence_prior"]}, **BY_EM).priors
+    strong = ba.sensitivity("mace", crowd[0], {"strategy_prior": grid["strategy_prior"]}, **BY_EM).table
+    weak = ba.sensitivity("mace", crowd[0], {"prevalence_prior": grid["prevalence_prior"]}, **BY_EM).table
     assert strong["mean_change"][1] > 10 * weak["mean_change"][1]
 
 
