@@ -90,7 +90,7 @@ def write_reference(folder: Path) -> None:
     for own in MODULES:
         module = getattr(bayesanno, own)
         title = module.__doc__.partition("\n")[0].rstrip(".")
-        parts += [f"## {title}", "", *_list_names(module.__name__, sorted(module.__all__))]
+        parts += [f"## {title}", "", *_list_names(module.__name__, sorted({*module.__all__} - {*bayesanno.__all__}))]
     write(folder / "reference.md", "\n".join(parts))
 
 

@@ -54,26 +54,11 @@ COEFFICIENTS: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
 class Pairs:
     """The pairs of annotators who share items, and how often each two labels were given to the same item.
 
-    Attributes
-    ----------
-    first, second : array of int, shape (pair,)
-        The annotators; the first comes before the second in the data.
-    n_items : array of int, shape (pair,)
-        The number of items that both answered.
-    n_labels : int
-    ordered : bool
-        Whether alpha is ordinal.
-    used : array of int, shape (cell,)
-        The labels that either of a pair gave to a common item, ascending, pair after pair.
-    begin, begin_joint : array of int, shape (pair + 1,)
-        The first cell and the first joint of each pair.
-    cells : array of int, shape (2, joint)
-        The cells of the labels of the first and the second annotator.
-    joint : sparse array, shape (joint, item)
-        How often the two labels were given.
-    errors : sparse array, shape (pair * 2 * 2, item), or None
-        How often the first and the second were right (0) or wrong (1), on items with a known true label; None without
-        such items.
+    The `first` annotator comes before the `second` in the data; `n_items` were answered by both, (pair,). The labels
+    that either gave to a common item are the cells of a pair, `used` (cell,), ascending, pair after pair from `begin`,
+    (pair + 1,). Each two labels given to one item are a joint: their `cells` (2, joint), and how often they were given,
+    (joint, item), pair after pair from `begin_joint`. Where true labels are known, `errors` counts how often the first
+    and the second were right (0) or wrong (1), (pair * 2 * 2, item).
     """
 
     first: np.ndarray
@@ -157,10 +142,7 @@ class Pairs:
 
 
 class Matches(NamedTuple):
-    """Pairs of answers to the same item by different annotators: the item, the annotators and the labels.
-
-    Equal matches are stored once, with their number in `times`. All arrays have shape (match,).
-    """
+    """Pairs of answers to one item by two annotators, (match,); equal ones are stored once, with their number."""
 
     item: np.ndarray
     first: np.ndarray

@@ -92,19 +92,9 @@ def subset_table(
 class _Answers:
     """Answers to items with two or more, by cells. A cell is a label given to an item; cells are sorted by item.
 
-    Attributes
-    ----------
-    counts : sparse array, shape (annotator, cell)
-        How often each annotator gave the label of each cell.
-    answered : sparse array, shape (annotator, item)
-        1 where an annotator answered.
-    begin : array of int, shape (item,)
-        The first cell of each item.
-    item : array of int, shape (cell,)
-    label : sparse array, shape (cell, label)
-        1 for the cell's label.
-    ordered : bool
-        Whether alpha is ordinal.
+    How often each annotator gave the label of each cell is in `counts`, (annotator, cell). Who `answered` is 1,
+    (annotator, item); `begin` is the first cell of each item, `item` that of each cell, and `label` 1 for its label,
+    (cell, label). Alpha is ordinal if `ordered`.
     """
 
     counts: Any
