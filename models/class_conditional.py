@@ -26,7 +26,8 @@ confused with each other (`model_b`), when one number per annotator is enough (`
 always click one label gave a third of the answers (with two labels, half): a fit names them before it samples.
 
 References.
-    J. Pullin, L. Gurrin and D. Vukcevic (2023), The R Journal 15:4, doi:10.32614/RJ-2023-064 (rater), section 3.
+    J. Pullin, L. Gurrin and D. Vukcevic (2023), Statistical models for repeated categorical ratings: the R package
+    rater, The R Journal 15:4, doi:10.32614/RJ-2023-064, section 3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Model A: an annotator is right or wrong, and agreement between annotators shows which (Rzhetsky et al. 2008).
+"""Model A: an annotator is right or wrong, and agreement between annotators shows which (Rzhetsky et al. 2009).
 
 Generative process.  Annotator x finds an item's true value with probability theta_x, the accuracy, and otherwise gives
 another label.  The model keeps only the pattern of agreement.  The values are then drawn from the label frequencies
@@ -37,7 +37,7 @@ Use when items have few annotations each, and one number per annotator is enough
 confuse particular labels (`model_b`), and with more than eight annotations per item.
 
 References.
-    A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
+    A. Rzhetsky, H. Shatkay and W. J. Wilbur (2009), How to get the most out of your curation effort,
     PLoS Computational Biology 5(5):e1000391, doi:10.1371/journal.pcbi.1000391, supplement, sections 4 to 8.
 """
 

@@ -1,4 +1,4 @@
-"""Model A in several dimensions: being right in one is correlated with being right in another (Rzhetsky et al. 2008).
+"""Model A in several dimensions: being right in one is correlated with being right in another (Rzhetsky et al. 2009).
 
 Generative process.  The same fragments are annotated for several dimensions at once.  Each dimension on its own follows
 `model_a`.  Being right in dimension x is correlated with being right in dimension y, with the same correlation rho_xy
@@ -35,7 +35,7 @@ little about rho except its sign.  Items with one annotation, and missing answer
 Use when the dimensions of a fragment may be hard together.  Avoid for a single dimension; use `model_a`.
 
 References.
-    A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
+    A. Rzhetsky, H. Shatkay and W. J. Wilbur (2009), How to get the most out of your curation effort,
     PLoS Computational Biology 5(5):e1000391, doi:10.1371/journal.pcbi.1000391, supplement, section 8.
 """
 

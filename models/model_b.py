@@ -1,6 +1,6 @@
-"""Model B: every annotator has a confusion matrix (Dawid and Skene 1979; Rzhetsky et al. 2008).
+"""Model B: every annotator has a confusion matrix (Dawid and Skene 1979; Rzhetsky et al. 2009).
 
-Generative process, with equation numbers of the supplement to Rzhetsky et al. (2008).
+Generative process, with equation numbers of the supplement to Rzhetsky et al. (2009).
 
     C_n                 ~ Categorical(gamma)                          the true class of item n
     V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               the answer of x depends on x and the class alone
@@ -29,10 +29,12 @@ always click one label gave half of the answers: the model may mistake their hab
 before it samples.
 
 References.
-    A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
-    A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
+    A. P. Dawid and A. M. Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm,
+    Applied Statistics 28:20-28, doi:10.2307/2346806.
+    A. Rzhetsky, H. Shatkay and W. J. Wilbur (2009), How to get the most out of your curation effort,
     PLoS Computational Biology 5(5):e1000391, doi:10.1371/journal.pcbi.1000391, supplement, sections 9 to 13.
-    J. Pullin, L. Gurrin and D. Vukcevic (2023), The R Journal 15:4, doi:10.32614/RJ-2023-064 (rater).
+    J. Pullin, L. Gurrin and D. Vukcevic (2023), Statistical models for repeated categorical ratings: the R package
+    rater, The R Journal 15:4, doi:10.32614/RJ-2023-064.
 """
 
 from __future__ import annotations

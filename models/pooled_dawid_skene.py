@@ -1,6 +1,6 @@
 """Pooled Dawid-Skene: one confusion matrix for all annotators, the opposite of model B (after Dawid and Skene 1979).
 
-Generative process, with equation numbers of the supplement to Rzhetsky et al. (2008).  Model B there has a matrix for
+Generative process, with equation numbers of the supplement to Rzhetsky et al. (2009).  Model B there has a matrix for
 each annotator x; here all annotators share one.
 
     C_n                 ~ Categorical(gamma)                          the true class of item n
@@ -21,7 +21,8 @@ Avoid when some are better than others: labels follow the majority, and one spam
 `hierarchical_dawid_skene` learns how similar annotators are; this model is one extreme, and `model_b` the other.
 
 References.
-    A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
+    A. P. Dawid and A. M. Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm,
+    Applied Statistics 28:20-28, doi:10.2307/2346806.
     S. Paun, B. Carpenter, J. Chamberlain, D. Hovy, U. Kruschwitz and M. Poesio (2018), Comparing Bayesian models of
     annotation, TACL 6:571-585, doi:10.1162/tacl_a_00040: the pooled multinomial model.
 """

@@ -70,7 +70,10 @@ GROUPS = {
     "Made-up data": ["simulation."],
     "Errors and warnings": ["_core."],
 }
-MODULES = ("noise", "histograms", "experiments")  # of which each is a group of its own
+MODULES = (  # of which each is a group of its own
+    "agreement", "analysis", "criticism", "inference", "modeling", "planning", "report", "simulation",
+    "errors", "histograms", "noise",
+)  # fmt: skip
 
 
 def write_reference(folder: Path) -> None:
@@ -79,7 +82,7 @@ def write_reference(folder: Path) -> None:
     for name in sorted(set(bayesanno.__all__) - {"models", *MODULES}):
         room = getattr(bayesanno, name).__module__.removeprefix("bayesanno.")
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
-    parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules."]
+    parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in modules of it."]
     parts += ["What a fit holds: [what is in a fit](../schema.md). What is found of it: [findings](findings.md)."]
     parts += ["Words: [the glossary](../glossary.md). Models: [what their methods get](../own-models.md).\n"]
     parts += [
@@ -98,7 +101,8 @@ def write_reference(folder: Path) -> None:
         parts += [f"## {group}", "", *_list_names("bayesanno", names)]
     for own in MODULES:
         module = getattr(bayesanno, own)
-        parts += [f"## {module.__doc__.rstrip('.')}", "", *_list_names(module.__name__, sorted(module.__all__))]
+        title = module.__doc__.partition("\n")[0].rstrip(".")
+        parts += [f"## {title}", "", *_list_names(module.__name__, sorted({*module.__all__} - {*bayesanno.__all__}))]
     write(folder / "reference.md", "\n".join(parts))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,12 @@ TINY_RECORDS = (
 # (ACL Anthology D08-1027): its items by the number of "1" among ten answers. The answers are not in this repository.
 RTE_HISTOGRAM = np.array([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
 DIMENSIONS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}  # two of them, each with its labels
+
+
+def find_rooms() -> list[Any]:
+    """Return the package and its modules that have public names of their own, but for the models."""
+    modules = [getattr(ba, name) for name in ba.__all__ if name != "models"]
+    return [ba, *filter(inspect.ismodule, modules)]
 
 
 def write_parts(frame: Any, folder: Path, n: int) -> Path:

@@ -8,7 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import BayesannoError, DataError, FitError, ModelError
-from tests.samples import tiny_data
+from tests.samples import find_rooms, tiny_data
 
 TABLE = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["yes", "no"]})
 OTHER = {"nothing": None, "a path": "answers.csv", "a table": TABLE, "a model": ba.models.MACE()}
@@ -16,7 +16,7 @@ OTHER = {"nothing": None, "a path": "answers.csv", "a table": TABLE, "a model": 
 
 def functions_of(first):
     """The public functions whose first argument has this name."""
-    public = [getattr(room, name) for room in (ba, ba.noise, ba.histograms, ba.experiments) for name in room.__all__]
+    public = [getattr(room, name) for room in find_rooms() for name in room.__all__]
     functions = [one for one in public if inspect.isfunction(one)]
     return [one for one in functions if next(iter(inspect.signature(one).parameters), "") == first]
 
@@ -61,7 +61,7 @@ def test_a_table_is_not_data_yet_and_what_reads_it_is_named(refuses):
         ba.fit("model_a_multi", TABLE)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # an answer is there twice
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # an answer is there twice
 def test_a_fit_reads_what_is_no_data_yet(refuses, tmp_path):
     settings = {"method": "em", "check": False, "random_seed": 1, "progressbar": False}
     data = tiny_data()
@@ -91,12 +91,18 @@ def test_a_model_is_an_instance_or_a_name(refuses):
 def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
     with refuses(FitError, "fits is of type DataTree: give the fits by name"):
         ba.compare(tiny_fit)
-    with refuses(FitError, "fits is of type str: give mappings by name, as in"):
-        ba.experiments.vary_controls(tiny_data(gold={"s1": "yes"}), "mace")
 
+
+PUBLIC = {
+    name: getattr(room, name)
+    for room in find_rooms()
+    for name in room.__all__
+    if inspect.isfunction(getattr(room, name))
+}
 
 MADE = {
-    "plot_groups": "group_table", "plot_label_power_scaling": "label_power_scaling", "plot_prior": "describe_prior",
+    "plot_groups": "group_table", "plot_label_power_scaling": "criticism.label_power_scaling",
+    "plot_prior": "describe_prior",
     "plot_priors": "sensitivity", "plot_ranks": "sbc",
     "sbc_table": "sbc",
 }  # fmt: skip
@@ -106,13 +112,13 @@ MADE = {
 @pytest.mark.parametrize(("function", "maker"), MADE.items())
 def test_what_another_function_makes_is_asked_for_by_its_name(function, maker, given, refuses):
     with refuses(FitError, rf"what bayesanno\.{maker} returned is needed, not (NoneType|str|DataFrame|MACE)"):
-        getattr(ba, function)(OTHER[given])
-    assert callable(getattr(ba, maker))
+        PUBLIC[function](OTHER[given])
+    assert callable(PUBLIC[maker.rpartition(".")[2]])
 
 
 def test_a_fit_is_not_yet_what_is_made_of_it(refuses, tiny_fit):
-    with refuses(FitError, r"what bayesanno\.label_power_scaling returned is needed, not DataTree"):
-        ba.plot_label_power_scaling(tiny_fit)
+    with refuses(FitError, r"what bayesanno\.criticism\.label_power_scaling returned is needed, not DataTree"):
+        ba.report.plot_label_power_scaling(tiny_fit)
     with refuses(FitError, r"what bayesanno\.sbc returned is needed, not Dataset without 'ranked'"):
         ba.sbc_table(tiny_fit["posterior"].to_dataset())
     with refuses(FitError, r"what bayesanno\.group_table returned is needed, not DataFrame without 'group'"):
@@ -125,14 +131,6 @@ def test_there_are_such_functions():
     named = {"table", "description", "study", "ranks"}
     assert set(MADE) == {one.__name__ for name in named for one in functions_of(name)}
     assert issubclass(DataError, BayesannoError)
-
-
-PUBLIC = {
-    name: getattr(room, name)
-    for room in (ba, ba.noise, ba.histograms, ba.experiments)
-    for name in room.__all__
-    if inspect.isfunction(getattr(room, name))
-}
 
 
 @pytest.mark.parametrize("name", PUBLIC)

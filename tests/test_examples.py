@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
         ba.make_design(items=80, annotators=5, labels=("no", "yes"), per_item=4, random_seed=1),
         random_seed=1,
     )
-    counts, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=150, per_item=10), random_seed=2)
+    counts, _ = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=150, per_item=10), random_seed=2)
     exchangeable = ba.models.ModelB(confusion_accuracy=0.25)
     fits = {
         "crowd": ("mace", crowd, {}),

@@ -24,14 +24,9 @@ READERS = {  # what only a reader has: exports, tables of their own, a cluster, 
 FETCHED = {"@rte"}  # from the network
 SHORT = {  # what takes long, and a short form of it
     "simulations=200": "simulations=50",
-    "good=range(11)": "good=[4]",
-    "per_item=range(1, 11)": "per_item=[2]",
-    "shares=[0, 0.1, 0.5]": "shares=[0.1]",
     "workers=2": "workers=1",
     "seed in range(20)": "seed in range(2)",
     "items=500, annotators=20": "items=50, annotators=8",
-    "random_seed=1)  # figure": "runs=1, random_seed=1)  # figure",
-    "coverages=[0.75, 0.9, 1], runs=1, ": "coverages=[0.75, 0.9, 1], ",
 }
 
 

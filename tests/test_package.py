@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
+from tests.samples import find_rooms
 
 ROOT = Path(__file__).parents[1]
-ROOMS = (ba, ba.noise, ba.histograms, ba.experiments)
 HEAVY = ("pymc", "pytensor", "arviz", "nutpie", "xarray", "pandas", "scipy", "matplotlib", "typer")
 SHIPPED = {
-    "bayesanno/py.typed", "bayesanno/__init__.pyi", "bayesanno/models/__init__.pyi",
-    "bayesanno/io/named_data/crowd.csv", "bayesanno/io/named_data/table9.csv",
+    "bayesanno/py.typed", "bayesanno/__init__.pyi", "bayesanno/models/__init__.pyi", "bayesanno/agreement/__init__.pyi",
+    "bayesanno/io/named_data/crowd.csv", "bayesanno/fits/papers.bib", "bayesanno/io/named_data/table9.csv",
     "bayesanno/io/named_data/table14.csv", "bayesanno/io/named_data/table15.csv", "bayesanno/io/named_data/README.md",
 }  # fmt: skip
 
@@ -63,7 +63,7 @@ def test_the_models_are_found_where_git_makes_no_symbolic_links(tmp_path):
 
 def test_every_name_the_package_offers_can_be_had():
     assert {"fit", "read_annotations", "label_table", "get_model", "simulate", "load"} <= set(ba.__all__)
-    for room in ROOMS:
+    for room in find_rooms():
         for name in room.__all__:
             assert getattr(room, name).__doc__.strip(), name
 
@@ -71,7 +71,7 @@ def test_every_name_the_package_offers_can_be_had():
 def test_every_public_name_has_a_place_in_the_guide_or_a_notebook():
     pages = [ROOT / "README.md", *(ROOT / "notebooks").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
     words = set(re.findall(r"\w+", "".join(page.read_text(encoding="utf-8") for page in pages)))
-    assert {name for room in ROOMS for name in room.__all__} <= words
+    assert {name for room in find_rooms() for name in room.__all__} <= words
 
 
 def uv(*arguments):

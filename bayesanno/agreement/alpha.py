@@ -23,17 +23,7 @@ import numpy as np
 
 
 def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
-    """Return alpha, nan where it is not defined; (...).
-
-    Parameters
-    ----------
-    observed : array (...)
-        sum_cd o_cd d_cd
-    n : array (...)
-        How many answers are compared.
-    by_chance : array (...)
-        sum_cd n_c n_d d_cd
-    """
+    """Return alpha from sum_cd o_cd d_cd, the number of answers compared, and sum_cd n_c n_d d_cd; nan if undefined."""
     return 1 - divide(observed * (n - 1), by_chance)
 
 
@@ -70,29 +60,8 @@ def find_disagreement(n: np.ndarray, squares: np.ndarray) -> np.ndarray:
 
 
 def find_ranks(given: np.ndarray) -> np.ndarray:
-    """Return the mean rank of the answers with each label, less that of all answers, from label counts (..., label)."""
-    ranks = np.cumsum(given, axis=-1) - given / 2
-    total = given.sum(axis=-1, keepdims=True)
-    return np.asarray(ranks - total / 2)
-
-
-def ordinal_alpha(
-    n: np.ndarray, sums: np.ndarray, squares: np.ndarray, given: np.ndarray, place: np.ndarray
-) -> np.ndarray:
-    """Return ordinal alpha, (...), from sums over the answers to each item.
-
-    Parameters
-    ----------
-    n, sums, squares : array, shape (..., item)
-        The number of answers, and the sums of the places of their labels and of the squares of these.
-    given, place : array, shape (..., label)
-        The label counts of compared answers, and the places of labels, which `find_ranks` gives.
-    """
-    apart = np.where(n >= 2, n * squares - sums**2, 0) * (2 / np.maximum(n - 1, 1))
-    total = given.sum(axis=-1)
-    by_chance = 2 * (total * (given * place**2).sum(axis=-1) - (given * place).sum(axis=-1) ** 2)
-    used = (given > 0).sum(axis=-1) > 1
-    return measure_alpha(apart.sum(axis=-1), total, np.where(used, by_chance, 0))
+    """Return the mean rank of the answers with each label, less that of all answers, from label counts (label, ...)."""
+    return np.asarray(np.cumsum(given, axis=0) - given / 2 - given.sum(axis=0) / 2)
 
 
 def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -106,22 +75,51 @@ def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.nda
     weights : array, shape (item, resample)
         How often each item counts.
     """
-    given, n = votes.T @ weights, votes.sum(axis=1)[:, None]  # (label, resample), (item, 1)
-    total = given.sum(axis=0)
-    place = place - divide((given * place).sum(axis=0), total)  # from their mean, so that no digits are lost
-    used = given > 0
+    given = votes.T @ weights  # (label, resample)
+    place = place - divide(
+        (given * place).sum(axis=0), given.sum(axis=0)
+    )  # from their mean, so that no digits are lost
+    return alpha_of_places(votes.sum(axis=1)[:, None], votes @ place, votes @ place**2, given, place, weights)
+
+
+def alpha_of_places(
+    n: np.ndarray, sums: np.ndarray, squares: np.ndarray, given: np.ndarray, place: np.ndarray, weights: Any = 1
+) -> np.ndarray:
+    """Return alpha, (...), of labels with positions on a line, from sums over the answers to each item, (item, ...).
+
+    These are the number of answers, and the sums of the places of their labels and of the squares of these; `given` are
+    the label counts of compared answers, and `place` the places of labels, (label, ...).
+    """
+    apart = n * squares  # (item, ...)
+    apart -= sums**2
+    apart *= weights * (2 * (n >= 2) / np.maximum(n - 1, 1))
+    total, used = given.sum(axis=0), given > 0
     differ = np.where(used, place, -np.inf).max(axis=0) > np.where(used, place, np.inf).min(axis=0)
     by_chance = 2 * (total * (given * place**2).sum(axis=0) - (given * place).sum(axis=0) ** 2)
-    apart, mean = votes @ place**2, votes @ place  # (item, resample)
-    apart *= n
-    mean **= 2
-    apart -= mean
-    apart *= weights
-    observed = (2 * ((votes > 0).sum(axis=1) > 1) / np.maximum(n[:, 0] - 1, 1)) @ apart
-    return measure_alpha(observed, total, np.where(differ, by_chance, 0))
+    return measure_alpha(apart.sum(axis=0), total, np.where(differ, by_chance, 0))
+
+
+def compare_sets(votes: Any, distance: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return alpha, (resample,), of labels with any distances, (label, label); otherwise as `compare_places`."""
+    given, n = votes.T @ weights, votes.sum(axis=1)  # (label, resample), (item,)
+    apart = (votes * (votes @ distance)).sum(axis=1) / np.maximum(n - 1, 1)  # (item,)
+    return measure_alpha(apart @ weights, given.sum(axis=0), (given * (distance @ given)).sum(axis=0))
 
 
 def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
     """Return a ratio, nan where the denominator is 0."""
     by = np.asarray(by, dtype=float)
     return np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)
+
+
+def beyond(observed: Any, expected: Any, most: Any = 1.0) -> np.ndarray:
+    """Return agreement beyond chance, (observed - expected) / (most - expected); nan if no more is possible.
+
+    Disagreement is negative agreement, of which the most is 0.
+
+    Examples
+    --------
+    >>> float(beyond(0.9, 0.5)), float(beyond(-0.1, -0.5, 0))
+    (0.8, 0.8)
+    """
+    return divide(observed - expected, most - expected)

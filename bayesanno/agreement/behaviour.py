@@ -32,13 +32,9 @@ OUTLIER_SCORE = 3.5  # modified z-score recommended by Iglewicz and Hoaglin (199
 
 
 def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
-    """Return the share of each label among each annotator's answers, shape (annotator, label).
+    """Return the share of each label among each annotator's answers, (annotator, label); nan without counts.
 
-    Parameters
-    ----------
-    data : AnnotationData
-    smoothing : float
-        Added to every count. Without it, the shares of an annotator without answers are nan.
+    `smoothing` is added to every count.
     """
     if not (smoothing >= 0 and math.isfinite(smoothing)):
         raise DataError(f"smoothing is {smoothing}: it must be 0 or more")
@@ -47,15 +43,7 @@ def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
 
 
 def find_leverage(shares: np.ndarray) -> np.ndarray:
-    """Return the leverage of each annotator over the mean of all.
-
-    Parameters
-    ----------
-    shares : array, shape (..., annotator, label)
-
-    Returns
-    -------
-    array, shape (..., annotator)
+    """Return the leverage of each annotator over the mean of all, from shares (..., annotator, label).
 
     Examples
     --------
@@ -67,18 +55,9 @@ def find_leverage(shares: np.ndarray) -> np.ndarray:
 
 
 def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return the Kullback-Leibler divergence of each annotator from the mean of the others; may be infinite.
+    """Return the Kullback-Leibler divergence of each annotator from the mean of the others, (..., annotator).
 
-    Parameters
-    ----------
-    shares : array, shape (..., annotator, label)
-    base : float
-        The base of the logarithm.
-
-    Returns
-    -------
-    array, shape (..., annotator)
-        nan for a single annotator.
+    It is infinite if nobody else gave a label, and nan for a single annotator.
 
     Examples
     --------
@@ -95,17 +74,7 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
 
 
 def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return the Jensen-Shannon divergence of every two annotators.
-
-    Parameters
-    ----------
-    shares : array, shape (..., annotator, label)
-    base : float
-        The base of the logarithm.
-
-    Returns
-    -------
-    array, shape (..., annotator, annotator)
+    """Return the Jensen-Shannon divergence of every two annotators, (..., annotator, annotator).
 
     Examples
     --------
@@ -143,12 +112,8 @@ def pair_distances(shares: np.ndarray, first: np.ndarray, second: np.ndarray) ->
 def mean_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     """Return the mean Jensen-Shannon divergence of each annotator from the others, from shares (annotator, label).
 
-    Among many annotators with few answers each, many distributions are equal; each is compared only once.
-
-    Returns
-    -------
-    array, shape (annotator,)
-        nan for a single annotator.
+    Among many annotators with few answers each, many distributions are equal; each is compared only once. The mean is
+    nan for a single annotator.
     """
     known = np.isfinite(shares).all(axis=1)
     different, which, times = np.unique(shares[known], axis=0, return_inverse=True, return_counts=True)
@@ -174,14 +139,6 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
     """Return which values are far above the rest, by their distance from the median in median absolute deviations.
 
     Infinite values are always outliers. If more than half of the values are equal, all values above them are outliers.
-
-    Parameters
-    ----------
-    values : array, shape (annotator,)
-
-    Returns
-    -------
-    array of bool, shape (annotator,)
 
     References
     ----------

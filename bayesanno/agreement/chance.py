@@ -146,9 +146,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
 
     If all annotators label all items, this is the p of the paper's section 2 with the coins of its footnote 3. If items
     have different annotators, each item has its own p_i, and the result is their mean over the agreed items. Eq. 1 with
-    this mean never understates the noise. If all sets of h items are equally likely to be the hard ones, p^(h - d)
-    stands for the mean product of h - d of the p_i. This equals the mean p to that power, times a factor that decreases
-    with h (the inequalities of Newton and Maclaurin).
+    this mean never understates the noise, by the inequalities of Newton and Maclaurin.
 
     Raises
     ------
@@ -211,7 +209,7 @@ def bound_chance_difference(noise: int, *, ci_prob: float = 0.95) -> ChanceDiffe
     noise : int
         R, the number of noisy items in the test set; `NoiseBound.n_noise` bounds it.
     ci_prob : float, default 0.95
-        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
+        As for `bound_noise`.
 
     Raises
     ------

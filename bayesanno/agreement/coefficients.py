@@ -21,7 +21,7 @@ of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X1
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +32,18 @@ from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted
-from bayesanno.agreement.alpha import compare_places, divide, find_disagreement, nominal_alpha
+from bayesanno.agreement.alpha import (
+    beyond,
+    compare_places,
+    compare_sets,
+    divide,
+    find_disagreement,
+    find_ranks,
+    nominal_alpha,
+)
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
+from bayesanno.agreement.sets import gather_sets
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
@@ -75,6 +84,7 @@ def agreement_table(
     data: AnnotationData,
     *,
     ordered: bool | None = None,
+    sets: bool = False,
     ci_prob: float | None = None,
     resamples: int = 1000,
     random_seed: int | None = None,
@@ -87,6 +97,8 @@ def agreement_table(
     ordered : bool, optional
         Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are if all are numbers.
         Others must be declared in order, or be words of a known scale (none, mild, severe).
+    sets : bool, default False
+        Whether to compare the sets of labels that annotators chose, in data read with `multi_label`.
     ci_prob : float, optional
         The confidence level of the bootstrap intervals; by default as in `summary`.
     resamples : int
@@ -108,6 +120,8 @@ def agreement_table(
           1971), each computed from the items that both answered; pairs without a defined value are left out.
         - g_index: agreement beyond that of annotators who choose all labels equally often.
         - gwet_ac1: for any design; chance agreement comes from the labels of all answered items.
+        - krippendorff_alpha_jaccard, _masi: with `sets`, by the distances in `bayesanno.agreement.sets`; the rows above
+          take different sets as different labels.
 
     Raises
     ------
@@ -123,22 +137,23 @@ def agreement_table(
     """
     ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data.in_order() if ordered else data, "agreement_table")
+    data, distances = gather_sets(data) if sets else (data, {})
     (numbers, is_ordered), pairs, sums = find_label_scale(data, ordered), find_pairs(data), count_sums(data)
     reasons = _explain_undefined(data, numbers, is_ordered)
-    found = measure_all(sums, pairs, numbers, np.ones((data.n_items, 1)))
-    values = np.array([math.nan if name in reasons else float(value[0]) for name, value in found.items()])
-    low = high = np.full(values.size, math.nan)
-    if resamples:
-        parts = resample_items(data.n_items, resamples, random_seed, data.n_labels)
-        drawn = [np.stack(list(measure_all(sums, pairs, numbers, weights).values())) for weights in parts]
-        low, high = bound(values, np.concatenate(drawn, axis=1), ci_prob)
-    reasons |= _explain_missing(pairs, dict(zip(found, values, strict=True)), reasons)
-    for name, value, end in zip(found, values, low, strict=True):
-        if resamples and name in MEAN_OF_PAIRS and math.isnan(end) and not math.isnan(value):
-            reasons[name] = "; ".join(filter(None, [reasons.get(name), BIASED]))
-    reason = [reasons.get(name, "") for name in found]
-    ends = dict(zip(name_bounds("ci", ci_prob), (low, high), strict=True))
-    return pd.DataFrame({"coefficient": list(found), "value": values, **ends, "reason": reason})
+
+    def measure(weights: np.ndarray) -> dict[str, np.ndarray]:
+        of_sets = {
+            f"krippendorff_alpha_{name}": compare_sets(sums["compared"], distances[name], weights) for name in distances
+        }
+        found = measure_all(sums, pairs, numbers, weights) | of_sets
+        return found | {name: np.full_like(found[name], np.nan) for name in reasons}
+
+    parts = resample_items(data.n_items, resamples, random_seed, data.n_labels)
+    found = {name: [*map(float, each)] for name, each in with_bounds(measure, data.n_items, parts, ci_prob).items()}
+    reasons |= _explain_missing(pairs, found, reasons)
+    table = pd.DataFrame.from_dict(found, orient="index").reindex(columns=range(3))
+    table = table.set_axis(["value", *name_bounds("ci", ci_prob)], axis=1).rename_axis("coefficient").reset_index()
+    return table.assign(reason=[reasons.get(name, "") for name in found])
 
 
 def measure_kappa(votes: ArrayLike) -> Kappa:
@@ -203,29 +218,26 @@ def measure_all(
 ) -> dict[str, np.ndarray]:
     """Return every coefficient (resample,), from items with weights (item, resample); nan if undefined."""
     total = {name: values.T @ weights for name, values in sums.items()}  # (..., resample)
-    k, given = len(total["shares"]), total["compared"]
+    k, given, compared = len(total["shares"]), total["compared"], sums["compared"]
     observed = divide(total["agreed"], total["several"])
     shares = divide(total["shares"], total["answered"])  # (label, resample)
-    by_fleiss = (shares**2).sum(axis=0)
-    by_gwet = (shares * (1 - shares)).sum(axis=0) / (k - 1)
-    one_label = (shares > 0).sum(axis=0) <= 1
-    rank = np.cumsum(given, axis=0) - given / 2  # (label, resample)
+    by_fleiss = np.where((shares > 0).sum(axis=0) > 1, (shares**2).sum(axis=0), 1)
+    undefined = np.full(observed.shape, np.nan)
     found = {
         "percent_agreement": observed,
         "krippendorff_alpha_nominal": nominal_alpha(total["disagreed"], given, axis=0),
-        "krippendorff_alpha_ordinal": compare_places(sums["compared"], rank, weights),
-        "krippendorff_alpha_interval": np.full(observed.shape, np.nan)
+        "krippendorff_alpha_ordinal": compare_places(compared, find_ranks(given), weights),
+        "krippendorff_alpha_interval": undefined
         if numbers is None
-        else compare_places(sums["compared"], numbers[:, None], weights),
-        "fleiss_kappa": np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss)),
+        else compare_places(compared, numbers[:, None], weights),
+        "fleiss_kappa": beyond(observed, by_fleiss),
     }
     of_pairs = pairs.coefficients(weights)
     for name in MEAN_OF_PAIRS:
         known = np.isfinite(of_pairs[name])
         found[name] = divide(np.where(known, of_pairs[name], 0).sum(axis=0), known.sum(axis=0))
-    found["g_index"] = (observed - 1 / k) / (1 - 1 / k)
-    found["gwet_ac1"] = divide(observed - by_gwet, 1 - by_gwet)
-    return found
+    by_gwet = (shares * (1 - shares)).sum(axis=0) / (k - 1)
+    return found | {"g_index": beyond(observed, 1 / k), "gwet_ac1": beyond(observed, by_gwet)}
 
 
 def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_ordered: bool) -> dict[str, str]:
@@ -244,14 +256,16 @@ def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_orde
     return found
 
 
-def _explain_missing(pairs: Pairs, values: Mapping[str, float], reasons: Mapping[str, str]) -> dict[str, str]:
-    """Return the reasons why other coefficients are nan, or what they leave out."""
-    found = {name: "all answers are one label" for name, value in values.items() if math.isnan(value)} | dict(reasons)
-    of_pairs = pairs.coefficients(np.ones(pairs.same.shape[1]))
+def _explain_missing(pairs: Pairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str]) -> dict[str, str]:
+    """Return the reasons why other coefficients or their bounds are nan, or what they leave out."""
+    every = {name: "all answers are one label" for name, each in found.items() if math.isnan(each[0])} | dict(reasons)
+    of_pairs, n = pairs.coefficients(np.ones(pairs.joint.shape[1])), pairs.first.size
     for name in MEAN_OF_PAIRS:
         undefined = int((~np.isfinite(of_pairs[name])).sum())
-        if undefined and name not in found:
-            found[name] = f"{undefined} of {counted(pairs.first.size, 'pair')} gave one label and are left out"
-        elif undefined == pairs.first.size and found.get(name) != NO_ORDER:
-            found[name] = "no pair of annotators gave two labels to the items that they share"
-    return found
+        if undefined and name not in every:
+            every[name] = f"{undefined} of {counted(n, 'pair')} gave one label and are left out"
+        elif undefined == n and every.get(name) != NO_ORDER:
+            every[name] = "no pair of annotators gave two labels to the items that they share"
+        if not math.isnan(found[name][0]) and math.isnan(sum(found[name])):
+            every[name] = "; ".join(filter(None, [every.get(name), BIASED]))
+    return every

@@ -47,7 +47,7 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     Examples
     --------
     >>> import bayesanno as ba
-    >>> table = ba.group_annotators(ba.read_annotations("@crowd"), groups=2)
+    >>> table = ba.agreement.group_annotators(ba.read_annotations("@crowd"), groups=2)
     >>> sorted(table["group"].unique().tolist())
     [1, 2]
     """
@@ -105,7 +105,8 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from bayesanno import AnnotationData, confusable_labels
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.agreement import confusable_labels
     >>> said = {"i1": "sat sit", "i2": "sit sit", "i3": "sat sat", "i4": "run run"}
     >>> records = [(item, who, label) for item, both in said.items() for who, label in zip("ab", both.split())]
     >>> confusable_labels(AnnotationData.from_records(records)).round(3).head(1)

@@ -58,7 +58,6 @@ class LikelihoodFit(HistogramFit):
     expected, goodness
         As for `HistogramFit`.
     method : str
-        The method of the fit.
     log_likelihood : float
         The log likelihood of the counts, including the log binomial coefficients.
     ordered_log_likelihood : float

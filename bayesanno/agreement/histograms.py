@@ -104,17 +104,6 @@ def mix_binomials(weight: np.ndarray, rate: np.ndarray, trials: int) -> np.ndarr
 
         Pr(x = j) = C(n, j) sum_t weight_t rate_t^j (1 - rate_t)^(n - j)
 
-    Parameters
-    ----------
-    weight, rate : array, shape (type,)
-        The share of each item type and its probability of a positive answer.
-    trials : int
-        n, the number of answers.
-
-    Returns
-    -------
-    array, shape (trials + 1,)
-
     Examples
     --------
     >>> mix_binomials(np.array([0.5, 0.5]), np.array([0, 0.5]), 2).round(12)
@@ -134,16 +123,6 @@ def mix_gaussians(weight: np.ndarray, mean: np.ndarray, sd: np.ndarray, trials: 
     The paper's contrast to a mixture of binomials: two item types if annotators may differ in any way. The second
     number of its N(mean, sd) is the standard deviation (footnote 6). These are densities: the values at 0..n need not
     sum to 1.
-
-    Parameters
-    ----------
-    weight, mean, sd : array, shape (type,)
-    trials : int
-        n, the number of answers.
-
-    Returns
-    -------
-    array, shape (trials + 1,)
 
     Examples
     --------

@@ -165,7 +165,7 @@ def bound_noise_of(
         The annotations, with any number of labels and annotators. "Unsure" ones are left out, and so are items with
         fewer than two others.
     ci_prob : float, default 0.95
-        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
+        As for `bound_noise`.
     chance : float, optional
         The probability that the annotators of a hard item agree; by default from `estimate_chance_agreement`.
     prior : array, shape (n + 1,), optional
@@ -211,11 +211,11 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, ci_prob: float = 
     n : int
         The number of items.
     p : float
-        The probability that the annotators of a hard item agree.
+        As for `hard_items_posterior`.
     gamma : float
         The tolerated noise, at least 0 and below 1.
     ci_prob : float, default 0.95
-        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
+        As for `bound_noise`.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def plan_annotators(
     coin : sequence of float
         The probability of each label when an annotator flips a coin; the same for all annotators.
     ci_prob : float, default 0.95
-        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
+        As for `bound_noise`.
 
     Raises
     ------

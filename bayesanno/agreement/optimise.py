@@ -49,16 +49,8 @@ def minimise_misfit(
 ) -> np.ndarray:
     """Return the values within bounds with the lowest loss: the best of the minima reached from the starts.
 
-    Parameters
-    ----------
-    predict : function
-        Returns the probabilities of the bins for given values, which may be complex.
-    histogram : array, shape (bin,)
-    method : {"likelihood", "least_squares", "chi_square"}
-    starts : iterable of array
-    bounds : sequence of pairs
-    n_weights : int
-        The number of leading values that must sum to 1.
+    `predict` returns the probabilities of the bins for given values, which may be complex. The first `n_weights` of the
+    values must sum to 1.
 
     Raises
     ------

@@ -16,16 +16,18 @@ of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
-from bayesanno.agreement.alpha import divide, measure_alpha
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
+from bayesanno.agreement.alpha import beyond, divide
+from bayesanno.agreement.resampling import check_resampling, resample_items, split_rows, with_bounds
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import match_answers
@@ -34,107 +36,102 @@ ARRAYS = 10  # arrays over the labels of pairs in memory at a time
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful for ordered labels
 
 
+# From sums (see `Pairs.add_up`): what is observed, what chance gives, and the most there could be, for `beyond`.
+# Disagreement is negative. All are whole numbers but for ordinal alpha, so that what is not defined is exactly 0 / 0.
+COEFFICIENTS: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
+    "agreement": lambda s: (s.same, 0, s.n),
+    "scott_pi": lambda s: (4 * s.n * s.same, s.pooled, 4 * s.n**2),
+    "cohen_kappa": lambda s: (s.n * s.same, s.product, s.n**2),
+    "cohen_kappa_linear": lambda s: (-s.n * s.steps, -s.steps_by_chance, 0),
+    "cohen_kappa_quadratic": lambda s: (-s.n * s.squares, -s.squares_by_chance, 0),
+    "g_index": lambda s: (s.k * s.same, s.n, s.k * s.n),
+    "gwet_ac1": lambda s: (4 * (s.k - 1) * s.n * s.same, 4 * s.n**2 - s.pooled, 4 * (s.k - 1) * s.n**2),
+    "krippendorff_alpha": lambda s: (-2 * (2 * s.n - 1) * s.apart, -s.apart_by_chance, 0),
+}
+
+
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of annotators who share items, and each item's contributions to the sums behind the coefficients.
+    """The pairs of annotators who share items, and how often each two labels were given to the same item.
 
-    Attributes
-    ----------
-    first, second : array of int, shape (pair,)
-        The annotators; the first comes before the second in the data.
-    n_items : array of int, shape (pair,)
-        The number of items that both answered.
-    n_labels : int
-    used : array of int, shape (cell,)
-        The labels that either of a pair gave to a common item, ascending, pair after pair.
-    begin : array of int, shape (pair + 1,)
-        The first cell of each pair.
-    by_first, by_second : sparse array, shape (cell, item)
-        How often the first and the second annotator gave the label.
-    same, apart, squares : sparse array, shape (pair, item)
-        How often both gave the same label; the sums of the distances between their labels, and of squared distances.
-    joint : sparse array, shape (joint, item), or None
-        How often two labels were given by a pair, for each two that were, pair after pair; for ordinal alpha.
-    of_joint : array of int, shape (3, joint)
-        The pair, and the cells of both labels.
-    errors : sparse array, shape (pair * 2 * 2, item), or None
-        How often the first and the second were right (0) or wrong (1), on items with a known true label; None without
-        such items.
+    The `first` annotator comes before the `second` in the data; `n_items` were answered by both, (pair,). The labels
+    that either gave to a common item are the cells of a pair, `used` (cell,), ascending, pair after pair from `begin`,
+    (pair + 1,). Each two labels given to one item are a joint: their `cells` (2, joint), and how often they were given,
+    (joint, item), pair after pair from `begin_joint`. Where true labels are known, `errors` counts how often the first
+    and the second were right (0) or wrong (1), (pair * 2 * 2, item).
     """
 
     first: np.ndarray
     second: np.ndarray
     n_items: np.ndarray
     n_labels: int
+    ordered: bool
     used: np.ndarray
     begin: np.ndarray
-    by_first: Any
-    by_second: Any
-    same: Any
-    apart: Any
-    squares: Any
-    joint: Any = None
-    of_joint: Any = None
+    begin_joint: np.ndarray
+    cells: np.ndarray
+    joint: Any
     errors: Any = None
 
     def coefficients(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return each coefficient: (pair,) for weights (item,), or (pair, resample) for weights (item, resample)."""
-        most = ARRAYS * weights[0].size * int(np.diff(self.begin).max(initial=1))  # numbers of a pair
-        parts = [*split_rows(self.first.size, most)]
+        largest = max(int(np.diff(begin).max(initial=1)) for begin in (self.begin, self.begin_joint))
+        parts = split_rows(self.first.size, ARRAYS * weights[0].size * largest)
         # without pairs, each coefficient is still returned
-        found = [self._measure(part.start, part.stop, weights) for part in parts or [slice(0, 0)]]
-        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        sums = [self.add_up(part, weights) for part in [*parts] or [slice(0, 0)]]
+        return {name: np.concatenate([beyond(*rule(each)) for each in sums]) for name, rule in COEFFICIENTS.items()}
 
-    def _measure(self, begin: int, end: int, weights: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the coefficients of some of the pairs."""
-        start = self.begin[begin:end]
-        cells = slice(self.begin[begin], self.begin[end])
-        start, used = start - cells.start, self.used[cells].reshape(-1, *(1,) * (weights.ndim - 1))
-        which = np.repeat(np.arange(end - begin), np.diff(self.begin[begin : end + 1]))  # (cell,)
+    def add_up(self, pairs: slice, weights: np.ndarray) -> SimpleNamespace:
+        """Return the sums behind the coefficients of some pairs, (pair, ...); `k` is the number of labels.
 
-        def add(cells: np.ndarray) -> np.ndarray:
-            """Sum over the labels of a pair, (pair, ...)."""
-            return np.add.reduceat(cells, start, axis=0)
+        Over pairs of answers: how many there are, `n`, and how many are the `same`; the `steps` between their labels,
+        the `squares` of these, and how far `apart` they are for alpha. The last three `by_chance`, over all answers of
+        both annotators (for alpha, of both together). Over labels: the `product` of both annotators' counts, and the
+        squared `pooled` counts.
+        """
+        from scipy.sparse import csr_array
 
-        def count_below(cells: np.ndarray) -> np.ndarray:
+        ends = slice(pairs.start, pairs.stop + 1)
+        begin, begin_joint = self.begin[ends], self.begin_joint[ends]
+        cells, joint = slice(begin[0], begin[-1]), slice(begin_joint[0], begin_joint[-1])
+        start, start_joint = begin[:-1] - begin[0], begin_joint[:-1] - begin_joint[0]
+        which = np.repeat(np.arange(start.size), np.diff(begin))  # (cell,)
+        times = self.joint[joint] @ weights  # (joint, ...)
+        one, other = self.cells[:, joint] - begin[0]
+        label = self.used[cells].reshape(-1, *(1,) * (weights.ndim - 1))  # (cell, ...)
+
+        def add(values: np.ndarray) -> np.ndarray:
+            return np.add.reduceat(values, start, axis=0)
+
+        def add_joint(distance: np.ndarray) -> np.ndarray:
+            return np.add.reduceat(times * distance, start_joint, axis=0)
+
+        def count(cell: np.ndarray) -> np.ndarray:
+            """Return how often each label was given, (cell, ...)."""
+            of_joint = np.arange(cell.size)
+            return csr_array((np.ones(cell.size), (cell, of_joint)), shape=(len(label), cell.size)) @ times
+
+        def count_below(values: np.ndarray) -> np.ndarray:
             """Return how often a label or a lower one was given, (cell, ...)."""
-            below = np.cumsum(cells, axis=0)
-            below -= (below[start] - cells[start])[which]
+            below = np.cumsum(values, axis=0)
+            below -= (below[start] - values[start])[which]
             return below
 
-        first, second = self.by_first[cells] @ weights, self.by_second[cells] @ weights  # (cell, ...)
-        same, apart, squares = (each[begin:end] @ weights for each in (self.same, self.apart, self.squares))
-        n, both, n_labels = add(first), first + second, self.n_labels
-        by_gwet = add(both * (2 * n[which] - both))  # times 4 n^2 (n_labels - 1)
-        up = np.diff(used, axis=0, append=0)  # to the next label; irrelevant after a pair's last one
+        first, second = count(one), count(other)
+        n, both, steps = add(first), first + second, np.abs(label[one] - label[other])
+        up = np.diff(label, axis=0, append=0)  # to the next label; irrelevant after a pair's last one
         low, high = count_below(first), count_below(second)
-        far = add(up * (low * (n[which] - high) + high * (n[which] - low)))
-        square = n * add(both * used**2) - 2 * add(first * used) * add(second * used)
-        return {
-            "agreement": divide(same, n),
-            "scott_pi": _beyond(4 * same * n, add(both**2), 4 * n**2),
-            "cohen_kappa": _beyond(same * n, add(first * second), n**2),
-            "cohen_kappa_linear": _weighted(apart * n, far),
-            "cohen_kappa_quadratic": _weighted(squares * n, square),
-            "g_index": divide(n_labels * same - n, (n_labels - 1) * n),
-            "gwet_ac1": _beyond(4 * (n_labels - 1) * same * n, by_gwet, 4 * (n_labels - 1) * n**2),
-            "krippendorff_alpha": measure_alpha(2 * (n - same), 2 * n, 4 * n**2 - add(both**2))
-            if self.joint is None
-            else self._measure_ordinal(begin, end, weights, both, count_below(both) - both / 2 - n[which]),
-        }
-
-    def _measure_ordinal(
-        self, begin: int, end: int, weights: np.ndarray, both: np.ndarray, place: np.ndarray
-    ) -> np.ndarray:
-        """Return ordinal alpha of some of the pairs, from the counts and places of the labels in their cells."""
-        pair, one, other = self.of_joint
-        rows = slice(*np.searchsorted(pair, [begin, end]))
-        cells, start = self.begin[begin], self.begin[begin:end] - self.begin[begin]
-        apart = (self.joint[rows] @ weights) * (place[one[rows] - cells] - place[other[rows] - cells]) ** 2
-        observed = 2 * np.add.reduceat(apart, np.searchsorted(pair[rows], np.arange(begin, end)), axis=0)
-        total, squares, sums = (np.add.reduceat(both * place**power, start, axis=0) for power in (0, 2, 1))
-        used = np.add.reduceat((both > 0) * 1, start, axis=0) > 1
-        return measure_alpha(observed, total, np.where(used, 2 * (total * squares - sums**2), 0))
+        found = SimpleNamespace(k=self.n_labels, n=n, same=n - add_joint(steps > 0), product=add(first * second))
+        found.pooled, found.steps, found.squares = add(both**2), add_joint(steps), add_joint(steps**2)
+        found.steps_by_chance = add(up * (low * (n[which] - high) + high * (n[which] - low)))
+        found.squares_by_chance = n * add(both * label**2) - 2 * add(first * label) * add(second * label)
+        found.apart, found.apart_by_chance = n - found.same, 4 * n**2 - found.pooled
+        if self.ordered:
+            place = count_below(both) - both / 2 - n[which]  # (cell, ...)
+            found.apart = add_joint((place[one] - place[other]) ** 2)
+            spread = 2 * (2 * n * add(both * place**2) - add(both * place) ** 2)
+            found.apart_by_chance = np.where(add((both > 0) * 1) > 1, spread, 0)
+        return found
 
     def coefficients_and_errors(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return `coefficients` and, if true labels are known, the correlation of errors."""
@@ -145,10 +142,7 @@ class Pairs:
 
 
 class Matches(NamedTuple):
-    """Pairs of answers to the same item by different annotators: the item, the annotators and the labels.
-
-    Equal matches are stored once, with their number in `times`. All arrays have shape (match,).
-    """
+    """Pairs of answers to one item by two annotators, (match,); equal ones are stored once, with their number."""
 
     item: np.ndarray
     first: np.ndarray
@@ -178,38 +172,30 @@ def find_pairs(data: AnnotationData, *, ordered: bool = False) -> Pairs:
 
     data = data.without_unsure()
     item, first, second, label_1, label_2, n = match_labels(data)
+    k = data.n_labels
     code, pair = np.unique(first * data.n_annotators + second, return_inverse=True)
-    cells = [pair * data.n_labels + label for label in (label_1, label_2)]
-    used, cell = np.unique(np.concatenate(cells), return_inverse=True)
-    shared = np.unique(np.stack([pair, item]), axis=1)[0]
+    joints, joint = np.unique((pair * k + label_1) * k + label_2, return_inverse=True)
+    (of_joint, one), other = np.divmod(joints // k, k), joints % k
+    used, cells = np.unique(np.stack([of_joint * k + one, of_joint * k + other]), return_inverse=True)
+    shared = np.unique(pair * data.n_items + item) // data.n_items
 
     def count(row: np.ndarray, n_rows: int, value: np.ndarray = n) -> Any:
         return csr_array((value, (row, item)), shape=(n_rows, data.n_items))
 
-    far, errors = np.abs(label_1 - label_2), None
     gold = data.gold_codes[item]
-    if (known := gold >= 0).any():
-        wrong = (pair * 2 + (label_1 != gold)) * 2 + (label_2 != gold)
-        errors = count(wrong, code.size * 4, n * known)
-    by_first, by_second = (count(each, used.size) for each in np.split(cell, 2))
-    joint: dict[str, Any] = {}
-    if ordered:
-        kinds, which = np.unique(np.stack([pair, *np.split(cell, 2)]), axis=1, return_inverse=True)
-        joint = {"of_joint": kinds, "joint": count(which, kinds.shape[1])}
+    wrong = (pair * 2 + (label_1 != gold)) * 2 + (label_2 != gold)
     return Pairs(
         first=code // data.n_annotators,
         second=code % data.n_annotators,
         n_items=np.bincount(shared, minlength=code.size),
-        n_labels=data.n_labels,
-        used=used % data.n_labels,
-        begin=np.searchsorted(used, np.arange(code.size + 1) * data.n_labels),
-        by_first=by_first,
-        by_second=by_second,
-        same=count(pair, code.size, n * (far == 0)),
-        apart=count(pair, code.size, n * far),
-        squares=count(pair, code.size, n * far**2),
-        errors=errors,
-        **joint,
+        n_labels=k,
+        ordered=ordered,
+        used=used % k,
+        begin=np.searchsorted(used, np.arange(code.size + 1) * k),
+        begin_joint=np.searchsorted(of_joint, np.arange(code.size + 1)),
+        cells=cells.reshape(2, -1),
+        joint=count(joint, joints.size),
+        errors=count(wrong, code.size * 4, n * (gold >= 0)) if (gold >= 0).any() else None,
     )
 
 
@@ -226,16 +212,6 @@ def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
     rows, columns = tables.sum(axis=-1).prod(axis=-1), tables.sum(axis=-2).prod(axis=-1)
     more = tables[..., 0, 0] * tables[..., 1, 1] - tables[..., 0, 1] * tables[..., 1, 0]
     return {"error_correlation": divide(more, np.sqrt(rows * columns))}
-
-
-def _beyond(observed: np.ndarray, expected: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Return agreement beyond chance, (observed - expected) / (most - expected), from counts."""
-    return divide(observed - expected, most - expected)
-
-
-def _weighted(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return agreement beyond chance, from sums of distances."""
-    return np.where(expected > 0, 1 - divide(observed, expected), np.nan)
 
 
 def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -> np.ndarray:
@@ -301,8 +277,8 @@ def pair_table(
     pairs, names = find_pairs(data, ordered=ordered), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
     parts = resample_items(data.n_items, resamples, random_seed)
-    columns = _add_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
-    return table.assign(n=pairs.n_items, **columns)
+    found = with_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
+    return table.assign(n=pairs.n_items, **_name_columns(found, ci_prob))
 
 
 def annotator_agreement(
@@ -317,14 +293,8 @@ def annotator_agreement(
 
     Parameters
     ----------
-    data : AnnotationData
-    ordered : bool, default False
-        Whether alpha is ordinal, for labels in order.
-    ci_prob : float, optional
-        The confidence level of the bootstrap intervals; by default as in `summary`.
-    resamples : int
-        Number of bootstrap resamples of the items; by default there are no intervals.
-    random_seed : int, optional
+    data, ordered, ci_prob, resamples, random_seed
+        As for `pair_table`.
 
     Returns
     -------
@@ -336,7 +306,7 @@ def annotator_agreement(
     Raises
     ------
     DataError
-        If no item has two annotations, there are too many pairs of answers, or an argument is out of its range.
+        As from `pair_table`.
 
     Examples
     --------
@@ -356,20 +326,10 @@ def annotator_agreement(
         return {name: average_over_partners(pairs, each, n) for name, each in found.items()}
 
     parts = resample_items(data.n_items, resamples, random_seed)
-    return table.assign(**_add_bounds(average, data.n_items, parts, ci_prob))
+    return table.assign(**_name_columns(with_bounds(average, data.n_items, parts, ci_prob), ci_prob))
 
 
-def _add_bounds(
-    measure: Callable[[np.ndarray], dict[str, np.ndarray]],
-    n_items: int,
-    parts: Iterable[np.ndarray],
-    ci_prob: float,
-) -> dict[str, np.ndarray]:
-    """Return columns with the values measured on the items and, with resamples, their bounds."""
-    drawn, columns = [measure(weights) for weights in parts], {}
-    for name, values in measure(np.ones(n_items)).items():
-        columns[name] = values
-        if drawn:
-            every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns |= zip(name_bounds("ci", ci_prob, name), bound(values, every, ci_prob), strict=True)
-    return columns
+def _name_columns(found: Mapping[str, tuple[np.ndarray, ...]], ci_prob: float) -> dict[str, np.ndarray]:
+    """Return values and bounds as columns."""
+    named = ((zip((name, *name_bounds("ci", ci_prob, name)), each, strict=False)) for name, each in found.items())
+    return dict(chain.from_iterable(named))

@@ -7,7 +7,7 @@ B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, sections
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -51,19 +51,9 @@ def split_rows(n: int, cells: int) -> Iterator[slice]:
 def bound(value: np.ndarray, drawn: np.ndarray, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of intervals: percentiles of the resamples, corrected for bias.
 
-    Parameters
-    ----------
-    value : array (...)
-        The value for the items themselves.
-    drawn : array (..., resample)
-        The value for each resample; nan if undefined, which leaves that resample out.
-    ci_prob : float
-
-    Returns
-    -------
-    low, high : arrays (...)
-        nan if the value is undefined, few resamples are defined, or the median of resamples is more than a standard
-        error away from the value: then the value is biased, and the interval would be too.
+    The value is (...), and drawn (..., resample); undefined resamples are left out. The ends are nan if the value is
+    undefined, few resamples are defined, or their median is more than a standard error away from the value: then the
+    value is biased, and the interval would be too.
 
     Examples
     --------
@@ -88,3 +78,15 @@ def bound(value: np.ndarray, drawn: np.ndarray, ci_prob: float) -> tuple[np.ndar
         low, high = (np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0] for at in (before, after))
         ends.append(np.where(good, low + (place - before) * (high - low), np.nan))
     return ends[0], ends[1]
+
+
+def with_bounds(
+    measure: Callable[[np.ndarray], Mapping[str, np.ndarray]], n_items: int, parts: Iterable[np.ndarray], ci_prob: float
+) -> dict[str, tuple[np.ndarray, ...]]:
+    """Return by name what is measured on the items, and the ends of its interval if there are resamples."""
+    drawn, found = [measure(weights) for weights in parts], {}
+    for name, values in measure(np.ones((n_items, 1))).items():
+        value = values[..., 0]
+        ends = bound(value, np.concatenate([one[name] for one in drawn], axis=-1), ci_prob) if drawn else ()
+        found[name] = (value, *ends)
+    return found

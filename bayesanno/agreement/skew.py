@@ -4,17 +4,15 @@ A label may be common because its class is, or because annotators repeat it. Two
 annotators agree on the items where the label is wrong, and whether some of them give it even where others give another
 label to the same items.
 
-If an annotator gives a label nine times in ten, nine items in ten may truly have it. So such annotators are compared
-with others who answered the same items. They are repeaters only if the others give the label far less often, and the
-annotator gives it also where the others do not. If several annotators repeat one label, they must also disagree about
-the items where it is wrong: able annotators agree on a rare class that less able ones do not see.
+Annotators who give a label nine times in ten are repeaters only if others give it far less often to the same items, and
+they give it also where the others do not. If several annotators repeat one label, they must also disagree about the
+items where it is wrong: able annotators agree on a rare class that less able ones do not see. If all annotators nearly
+always give one label, no repeater is found: a shared habit looks like a class.
 
-If all annotators nearly always give one label, there is nobody to compare with, and no repeater is found: a shared
-habit looks like a class. If a table has at most one item of the rare class, the agreement of able annotators does not
-show. In 60 tables (400 items, a class of prevalence .01, five annotators of accuracy .97 and one of .70), the five were
-taken for repeaters in four tables, which had at most one item of the class. In 320 tables with classes of .03 or more
-there was no warning before a fit. In 270 tables, five of eight annotators repeated a label (in .90 to .97 of their
-answers; two to four labels): all who gave one label that often were found in 266 tables, and some in the other four.
+In 60 tables (400 items, a class of prevalence .01, five annotators of accuracy .97 and one of .70), the five were taken
+for repeaters in four tables, which had at most one item of the class. In 320 tables with classes of .03 or more there
+was no warning before a fit. In 270 tables, five of eight annotators repeated a label in .90 to .97 of answers: all
+who gave one label that often were found in 266 tables, and some in the other four.
 """
 
 from __future__ import annotations
@@ -30,16 +28,9 @@ from bayesanno.data.totals import AnnotationTotals
 
 
 class Skew(NamedTuple):
-    """The commonest answer.
+    """The commonest answer: its share, with equal weight for each item, and its alpha against all others.
 
-    Attributes
-    ----------
-    label : str
-    share : float
-        Its share of the answers, with equal weight for each item.
-    alpha : float
-        Krippendorff's alpha of this label against all others; nan if no other label was given, or no item has two
-        answers.
+    The alpha is nan if no other label was given, or no item has two answers.
     """
 
     label: str
@@ -49,18 +40,10 @@ class Skew(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Sums over items from which the shares and the alphas of labels are computed.
+    """Sums over items from which the shares and the alphas of labels are computed; arrays of shape (label,).
 
-    Attributes
-    ----------
-    shares : array, shape (label,)
-        The sum, over items with annotations, of each label's share of the item's answers.
-    n_items : float
-        The number of these items.
-    given : array, shape (label,)
-        How often each label was given to items with two or more annotations.
-    apart : array, shape (label,)
-        Its coincidences with other labels on these items.
+    Over the `n_items` with annotations, the `shares` of each label; over items with two or more annotations, how often
+    it was `given`, and its coincidences with other labels (`apart`).
     """
 
     shares: np.ndarray
@@ -128,15 +111,7 @@ MIN_ERRORS_ABOVE_CHANCE = 4.0  # and the share is that many standard errors abov
 
 
 class Repeaters(NamedTuple):
-    """Annotators who nearly always give one label, regardless of the answers of others to the same items.
-
-    Attributes
-    ----------
-    annotators, labels : tuple of str
-        Their names, and the label that each of them repeats.
-    shares : tuple of float
-        The share of all answers that each of them gave, without "unsure" ones.
-    """
+    """Annotators who nearly always give one label, the label, and their shares of all answers but "unsure" ones."""
 
     annotators: tuple[str, ...]
     labels: tuple[str, ...]

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno.agreement.alpha import alpha_of_votes, find_disagreement, find_ranks, nominal_alpha, ordinal_alpha
+from bayesanno.agreement.alpha import alpha_of_places, alpha_of_votes, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.agreement.vote import require_shared
@@ -63,7 +63,7 @@ def subset_table(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> table = ba.subset_table(ba.read_annotations("@table9"))
+    >>> table = ba.agreement.subset_table(ba.read_annotations("@table9"))
     >>> table["annotators"].tolist()
     ['i; j', 'j; k', 'i; k', 'i; j; k']
     """
@@ -93,19 +93,9 @@ def subset_table(
 class _Answers:
     """Answers to items with two or more, by cells. A cell is a label given to an item; cells are sorted by item.
 
-    Attributes
-    ----------
-    counts : sparse array, shape (annotator, cell)
-        How often each annotator gave the label of each cell.
-    answered : sparse array, shape (annotator, item)
-        1 where an annotator answered.
-    begin : array of int, shape (item,)
-        The first cell of each item.
-    item : array of int, shape (cell,)
-    label : sparse array, shape (cell, label)
-        1 for the cell's label.
-    ordered : bool
-        Whether alpha is ordinal.
+    How often each annotator gave the label of each cell is in `counts`, (annotator, cell). Who `answered` is 1,
+    (annotator, item); `begin` is the first cell of each item, `item` that of each cell, and `label` 1 for its label,
+    (cell, label). Alpha is ordinal if `ordered`.
     """
 
     counts: Any
@@ -116,15 +106,15 @@ class _Answers:
     ordered: bool
 
     def alpha(self, said: np.ndarray) -> np.ndarray:
-        """Return nominal or ordinal alpha from counts of cells (subset, cell); nan if undefined."""
-        n, squares = (np.add.reduceat(each, self.begin, axis=1) for each in (said, said**2))  # (subset, item)
-        given = (said * (n >= 2)[:, self.item]) @ self.label  # (subset, label)
-        if self.ordered:
-            place = find_ranks(given)  # (subset, label)
-            by_cell = place @ self.label.T  # (subset, cell)
-            sums, places = (np.add.reduceat(said * by_cell**power, self.begin, axis=1) for power in (1, 2))
-            return ordinal_alpha(n, sums, places, given, place)
-        return nominal_alpha(find_disagreement(n, squares).sum(axis=1), given)
+        """Return nominal or ordinal alpha from counts of cells (cell, subset); nan if undefined."""
+        n, squares = (np.add.reduceat(each, self.begin) for each in (said, said**2))  # (item, subset)
+        given = self.label.T @ (said * (n >= 2)[self.item])  # (label, subset)
+        if not self.ordered:
+            return nominal_alpha(find_disagreement(n, squares).sum(axis=0), given, axis=0)
+        place = find_ranks(given)  # (label, subset)
+        by_cell = self.label @ place  # (cell, subset)
+        sums, squares = (np.add.reduceat(said * by_cell**power, self.begin) for power in (1, 2))
+        return alpha_of_places(n, sums, squares, given, place)
 
 
 def _count_answers(data: AnnotationData, *, ordered: bool) -> _Answers:
@@ -157,7 +147,7 @@ def _measure(answers: _Answers, subsets: Sequence[tuple[int, ...]], least_items:
         fewest = np.where(own.toarray() > 0, shared @ answers.answered.T, np.inf).min(axis=1)
         enough[rows], n_items[rows] = fewest >= least_items, shared.sum(axis=1)
         kept = np.flatnonzero(enough[rows]) + rows.start
-        alpha[kept] = answers.alpha((member[kept] @ answers.counts).toarray())
+        alpha[kept] = answers.alpha((member[kept] @ answers.counts).T.toarray())
     table = pd.DataFrame({"size": size, "annotators": list(subsets), "n_items": n_items})
     return table.assign(alpha=alpha)[enough].reset_index(drop=True)
 
@@ -182,9 +172,9 @@ def alpha_without_each(data: AnnotationData, *, ordered: bool = False) -> np.nda
     """Return nominal or ordinal alpha without each annotator, (annotator,); nan if undefined."""
     known = data.in_order() if ordered else data
     answers = _count_answers(known.without_unsure(), ordered=ordered)
-    everything, found = answers.counts.sum(axis=0), np.empty(data.n_annotators)
+    everything, found = answers.counts.sum(axis=0)[:, None], np.empty(data.n_annotators)
     for who in split_rows(data.n_annotators, ARRAYS * max(1, everything.size)):
-        found[who] = answers.alpha(everything - answers.counts[who].toarray())
+        found[who] = answers.alpha(everything - answers.counts[who].T.toarray())
     return found
 
 
@@ -220,7 +210,7 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> table = ba.outlier_table(ba.read_annotations("@crowd"))
+    >>> table = ba.agreement.outlier_table(ba.read_annotations("@crowd"))
     >>> list(zip(table["dropped"], table["alpha"].round(3).tolist()))
     [('', 0.291), ('viktor', 0.321), ('wanda', 0.353), ('xavier', 0.399)]
     """

@@ -15,9 +15,8 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     """Return the label that most annotators gave to each item: the baseline for every model.
 
     "Unsure" answers are not votes. A known label (a control) replaces the vote. Tied labels share the vote evenly, so a
-    tie of two counts as half right if one of them is true. This is the expected result of a coin toss, which papers
-    report. The column `label` has the tied label that is most frequent over all items, or the first if these are tied
-    too.
+    tie of two counts as half right if one of them is true: the expected result of a coin toss, which papers report. The
+    column `label` has the tied label that is most frequent over all items, or else the first.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def differ_more_probability(fit: xr.DataTree | FitView, pair: tuple[str, str], t
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("usage")  # doctest: +SKIP
-    >>> ba.differ_more_probability(fit, ("wanda", "xavier"), than=("ana", "bruno"))  # doctest: +SKIP
+    >>> ba.analysis.differ_more_probability(fit, ("wanda", "xavier"), than=("ana", "bruno"))  # doctest: +SKIP
     """
     view, usage = _usage_of(fit)
     codes = find_positions("annotator", (*pair, *than), view.data.annotators)

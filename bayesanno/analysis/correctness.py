@@ -20,7 +20,7 @@ def correctness_table(
     """Return the posterior of each item's correctness pattern: which annotators are right (C) and which are not (I).
 
     Given the annotations, either everyone who gave a certain label is right and the others are wrong, or nobody is
-    right. All other patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2008),
+    right. All other patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2009),
     doi:10.1371/journal.pcbi.1000391, is this table for three annotators. The first row of each item is its most
     probable pattern (eq. 6). The probabilities are the model's own, neither adjusted nor recalibrated.
 
@@ -49,7 +49,7 @@ def correctness_table(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("table9")  # doctest: +SKIP
-    >>> ba.correctness_table(fit, ["1"])[["pattern", "probability"]]  # doctest: +SKIP
+    >>> ba.analysis.correctness_table(fit, ["1"])[["pattern", "probability"]]  # doctest: +SKIP
     """
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)

@@ -114,10 +114,10 @@ def dependence_table(
     Returns
     -------
     pandas.DataFrame
-        The rows, by `level`: first "all" annotators; then, with groups, "within" (all pairs inside a group) and
-        "between" (all pairs across groups), pooled and for each group or two groups; then "pair" (two annotators who
-        share enough items), sorted by the lower end of the interval. If there are more than 10,000 pairs, only those
-        that share most items have rows; the rows above count all.
+        The rows, by `level`: first "all" annotators; then, with groups, "within" (all pairs inside a group), "between"
+        (all pairs across groups) and "group" (the pairs of one group or of two); then "pair" (two annotators who share
+        enough items), sorted by the lower end of the interval. If there are more than 10,000 pairs, only those that
+        share most items have rows; the rows above count all.
 
         The columns: `level`; `first` and `second`, the groups or annotators, empty for pooled rows; `n_items`, the
         items that at least two of them answered; `n_pairs`, the pairs that share an item; `correlation` (nan if no
@@ -257,11 +257,11 @@ def _list_rows(
         groups, (one, other) = np.array(names, dtype=object), np.sort(codes[matches.who], axis=1).T  # one: (pair,)
         n_answers, mean = _count_answers(part, codes)
         yield Rows(["within", "between"], ["", ""], ["", ""], [mean, np.nan], (one != other).astype(int))
-        yield Rows("within", groups, groups, n_answers, np.where(one == other, one, -1))
+        yield Rows("group", groups, groups, n_answers, np.where(one == other, one, -1))
         cell, of_pair, n = np.unique(one * groups.size + other, return_inverse=True, return_counts=True)
         first, second = np.divmod(cell, groups.size)
         shown, place = _take_most(n * (first != second), 1)
-        yield Rows("between", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
+        yield Rows("group", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
     shape = none.size, matches.n_items
     shared = _add_up(np.ones(matches.item.size), matches.pair, matches.item, shape)
     shown, place = _take_most(np.diff(shared.indptr), least_items)

@@ -94,8 +94,8 @@ def tabulate(
         "coefficients.csv": ba.agreement_table(data, ordered=ordered, resamples=resamples, random_seed=random_seed),
         "annotators.csv": _tabulate_annotators(data, ordered=by_order),
         "pairs.csv": _tabulate_pairs(data, ordered=by_order),
-        "labels.csv": ba.confusable_labels(data),
-        "subsets.csv": ba.subset_table(data, ordered=by_order),
+        "labels.csv": ba.agreement.confusable_labels(data),
+        "subsets.csv": ba.agreement.subset_table(data, ordered=by_order),
     }
 
 
@@ -107,7 +107,7 @@ def _tabulate_annotators(data: ba.AnnotationData, *, ordered: bool) -> pd.DataFr
     table = first.join(own).join(usage.drop(columns=first.columns, errors="ignore"))
     if not 3 <= _n_active(data) <= MOST_GROUPED:
         return table
-    groups = ba.group_annotators(data).set_index("annotator")["group"]
+    groups = ba.agreement.group_annotators(data).set_index("annotator")["group"]
     return table.assign(group=table["annotator"].map(groups).astype("Int64"))
 
 
@@ -133,9 +133,9 @@ def draw(data: ba.AnnotationData, known: ba.AnnotationData | xr.DataTree) -> dic
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     figures = {"usage.png": ba.plot_usage(data)}
     if _n_active(data) >= 2:
-        figures["divergence.png"] = ba.plot_divergence(known)
+        figures["divergence.png"] = ba.report.plot_divergence(known)
     if 3 <= _n_active(data) <= MOST_GROUPED:
-        figures["distances.png"] = ba.plot_distances(data)
+        figures["distances.png"] = ba.report.plot_distances(data)
     return figures
 
 

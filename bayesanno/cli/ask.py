@@ -189,7 +189,7 @@ def simulate(
     chosen = ba.get_model(model, opt.parse_settings(settings))
     beside = out.with_suffix(".json")
     if beside == out:
-        raise ba.DataFileError(f"{out} is where the parameters go: give a name in .csv")
+        raise ba.errors.DataFileError(f"{out} is where the parameters go: give a name in .csv")
     for path in (out, beside):
         check_out(path, overwrite=overwrite)
     seed = known_seed(seed)

@@ -199,7 +199,7 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
         line += f"{row['weight']:>6.2f} {row['n_high_pareto_k']:>7}"
         known = scored and row["accuracy"] == row["accuracy"]
         yield line + (f"  {row['accuracy']:>8.4f}  {row['log_score']:>9.4f}" if known else "")
-    whole = ppc[ppc["of"] == ""]
+    whole = ppc[ppc["level"] == "total"]
     of = [f" of {name}" for name in whole["dimension"]] if "dimension" in whole else ""
     whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.3f})".format))
     for name in loo["name"]:
@@ -249,17 +249,20 @@ def sensitivity(
         before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
         fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
         tables = {"prior.csv": before.table}
-        tables |= {"powerscale.csv": ba.power_scaling_table(fitted), "labels.csv": ba.label_power_scaling(fitted)}
+        tables |= {
+            "powerscale.csv": ba.power_scaling_table(fitted),
+            "labels.csv": ba.criticism.label_power_scaling(fitted),
+        }
         figures = {
             "prior.png": ba.plot_prior(before),
-            "labels.png": ba.plot_label_power_scaling(tables["labels.csv"]),
+            "labels.png": ba.report.plot_label_power_scaling(tables["labels.csv"]),
         }
         if values:
             many = workers or os.cpu_count() or 1
             study = ba.sensitivity(
                 chosen, answers, values, random_seed=drawn, folder=resume, workers=many, progressbar=show, **sampling
             )
-            tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
+            tables |= {"grid.csv": study.table, "flips.csv": study.flips, "annotators.csv": study.annotators}
             figures["priors.png"] = ba.plot_priors(study)
         run = {
             "command": "sensitivity",
@@ -323,8 +326,8 @@ def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator
     yield f"{soon} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
 
 
-def _describe_study(study: ba.Study, fields: Iterable[str]) -> Iterator[str]:
-    table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)
+def _describe_study(study: ba.criticism.Study, fields: Iterable[str]) -> Iterator[str]:
+    table = study.table.iloc[1:].sort_values("labels_changed", ascending=False)
     for row in table.head(MOST_SHOWN).to_dict("records"):
         what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
         if row["labels_changed"] != row["labels_changed"]:

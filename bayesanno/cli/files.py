@@ -58,7 +58,7 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     check_out(path, overwrite=overwrite)
     if path.exists() and not (path / "run.json").is_file():
-        raise ba.DataFileError(f"{path} was not written by a run and is not replaced: choose another --out")
+        raise ba.errors.DataFileError(f"{path} was not written by a run and is not replaced: choose another --out")
     with write_whole(path.absolute()) as unfinished:
         unfinished.mkdir()
         yield unfinished
@@ -69,9 +69,9 @@ def check_out(path: Path | None, *, overwrite: bool) -> None:
     if path is None:
         return
     if path.exists() and not overwrite:
-        raise ba.DataFileError(f"{path} exists: choose another --out, or --overwrite")
+        raise ba.errors.DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
-        raise ba.DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
+        raise ba.errors.DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
 
 
 def reading_of(folder: Path) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def report(
     path = folder / "report.html" if out is None else out
     check_out(out, overwrite=overwrite)
     if not path.absolute().parent.is_dir():
-        raise ba.DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
+        raise ba.errors.DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
     fit = ba.load(folder)
     with show_status("writing the report"):
         ba.write_report(fit, path, checks=checks, random_seed=seed)

@@ -266,4 +266,4 @@ def choose_model(
     )
     terms += [ba.Columns(formula)] if formula is not None else []
     terms += [ba.Classifier(columns_of=classifier)] if classifier is not None else []
-    return ba.get_model(name, {**fields, **({FIELD: ba.ClassPrior(tuple(terms))} if terms else {})})
+    return ba.get_model(name, {**fields, **({FIELD: ba.modeling.ClassPrior(tuple(terms))} if terms else {})})

@@ -89,7 +89,7 @@ def compare(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> data = ba.simulate_pool(good=5, adverse=1, per_item=4, random_seed=1)
+    >>> data = ba.simulation.simulate_pool(good=5, adverse=1, per_item=4, random_seed=1)
     >>> settings = {"method": "vb", "random_seed": 1, "progressbar": False}
     >>> table = ba.compare({name: ba.fit(name, data, **settings) for name in ("model_b", "one_coin")})
     >>> table["name"].tolist()
@@ -198,7 +198,7 @@ def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -
         notes.append("p_predictive: items have different numbers of trials, so there is no common histogram")
         return found | {"p_predictive": float("nan")}
     check = predictive_check(view, "histogram", replicates=1000, random_seed=random_seed).table
-    return found | {"p_predictive": float(check.loc[check["of"] == "", "p"].item())}
+    return found | {"p_predictive": float(check.loc[check["level"] == "total", "p"].item())}
 
 
 def _estimate_marginal_likelihood(view: FitView, random_seed: int | None) -> LogIntegral:

@@ -160,7 +160,7 @@ def label_power_scaling(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("crowd")  # doctest: +SKIP
-    >>> ba.label_power_scaling(fit).query("abs(doublings) < 1")  # doctest: +SKIP
+    >>> ba.criticism.label_power_scaling(fit).query("abs(doublings) < 1")  # doctest: +SKIP
     """
     view = require_draws(view_for_table(fit, from_draws=True), "power-scaling")
     found = view.model.latents(view.data)

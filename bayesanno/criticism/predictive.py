@@ -39,6 +39,7 @@ from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
 from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
+TOTAL, EACH = "total", "each"  # levels of rows
 LEAST_REPLICATES = 20  # with fewer, no p-value could be below 0.05
 
 
@@ -49,15 +50,16 @@ class PredictiveCheck:
     Parameters
     ----------
     table : DataFrame
-        One row per number: `statistic`; `of`, the annotator, label or pair it belongs to; `observed`; `mean`,
-        `eti89_lb` and `eti89_ub`, the mean and the middle 89% of the replicates; `p`. With several dimensions,
-        `dimension` is the first column.
+        One row per number: `statistic`; `level`, "total" or "each"; `of`, the annotator, label or pair it belongs to
+        (empty for totals); `observed`; `mean`, `eti89_lb` and `eti89_ub`, the mean and the middle 89% of the
+        replicates; `p`. With several dimensions, `dimension` is the first column.
 
-        Rows with an empty `of` are about the statistic as a whole. If it consists of several numbers, the row has their
-        joint distance from the predictions: the mean of squared distances in standard deviations of the replicates, or,
-        for a histogram, the chi-square distance from each draw's expected histogram, averaged over draws. Then p is the
-        share of replicates at least as far away. In the other rows p is two-sided: twice the smaller of the shares
-        above and below, with equal values counted half. The observed value counts as one replicate, so p is never 0.
+        Rows of the level "total" are about the statistic as a whole. If it consists of several numbers, the row has
+        their joint distance from the predictions: the mean of squared distances in standard deviations of the
+        replicates, or, for a histogram, the chi-square distance from each draw's expected histogram, averaged over
+        draws. Then p is the share of replicates at least as far away. In the other rows p is two-sided: twice the
+        smaller of the shares above and below, with equal values counted half. The observed value counts as one
+        replicate, so p is never 0.
     replicated : array, shape (replicate, row)
         The values of the replicates in each row of the table.
     """
@@ -67,7 +69,7 @@ class PredictiveCheck:
 
     def __repr__(self) -> str:
         """Return the statistics as a whole, without their parts."""
-        whole = self.table[self.table["of"] == ""].drop(columns="of")
+        whole = self.table.query(f"level == {TOTAL!r}").drop(columns=["level", "of"])
         return show_rows(f"PredictiveCheck of {counted(len(self.replicated), 'replicate')}", whole)
 
 
@@ -87,7 +89,7 @@ def predictive_check(
     of the fit. The states of all items (true labels, types) are drawn given these parameters. A small p means that a
     correct model would rarely give such answers. The data are used twice, to fit and to check, so the p of a correct
     model is closer to one half than uniform, especially for statistics that parameters are fitted to, such as label
-    counts. Among many rows some are small by chance: look first at the rows with an empty `of`.
+    counts. Among many rows some are small by chance: look first at the rows of the level "total".
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def predictive_check(
     >>> import bayesanno as ba
     >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> check = ba.predictive_check(fit, ["unanimous", "rest_agreement"], random_seed=1)
-    >>> check.table.query("of == ''")["statistic"].tolist()
+    >>> check.table.query("level == 'total'")["statistic"].tolist()
     ['unanimous', 'rest_agreement']
     """
     check_seed(random_seed)
@@ -226,7 +228,7 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
     >>> import arviz_stats
     >>> import bayesanno as ba
     >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
-    >>> arviz_stats.loo_pit(ba.item_predictions(fit, random_seed=1))["most_votes"].sizes
+    >>> arviz_stats.loo_pit(ba.criticism.item_predictions(fit, random_seed=1))["most_votes"].sizes
     Frozen({'item': 300})
     """
     check_seed(random_seed)
@@ -284,7 +286,7 @@ def check_draws(
     for (table, name, one), values in zip(asked, zip(*measured, strict=True), strict=True):
         seen, replicated = np.asarray(values[0], dtype=float), np.array(values[1:], dtype=float)  # (replicate, of)
         rows = _tabulate(one, seen, replicated)
-        if one.of != ("",):
+        if rows["level"].iloc[0] == EACH:
             if table.statistics[name] is histogram:
                 expected = expected_by_type(drawn).sum(axis=1)  # (draw, bin)
                 far = measure_chi_square(seen, expected), measure_chi_square(replicated, expected)
@@ -334,11 +336,11 @@ def _tabulate(statistic: Statistic, observed: np.ndarray, replicated: np.ndarray
     n = len(replicated)
     equal = (replicated == observed).sum(axis=0) + 1  # the observed one among them
     above = ((replicated > observed).sum(axis=0) + equal / 2) / (n + 1)
-    of = pd.Series(list(statistic.of), dtype="str")
-    return pd.DataFrame({"of": of, "observed": observed, "p": 2 * np.minimum(above, 1 - above)})
+    level, of = EACH if any(statistic.of) else TOTAL, pd.Series(list(statistic.of), dtype="str")
+    return pd.DataFrame({"level": level, "of": of, "observed": observed, "p": 2 * np.minimum(above, 1 - above)})
 
 
 def _tabulate_whole(observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:
     """Return the row of a statistic as a whole, from the distances of the observed values and of replicates."""
     p = ((replicated >= observed).sum() + 1) / (len(replicated) + 1)
-    return pd.DataFrame({"of": pd.Series([""], dtype="str"), "observed": observed.mean(), "p": p})
+    return pd.DataFrame({"level": TOTAL, "of": [""], "observed": observed.mean(), "p": p}).astype({"of": "str"})

@@ -40,7 +40,7 @@ class Study:
 
     Attributes
     ----------
-    priors : pandas.DataFrame
+    table : pandas.DataFrame
         One row per prior, the model's own first: `prior` (its number), the fields that vary, `labels_changed` (items
         with another label than under the model's own prior), `mean_change` and `largest_change` of an item's label
         probabilities (total variation), `largest_rank_move` of an annotator, `accuracy` if gold is known, R-hat, ESS
@@ -55,14 +55,14 @@ class Study:
         With `keep_fits`, the fit under each prior, by its number; failed ones are left out.
     """
 
-    priors: pd.DataFrame
+    table: pd.DataFrame
     flips: pd.DataFrame
     annotators: pd.DataFrame
     fits: Mapping[int, xr.DataTree]
 
     def __repr__(self) -> str:
         """Return the first priors with what changes under them."""
-        return show_rows(f"Study of {counted(len(self.priors), 'prior')}", self.priors)
+        return show_rows(f"Study of {counted(len(self.table), 'prior')}", self.table)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def sensitivity(
     >>> data = ba.read_annotations("@crowd")
     >>> grid = {"prevalence_prior": [1, 100]}
     >>> study = ba.sensitivity("mace", data, grid, method="em", random_seed=1, progressbar=False)
-    >>> study.priors["prevalence_prior"].tolist()
+    >>> study.table["prevalence_prior"].tolist()
     [10.0, 1.0, 100.0]
     >>> study = ba.sensitivity("mace", data, grid, keep_fits=True, method="em", random_seed=1, progressbar=False)
     >>> [ba.model_of(fit).prevalence_prior for fit in study.fits.values()]

@@ -39,3 +39,7 @@ To add a method of fitting: one file next to sampling/nuts or em_vb/em, with its
 add a finding: a rule in modeling/rules.toml, and a line in diagnosis/findings that measures. To add a rule of
 relabelling: a function in relabelling.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # the names are in __init__.pyi

@@ -43,7 +43,7 @@ def compute_log_likelihood(fit: xr.DataTree | FitView) -> xr.DataTree:
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("large")  # doctest: +SKIP
-    >>> thinned = ba.compute_log_likelihood(fit.isel(draw=slice(None, None, 10)))  # doctest: +SKIP
+    >>> thinned = ba.inference.compute_log_likelihood(fit.isel(draw=slice(None, None, 10)))  # doctest: +SKIP
     """
     view = view_of(fit)
     model, data, posterior = view.model, view.data, view.posterior

@@ -163,7 +163,7 @@ class EMSettings(FixedPointSettings):
         of the model's paper: 0.1 for MACE (Hovy et al. 2013), 0 for others.
     epsilon : float
         If above 0, each start first converges with every item's posterior pulled towards its votes, as in (52) of
-        Rzhetsky et al. (2008), who use 0.1, and then continues without. Each phase has at most `steps` steps.
+        Rzhetsky et al. (2009), who use 0.1, and then continues without. Each phase has at most `steps` steps.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Label switching: permutations of the classes of each draw, by several rules.
 
-If prior and likelihood do not change when the classes are permuted (eq. 53 of Rzhetsky et al. 2008), the posterior has
+If prior and likelihood do not change when the classes are permuted (eq. 53 of Rzhetsky et al. 2009), the posterior has
 K! copies of every mode, and a chain may visit several. A rule chooses one permutation pi for each draw. Two rules treat
 each draw separately, so that annotators are right most often: they maximise
 

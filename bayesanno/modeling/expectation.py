@@ -274,7 +274,7 @@ def expect(model: HasTables, items: AddsUp, shares: Shares, *, epsilon: float = 
     shares : mapping of name to array
         The parameters, with the shapes of the model's `concentrations`.
     epsilon : float, default 0
-        The smoothing of (52) in Rzhetsky et al. (2008): epsilon times the votes for a class is added to the joint
+        The smoothing of (52) in Rzhetsky et al. (2009): epsilon times the votes for a class is added to the joint
         probability of class and answers.
     """
     logs = model.log_probabilities(shares, items.names_class)

@@ -72,7 +72,7 @@ def take_as_true(data: AnnotationData) -> AnnotationData:
     >>> import bayesanno as ba
     >>> said = [("q1", "ada", "left"), ("q1", "bo", "right"), ("q2", "ada", "right")]
     >>> pairs = {"left": ["llama", "opt"], "right": ["opt", "bloom"]}
-    >>> data = ba.take_as_true(ba.AnnotationData.from_records(said, item_columns=pairs))
+    >>> data = ba.modeling.take_as_true(ba.AnnotationData.from_records(said, item_columns=pairs))
     >>> data.controls
     {'q1, answer 1': 'left', 'q1, answer 2': 'right', 'q2, answer 3': 'right'}
     """

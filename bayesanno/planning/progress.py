@@ -211,7 +211,7 @@ def stopping_table(
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
     >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
-    >>> table = ba.stopping_table(fit, more=1, random_seed=1)
+    >>> table = ba.planning.stopping_table(fit, more=1, random_seed=1)
     >>> sorted(table.query("probability < 0.95")["next"].unique())
     ['ask', 'expert']
     """

@@ -1,1 +1,5 @@
 """Simulated answers: with known truth, replicated from draws, and their statistics."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # the names are in __init__.pyi

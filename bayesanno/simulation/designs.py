@@ -191,7 +191,7 @@ def simulate_pool(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.simulate_pool(good=3, adverse=17, strategy="first", random_seed=1)
+    >>> ba.simulation.simulate_pool(good=3, adverse=17, strategy="first", random_seed=1)
     AnnotationData: 1,000 annotations of 100 items by 20 annotators; labels 0, 1
     """
     check_seed(random_seed)

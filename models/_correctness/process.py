@@ -138,7 +138,7 @@ def draw_distinct(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def draw_correct(accuracy: np.ndarray, rho: np.ndarray, present: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw who is right in which dimension of each item, by eq. 21 to 28 of the supplement to Rzhetsky et al. (2008).
+    """Draw who is right in which dimension of each item, by eq. 21 to 28 of the supplement to Rzhetsky et al. (2009).
 
     One Bernoulli after the other: given what was drawn before, the law of the next is linear in its u.
 

@@ -21,12 +21,12 @@ DATA = {  # what a model is fitted to, where it is not the answers of a crowd as
     "diligent_lazy": COUNTED,
     "diligent_lazy_annotators": 'data = ba.read_annotations("@crowd").binarise(positive="billing")',
     "gaussian_mixture": (
-        "design = ba.make_count_design(items=200, per_item=10)\n"
+        "design = ba.simulation.make_count_design(items=200, per_item=10)\n"
         'data, truth = ba.simulate("binomial_mixture", design, random_seed=1)'
     ),
     "model_a": 'data = ba.read_annotations("@table15")',
     "model_a_multi": (
-        "one = ba.make_loop_design(items=300, annotators=3, together=3, labels=3)\n"
+        "one = ba.simulation.make_loop_design(items=300, annotators=3, together=3, labels=3)\n"
         'design = ba.MultiAnnotationData(by_dimension={"evidence": one, "focus": one})\n'
         'data, truth = ba.simulate("model_a_multi", design, random_seed=1)'
     ),

@@ -125,11 +125,11 @@ def test_dropping_a_spammer_raises_alpha(rng):
     truth = rng.integers(3, size=(80, 1))
     answers = np.where(rng.random((80, 10)) < 0.8, truth, rng.integers(3, size=(80, 10)))
     answers[:, 4] = 2
-    table = ba.outlier_table(from_matrix(answers))
+    table = ba.agreement.outlier_table(from_matrix(answers))
     assert table["dropped"].tolist() == ["", "e"]
     assert table["alpha"].is_monotonic_increasing
     assert table["alpha"].iloc[0] == pytest.approx(alpha_of_votes(from_matrix(answers).votes))
-    assert len(ba.outlier_table(from_matrix(answers), most=0)) == 1
+    assert len(ba.agreement.outlier_table(from_matrix(answers), most=0)) == 1
 
 
 # ------------------------------------------------------------------------------------------------------------- groups
@@ -141,12 +141,12 @@ def test_two_camps_who_read_a_label_differently_are_two_groups(rng):
     answers = np.where(rng.random((120, 10)) < 0.85, truth, rng.integers(4, size=(120, 10)))
     camp = np.arange(10) % 2 == 1
     answers[:, camp] = np.where(answers[:, camp] == 1, 2, answers[:, camp])
-    table = ba.group_annotators(from_matrix(answers)).set_index("annotator")
+    table = ba.agreement.group_annotators(from_matrix(answers)).set_index("annotator")
     groups = table.loc[list("abcdefghij"), "group"].to_numpy()
     assert set(groups) == {1, 2}
     assert len(set(groups[camp])) == len(set(groups[~camp])) == 1
     assert (table["silhouette"] > 0.3).all()
-    first = ba.confusable_labels(from_matrix(answers)).iloc[0]
+    first = ba.agreement.confusable_labels(from_matrix(answers)).iloc[0]
     assert (first["label_1"], first["label_2"]) == ("1", "2")
 
 
@@ -160,7 +160,7 @@ def test_silhouettes_are_those_of_scikit_learn(rng):
 
 def test_as_many_groups_as_are_asked_for(crowd):
     for groups in (1, 2, 5):
-        assert ba.group_annotators(crowd[0], groups=groups)["group"].nunique() == groups
+        assert ba.agreement.group_annotators(crowd[0], groups=groups)["group"].nunique() == groups
 
 
 # ------------------------------------------------------------------------------------------------------------- labels
@@ -169,12 +169,12 @@ def test_as_many_groups_as_are_asked_for(crowd):
 def test_groups_of_very_many_are_refused(monkeypatch, refuses):
     monkeypatch.setattr("bayesanno.agreement.groups.MOST_GROUPED", 2)
     with refuses(DataError, "3 annotators have annotations: groups are found among 2 at most"):
-        ba.group_annotators(tiny_data())
+        ba.agreement.group_annotators(tiny_data())
 
 
 def test_confusions_are_counted_by_pairs_of_answers():
     data = from_matrix([[0, 1, -1], [1, 1, 0], [2, -1, -1], [2, 2, 2]])
-    table = ba.confusable_labels(data).set_index(["label_1", "label_2"])
+    table = ba.agreement.confusable_labels(data).set_index(["label_1", "label_2"])
     assert table.loc[("0", "1"), "times_confused"] == 3
     assert table.loc[("0", "1"), "rate"] == pytest.approx(3 / 4)
     assert table.loc[("0", "2"), "times_confused"] == 0
@@ -188,7 +188,7 @@ def test_confusions_are_counted_by_pairs_of_answers():
 def test_alpha_of_every_subset_is_that_of_krippendorff(rng):
     answers = np.where(rng.random((30, 5)) < 0.3, -1, rng.integers(3, size=(30, 5)))
     data = from_matrix(answers)
-    table = ba.subset_table(data, least_items=1).set_index("annotators")
+    table = ba.agreement.subset_table(data, least_items=1).set_index("annotators")
     for size in range(2, 6):
         for subset in combinations(range(5), size):
             said = np.where(answers < 0, np.nan, answers)[:, list(subset)].T
@@ -206,9 +206,9 @@ def test_members_of_a_subset_share_items():
     answers[:10, :2], answers[10:, 1:] = 0, 1
     answers[0, 0] = 1
     data = from_matrix(answers)
-    assert ba.subset_table(data, least_items=3)["annotators"].tolist() == ["a; b"]
-    assert ba.subset_table(data, least_items=2)["annotators"].tolist() == ["a; b", "b; c", "a; b; c"]
-    assert ba.subset_table(data, least_items=11).empty
+    assert ba.agreement.subset_table(data, least_items=3)["annotators"].tolist() == ["a; b"]
+    assert ba.agreement.subset_table(data, least_items=2)["annotators"].tolist() == ["a; b", "b; c", "a; b; c"]
+    assert ba.agreement.subset_table(data, least_items=11).empty
 
 
 def test_a_search_finds_the_best_pairs_and_says_that_it_is_one(rng):
@@ -225,7 +225,7 @@ def test_a_search_finds_the_best_pairs_and_says_that_it_is_one(rng):
         annotators=names,
         labels=("0", "1", "2"),
     )
-    table = ba.subset_table(data, largest=4)
+    table = ba.agreement.subset_table(data, largest=4)
     assert (table["search"] == "beam").all()
     assert sorted(table["size"].unique()) == [2, 3, 4]
     pairs = {}
@@ -254,13 +254,16 @@ def test_alpha_without_each_is_alpha_of_the_others(crowd):
     [
         (lambda data: ba.usage_table(data, base=1), "base is 1"),
         (lambda data: ba.usage_table(data, smoothing=-1), "smoothing is -1"),
-        (lambda data: ba.group_annotators(data, groups=9), "groups is 9: it must be 1 to 3"),
-        (lambda _: ba.group_annotators(from_matrix([[0, 1], [1, 1]])), "annotators with annotations: 2; grouping"),
-        (lambda data: ba.subset_table(data, least_items=0), "least_items is 0"),
-        (lambda data: ba.subset_table(data, largest=4), "largest is 4: it must be 2 to 3"),
-        (lambda data: ba.outlier_table(data, most=-1), "most is -1"),
-        (lambda _: ba.subset_table(from_matrix([[0], [1]])), "no item has two annotations"),
-        (lambda _: ba.outlier_table(from_matrix([[0, -1], [-1, 1]])), "no item has two annotations"),
+        (lambda data: ba.agreement.group_annotators(data, groups=9), "groups is 9: it must be 1 to 3"),
+        (
+            lambda _: ba.agreement.group_annotators(from_matrix([[0, 1], [1, 1]])),
+            "annotators with annotations: 2; grouping",
+        ),
+        (lambda data: ba.agreement.subset_table(data, least_items=0), "least_items is 0"),
+        (lambda data: ba.agreement.subset_table(data, largest=4), "largest is 4: it must be 2 to 3"),
+        (lambda data: ba.agreement.outlier_table(data, most=-1), "most is -1"),
+        (lambda _: ba.agreement.subset_table(from_matrix([[0], [1]])), "no item has two annotations"),
+        (lambda _: ba.agreement.outlier_table(from_matrix([[0, -1], [-1, 1]])), "no item has two annotations"),
     ],
 )
 def test_wrong_arguments_are_refused(refuses, call, match):

@@ -114,7 +114,7 @@ def test_kappa_of_many_is_that_of_statsmodels(n_annotators, rows):
         return
     expected = fleiss_kappa(counts)
     assert values_of(data)["fleiss_kappa"] == pytest.approx(expected, abs=1e-12)
-    assert ba.measure_kappa(data.votes).kappa == pytest.approx(expected, abs=1e-12)
+    assert ba.agreement.measure_kappa(data.votes).kappa == pytest.approx(expected, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------------- known values

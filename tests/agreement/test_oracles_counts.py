@@ -17,7 +17,6 @@ from bayesanno import (
     CountData,
     diagnostics_of,
     label_table,
-    make_count_design,
     predictive_check,
     read_annotations,
     simulate,
@@ -30,6 +29,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture
+from bayesanno.simulation import make_count_design
 from tests.models.contract import FAST, Graph, unconstrained
 from tests.samples import rte_counts
 
@@ -136,7 +136,7 @@ def test_two_types_explain_the_histogram(two_types):
     assert found.error < 0.02
     assert abs(found.value - -4908.830095) < 4 * found.error
     table = predictive_check(two_types, "histogram", replicates=1000, random_seed=1).table
-    assert 0.08 < table.loc[table["of"] == "", "p"].item() < 0.2
+    assert 0.08 < table.loc[table["level"] == "total", "p"].item() < 0.2
 
 
 def test_leaving_items_out_prefers_two_types_to_one(srte, two_types):

@@ -31,8 +31,8 @@ TABLES = {
     "agreement_table": lambda data: ba.agreement_table(data, resamples=20, random_seed=1),
     "pair_table": ba.pair_table,
     "annotator_agreement": ba.annotator_agreement,
-    "confusable_labels": ba.confusable_labels,
-    "subset_table": lambda data: ba.subset_table(data, largest=3),
+    "confusable_labels": ba.agreement.confusable_labels,
+    "subset_table": lambda data: ba.agreement.subset_table(data, largest=3),
 }
 
 
@@ -48,8 +48,8 @@ def test_numbers_are_those_of_a_table_with_holes(data, missing):
     assert measure_skew(data) == measure_skew(missing)
     for measure in (estimate_coins, alpha_without_each, split_vote):
         np.testing.assert_array_equal(measure(data), measure(missing))
-    outliers = ba.outlier_table(data)
-    assert outliers["alpha"].iloc[0] == ba.outlier_table(missing)["alpha"].iloc[0]
+    outliers = ba.agreement.outlier_table(data)
+    assert outliers["alpha"].iloc[0] == ba.agreement.outlier_table(missing)["alpha"].iloc[0]
 
 
 def test_undeclared_an_unsure_answer_is_a_label_like_others(data):
@@ -81,6 +81,12 @@ def test_an_unsure_answer_is_no_vote():
 def test_agreement_needs_two_answers_that_are_not_unsure(refuses):
     said = [("s1", "ada", "unsure"), ("s1", "bo", "no"), ("s2", "ada", "yes"), ("s2", "bo", "unsure")]
     data = ba.AnnotationData.from_records(said, unsure="unsure")
-    for measure in (ba.agreement_table, ba.pair_table, ba.noise.bound_noise_of, ba.subset_table, ba.outlier_table):
+    for measure in (
+        ba.agreement_table,
+        ba.pair_table,
+        ba.noise.bound_noise_of,
+        ba.agreement.subset_table,
+        ba.agreement.outlier_table,
+    ):
         with refuses(DataError, "no item has two annotations"):
             measure(data)

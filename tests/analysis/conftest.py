@@ -18,7 +18,10 @@ def fit_shortly(model, data, **more):
 @pytest.fixture(scope="session")
 def several():
     """Two dimensions of 40 items by 4 annotators; gold in the second for every other item, in the first for all."""
-    designs = {name: ba.make_loop_design(items=40, annotators=4, labels=labels) for name, labels in DIMENSIONS.items()}
+    designs = {
+        name: ba.simulation.make_loop_design(items=40, annotators=4, labels=labels)
+        for name, labels in DIMENSIONS.items()
+    }
     data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
     parts = dict(data.by_dimension)
     some = {item: label for item, label in parts["polarity"].gold.items() if int(item[1:]) % 2}
@@ -37,7 +40,7 @@ def multi_fit(several):
 
 @pytest.fixture(scope="session")
 def counts():
-    return ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)[0]
+    return ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=60, per_item=8), random_seed=2)[0]
 
 
 @pytest.fixture(scope="session")

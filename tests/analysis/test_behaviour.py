@@ -71,8 +71,8 @@ def test_two_who_differ_more_than_two_others(usage_fit, crowd):
     far = find_distances(usage_fit["posterior"]["usage"].transpose("chain", "draw", "annotator", ...).values)
     one, other = (names[4], names[9]), (names[0], names[20])
     expected = (far[..., 4, 9] > far[..., 0, 20]).mean()
-    assert ba.differ_more_probability(usage_fit, one, than=other) == pytest.approx(expected)
-    assert ba.differ_more_probability(usage_fit, other, than=one) == pytest.approx(1 - expected)
+    assert ba.analysis.differ_more_probability(usage_fit, one, than=other) == pytest.approx(expected)
+    assert ba.analysis.differ_more_probability(usage_fit, other, than=one) == pytest.approx(1 - expected)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_fits_without_the_quantity_are_refused(refuses, usage_fit, tiny_fit):
     with refuses(DataError, "base is 0"):
         ba.behaviour_table(usage_fit, base=0)
     with refuses(FitError, "annotator 'nobody' is not in this fit"):
-        ba.differ_more_probability(usage_fit, ("nobody", "a1"), than=("a2", "a3"))
+        ba.analysis.differ_more_probability(usage_fit, ("nobody", "a1"), than=("a2", "a3"))
     with refuses(FitError, "a fit of label_usage has no confusion matrices: fit model_b"):
         ba.confusion_table(usage_fit)
     with refuses(FitError, "label_usage has no competence"):

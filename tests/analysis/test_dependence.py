@@ -54,12 +54,12 @@ class TestWhatIsFound:
         groups = group_of(ba.data_of(fit), 4)
         within = np.corrcoef(wrong[:, :4].T)[np.triu_indices(4, 1)].mean()
         found = {truth: ba.dependence_table(fit, groups, truth=truth, ci_prob=0.95) for truth in ("gold", "posterior")}
-        assert row(found["gold"], "within", "clique")["correlation"] == pytest.approx(within, abs=0.02)
-        assert 0.03 < row(found["posterior"], "within", "clique")["correlation"] < within / 2
+        assert row(found["gold"], "group", "clique")["correlation"] == pytest.approx(within, abs=0.02)
+        assert 0.03 < row(found["posterior"], "group", "clique")["correlation"] < within / 2
         for table in found.values():
-            assert row(table, "within", "clique")["correlation_ci95_lb"] > 0
-            for level, names in {"within": ("rest",), "between": ("clique", "rest")}.items():
-                assert abs(row(table, level, *names)["correlation"]) < 0.05
+            assert row(table, "group", "clique")["correlation_ci95_lb"] > 0
+            for names in (("rest",), ("clique", "rest")):
+                assert abs(row(table, "group", *names)["correlation"]) < 0.05
             assert set(table["truth"]) == {next(truth for truth, one in found.items() if one is table)}
         top = found["gold"].query("level == 'pair'").head(6)
         assert {*top["first"], *top["second"]} == {"a0", "a1", "a2", "a3"}
@@ -72,17 +72,17 @@ class TestWhatIsFound:
         assert row(table, "all")["n_pairs"] == 45
         own = {name: [end == (name, name) for end in ends] for name in ("clique", "rest")}
         for name, is_own in own.items():
-            one = row(table, "within", name)
+            one = row(table, "group", name)
             assert one["n_pairs"] == sum(is_own)
             assert pairs["correlation"][is_own].min() < one["correlation"] < pairs["correlation"][is_own].max()
         same = row(table, "within")
         assert (same["n_pairs"], row(table, "between")["n_pairs"]) == (6 + 15, 24)
-        between = row(table, "between", "clique", "rest")["correlation"]
+        between = row(table, "group", "clique", "rest")["correlation"]
         assert row(table, "between")["correlation"] == pytest.approx(between)
         lone = ba.dependence_table(clique_fit[0], {name: name for name in data.annotators})
-        assert set(lone["level"]) == {"all", "between", "pair"}  # nobody is in a group with others
+        assert set(lone["level"]) == {"all", "between", "group", "pair"}  # nobody is in a group with others
         of_pairs = lone.query("level == 'pair'").set_index(["first", "second"])["correlation"]
-        of_groups = lone.query("level == 'between' and first != ''").set_index(["first", "second"])["correlation"]
+        of_groups = lone.query("level == 'group'").set_index(["first", "second"])["correlation"]
         pd.testing.assert_series_equal(of_groups.sort_index(), of_pairs.sort_index())
 
     def test_worth_is_kishs_and_no_more_than_there_are(self, clique_fit):
@@ -92,7 +92,7 @@ class TestWhatIsFound:
         assert whole["worth"] == pytest.approx(10 / (1 + 9 * whole["correlation"]))
         assert whole["worth_ci89_lb"] == pytest.approx(10 / (1 + 9 * whole["correlation_ci89_ub"]))
         assert whole["worth_ci89_lb"] < whole["worth"] < whole["worth_ci89_ub"]
-        assert row(table, "within", "clique")["n_answers"] == 4
+        assert row(table, "group", "clique")["n_answers"] == 4
         assert np.isnan(row(table, "between")["worth"])
         negative = table[table["correlation"] < 0].query("level == 'pair'")
         assert len(negative)
@@ -205,10 +205,10 @@ class TestWhatIsRefused:
             ba.dependence_table(tiny_fit, **given)
 
     def test_groups_may_be_a_table_or_one(self, tiny_fit):
-        table = ba.dependence_table(tiny_fit, ba.group_annotators(tiny_data()), truth="posterior")
+        table = ba.dependence_table(tiny_fit, ba.agreement.group_annotators(tiny_data()), truth="posterior")
         assert table.loc[0, "level"] == "all"
         one = ba.dependence_table(tiny_fit, dict.fromkeys(["ada", "bo", "cy", "nobody here"], 1))
-        assert row(one, "within", "1")["correlation"] == pytest.approx(one.loc[0, "correlation"])
+        assert row(one, "group", "1")["correlation"] == pytest.approx(one.loc[0, "correlation"])
 
     def test_data_without_what_it_takes(self, refuses):
         alone = ba.AnnotationData.from_records([(f"i{n}", "abc"[n % 3], "xy"[n // 3 % 2]) for n in range(12)])

@@ -17,7 +17,9 @@ LIKE_VARIABLES = [("mcse_a", "a"), ("probability", "item"), ("x y", " é.")]
 
 def data_named(names):
     """The same annotations whatever the names of their dimensions."""
-    designs = {name: ba.make_loop_design(items=60, annotators=4, labels=of) for name, of in DIMENSIONS.items()}
+    designs = {
+        name: ba.simulation.make_loop_design(items=60, annotators=4, labels=of) for name, of in DIMENSIONS.items()
+    }
     data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
     parts = data.by_dimension.values()
     return ba.MultiAnnotationData(by_dimension=dict(zip(names, parts, strict=True)))
@@ -52,7 +54,9 @@ def test_results_do_not_depend_on_the_names_of_dimensions(plain, tmp_path, names
         pd.testing.assert_frame_equal(one.replace({"dimension": renamed}), other)
 
     for mine, theirs in renamed.items():
-        own, other = (ba.correctness_table(of, dimension=name) for of, name in ((stored, mine), (expected, theirs)))
+        own, other = (
+            ba.analysis.correctness_table(of, dimension=name) for of, name in ((stored, mine), (expected, theirs))
+        )
         pd.testing.assert_frame_equal(own, other)
         drawn = [
             ba.sample_labels(of, dimension=name, random_seed=1) for of, name in ((stored, mine), (expected, theirs))

@@ -60,7 +60,9 @@ def test_export_warns_of_an_unknown_gold_label_and_keeps_the_label(data, tmp_pat
     gold = {"11": "groß", "14": "klein", "15": "winzig", "16": "größer"}
     fit = fit_by_em(replace(data, gold=gold, controls={"16": "klein"}))
     path = tmp_path / "labels.json"
-    with pytest.warns(ba.NamesWarning, match="2 true labels of 4 cannot be exported, such as 'groß' of item '11'"):
+    with pytest.warns(
+        ba.errors.NamesWarning, match="2 true labels of 4 cannot be exported, such as 'groß' of item '11'"
+    ):
         written = ba.export_labels(fit, path, **NAMED)
     assert (written.n_items, written.n_known) == (7, 2)
     label = {one["task"]: one["result"][0]["value"]["choices"] for one in json.loads(path.read_text(encoding="utf-8"))}
@@ -245,7 +247,7 @@ def test_known_labels_are_sure_unless_they_are_ignored(fit, tmp_path):
 
 
 def test_of_a_recalibrated_fit_the_probabilities_are_recalibrated(fit, tmp_path):
-    with pytest.warns(ba.PredictionWarning):
+    with pytest.warns(ba.errors.PredictionWarning):
         other = ba.recalibrate(fit, {"11": "klein", "12": "klein", "13": LABELS[2], "15": "größer"})
     named = {"to": "label-studio", "question": "topic", "to_name": "text", "use_gold": False}
     ba.export_labels(other, tmp_path / "labels.json", **named)

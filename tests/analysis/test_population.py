@@ -182,7 +182,7 @@ def test_a_class_never_seen_is_no_items_label_and_little_is_known_of_it():
     data = ba.AnnotationData.from_records([*records, ("s1", "once", "yes")], labels=("no", "yes", "never"))
     (found,) = MODEL.findings(data)
     assert (found.code, found.about) == ("label-unused", ("never",))
-    with pytest.warns(ba.IdentifiabilityWarning, match="^label-unused: "):
+    with pytest.warns(ba.errors.IdentifiabilityWarning, match="^label-unused: "):
         fit = ba.fit(MODEL, data, draws=300, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
     table = ba.population_table(fit).set_index(["true_class", "response"])
     assert table.loc[("never", "never"), "sd"] > table.loc[("yes", "yes"), "sd"]

@@ -87,7 +87,7 @@ def test_rows_in_the_other_order_give_the_same_ranking(shared, model):
 
 def test_judges_without_errors_are_a_logistic_regression():
     table = compare(np.random.default_rng(2), 3000, {"ada": 0.0}, right=1.0)
-    data = ba.take_as_true(_read(table))
+    data = ba.modeling.take_as_true(_read(table))
     fitted = ba.fit(ba.models.OneCoin(class_prior=ba.Pairs(first="model_a", second="model_b", strength_prior=10.0)),
                     data, **SETTINGS | {"draws": 1500})  # fmt: skip
     found = ba.ranking_table(fitted).set_index("system")["strength_mean"].loc[SYSTEMS]
@@ -166,7 +166,7 @@ def test_known_winners_recalibrate_by_their_names(fit):
         ba.recalibrate(fit, {"q0": "model_a"})
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.IdentifiabilityWarning")  # one answer to each comparison
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.IdentifiabilityWarning")  # one answer to each comparison
 def test_fits_that_weigh_items_differently_are_not_compared(refuses):
     rows = [(f"q{n}", f"j{n % 3}", " > ".join(np.roll(["a", "b", "c"], n % 2))) for n in range(12)]
     data = ba.read_annotations(pd.DataFrame(rows, columns=["item", "annotator", "order"]), ranking="order")

@@ -335,7 +335,7 @@ def test_types_have_no_labels(refuses):
 
 
 def test_counts_have_no_labels_and_a_fit_on_dask_no_items(fitted, refuses):
-    counts, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=20, per_item=8), random_seed=2)
+    counts, _ = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=20, per_item=8), random_seed=2)
     with refuses(FitError, "binomial_mixture gives item types"):
         check_gold(ba.get_model("binomial_mixture"), counts, {"i1": "yes"})
     elsewhere = fitted.copy()

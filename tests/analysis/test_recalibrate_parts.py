@@ -32,7 +32,7 @@ def test_a_truth_that_nobody_named_keeps_its_state():
     np.testing.assert_allclose(done["labels"]["correct"], labels[data.item, data.label])
     table = ba.label_table(done)
     np.testing.assert_allclose(table["p_none"], states[:, -1])
-    assert ba.correctness_table(done, ["s1"])["probability"].sum() == pytest.approx(1)
+    assert ba.analysis.correctness_table(done, ["s1"])["probability"].sum() == pytest.approx(1)
     drawn = ba.sample_labels(done, random_seed=1)
     assert int(drawn.max()) <= 2
     assert np.abs(labels - fit["latent"]["label_probability"].values).max() > 0.01
@@ -41,7 +41,7 @@ def test_a_truth_that_nobody_named_keeps_its_state():
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_each_dimension_has_a_recalibration_of_its_own(refuses):
     labels = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
-    designs = {name: ba.make_loop_design(items=60, annotators=4, labels=of) for name, of in labels.items()}
+    designs = {name: ba.simulation.make_loop_design(items=60, annotators=4, labels=of) for name, of in labels.items()}
     data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
     entry = ba.get_model("model_a_multi", {"correlated": False})
     values = entry.start(data)["accuracy"][None, None]

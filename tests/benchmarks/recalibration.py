@@ -69,7 +69,7 @@ def judge(fit: object, gold: dict[str, str], n_known: int, seed: int) -> dict[st
     known, others = {item: gold[item] for item in order[:n_known]}, order[n_known:]
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ba.PredictionWarning)  # where labels carry nothing: that is seen below
+        warnings.simplefilter("ignore", ba.errors.PredictionWarning)  # where labels carry nothing: that is seen below
         done = ba.recalibrate(fit, known)
     seconds = time.perf_counter() - begin
     before, after = (_score(one, gold, others) for one in (fit, done))

@@ -84,10 +84,10 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
         ],
         "agreement": lambda: [
             ba.agreement_table(data, resamples=100, random_seed=seed), ba.pair_table(data), ba.usage_table(data),
-            ba.outlier_table(data),
+            ba.agreement.outlier_table(data),
         ],
         "figures of data": lambda: [
-            draw(folder, ba.plot_distances(data)), draw(folder, ba.plot_divergence(data)),
+            draw(folder, ba.report.plot_distances(data)), draw(folder, ba.report.plot_divergence(data)),
             draw(folder, ba.plot_usage(data)),
         ],
         "save and load": lambda: ba.load(ba.save(one, folder / "fit.nc", overwrite=True) or folder / "fit.nc"),
@@ -101,7 +101,7 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
         "compare": lambda: ba.compare(fits, **seeded),
         "predictive_check": lambda: ba.predictive_check(one, replicates=50, **seeded),
         "describe_prior": lambda: ba.describe_prior("mace", data, draws=50, **seeded),
-        "power_scaling": lambda: [ba.power_scaling_table(one), ba.label_power_scaling(one)],
+        "power_scaling": lambda: [ba.power_scaling_table(one), ba.criticism.label_power_scaling(one)],
         "sensitivity": lambda: ba.sensitivity("model_b", data, {"prevalence_prior": [1, 9]}, **few, **seeded),
         "sensitivity nuts": lambda: ba.sensitivity(
             "mace", data, {"prevalence_prior": [1, 9]}, progressbar=False, **FEW, **seeded
@@ -113,7 +113,7 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
         ],
         "progress": lambda: [
             draw(folder, ba.plot_progress(ba.expected_progress(one, futures=5, **seeded))),
-            ba.stopping_table(one, futures=5, **seeded)],
+            ba.planning.stopping_table(one, futures=5, **seeded)],
         "find_modes": lambda: ba.find_modes("model_b", data, starts=5, progressbar=False, **seeded),
         "report": lambda: ba.write_report(one, folder / "a.html", checks=False, **seeded),
         "report with checks": lambda: ba.write_report(one, folder / "a.html", **seeded),

@@ -87,7 +87,7 @@ def test_costs_and_items_to_ask_about_are_read_from_files(at, folder):
     table, fit = pd.read_csv(folder / "l.csv"), ba.load(folder / "run")
     assert set(table["item"]) <= {"i1", "i2", "i3"}
     loss = {"no": {"keep": 5, "drop": 0, "ask": 1}, "yes": {"keep": 0, "drop": 1, "ask": 1}}
-    with pytest.warns(ba.PredictionWarning):
+    with pytest.warns(ba.errors.PredictionWarning):
         same = ba.suggest_annotations(fit, 9, utility=loss, items=["i1", "i2", "i3"])
     np.testing.assert_allclose(table["gain"], same["gain"], rtol=1e-5)
 

@@ -150,7 +150,7 @@ def test_a_stored_fit_gives_back_its_data_and_its_model(loaded, data, tmp_path):
 @pytest.mark.filterwarnings("ignore:mode:bayesanno.ConvergenceWarning")
 def test_what_is_read_off_is_of_one_dimension_at_a_time(loaded, data, refuses):
     labels = ba.label_table(loaded).set_index(["dimension", "item"])
-    correct = ba.correctness_table(loaded, ["i1", "i2"], dimension="polarity")
+    correct = ba.analysis.correctness_table(loaded, ["i1", "i2"], dimension="polarity")
     assert correct.groupby("item")["probability"].sum().tolist() == pytest.approx([1, 1])
     none_said = correct[correct["label"] == "(none of these)"].set_index("item")["probability"]
     own = loaded["latent"]["polarity"]["probability"].sel(item="i2").values  # of the model, not adjusted
@@ -166,7 +166,7 @@ def test_what_is_read_off_is_of_one_dimension_at_a_time(loaded, data, refuses):
     assert better == pytest.approx((draws[:, 0] > draws[:, 1]).mean())
 
     for read_off in (
-        lambda **dimension: ba.correctness_table(loaded, **dimension),
+        lambda **dimension: ba.analysis.correctness_table(loaded, **dimension),
         lambda **dimension: ba.decide_labels(loaded, {}, **dimension),
         lambda **dimension: ba.compare_annotators(loaded, **dimension),
     ):

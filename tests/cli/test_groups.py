@@ -42,7 +42,7 @@ def test_the_table_is_printed_and_written_as_the_library_has_it(at, folder):
     ]  # fmt: skip
     assert lines[-1] == "groups.csv"
     table = pd.read_csv(folder / "by.csv").set_index("item")["system"]
-    with pytest.warns(ba.PredictionWarning):
+    with pytest.warns(ba.errors.PredictionWarning):
         expected = ba.group_table(ba.load(folder / "run"), table, use_gold=False, random_seed=1)
     written = pd.read_csv(folder / "groups.csv", keep_default_na=False)
     pd.testing.assert_frame_equal(written, expected, check_dtype=False)

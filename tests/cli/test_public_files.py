@@ -258,7 +258,7 @@ def read_as_commanded(command, folder):
 
 
 @pytest.mark.parametrize("file", sorted(EXPECTED))
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")
 def test_a_file_is_read_as_what_it_is(tmp_path, file):
     (command,) = (each for each in COMMANDS.values() if f" {file} " in each)
     data, _ = read_as_commanded(command, tmp_path)

@@ -78,7 +78,7 @@ def test_quadrature_has_converged():
 
 def histogram_p(fit, **options):
     table = predictive_check(fit, "histogram", random_seed=1, **options).table
-    return table.loc[table["of"] == "", "p"].item()
+    return table.loc[table["level"] == "total", "p"].item()
 
 
 def test_the_table(fits, table):
@@ -123,7 +123,7 @@ def test_a_model_that_does_not_fit_is_seen(fits):
     assert wrong.table["p"][0] < 0.01
     assert 0.1 < right.table["p"][0] < 0.95
     cells = wrong.table.iloc[1:].reset_index(drop=True)
-    assert list(cells) == ["statistic", "of", "observed", "mean", "eti89_lb", "eti89_ub", "p"]
+    assert list(cells) == ["statistic", "level", "of", "observed", "mean", "eti89_lb", "eti89_ub", "p"]
     assert cells["of"].tolist() == [str(number) for number in BINS]
     assert cells["observed"].tolist() == HISTOGRAM.tolist()
     assert cells["p"][0] < 0.02  # too many items with no success,

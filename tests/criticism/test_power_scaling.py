@@ -168,7 +168,7 @@ def test_slopes_of_accuracies_are_those_of_fits_with_other_priors(few_answers, c
 
 
 def test_slopes_of_labels_are_those_of_exact_posteriors(tiny_fit, slopes):
-    table = ba.label_power_scaling(tiny_fit).set_index("item")
+    table = ba.criticism.label_power_scaling(tiny_fit).set_index("item")
     data, exact = ba.data_of(tiny_fit), tempered(0).probability
     best = np.array([data.classes.index(label) for label in table.loc[list(data.items), "label"]])
     rows = np.arange(data.n_items)
@@ -225,7 +225,7 @@ def test_what_cannot_be_scaled_is_refused(refuses, tiny_fit, crowd):
     with refuses(FitError, "the fit has no prior of 'accuracy': it has those of "):
         ba.power_scaling_table(tiny_fit, prior_var_names=["accuracy"])
     point = ba.fit("mace", crowd[0], method="em", random_seed=1, progressbar=False)
-    for call in (ba.power_scaling_table, ba.label_power_scaling):
+    for call in (ba.power_scaling_table, ba.criticism.label_power_scaling):
         with refuses(FitError, "is one point, and has no uncertainty: power-scaling takes draws"):
             call(point)
     without = tiny_fit.copy()

@@ -133,7 +133,7 @@ WHOLE = ["unanimous", "votes_per_item", "label_counts"]
 
 
 def p_of(check):
-    return check.table[check.table["of"] == ""].set_index("statistic")["p"].to_dict()
+    return check.table[check.table["level"] == "total"].set_index("statistic")["p"].to_dict()
 
 
 def p_under(prior, model, rng, n):
@@ -191,7 +191,7 @@ def test_dawid_and_skene_fail_on_caries_in_the_votes_per_item(shared):
     fit = ba.fit("model_b", data, **QUIET)
     assert ba.diagnostics_of(fit)["max_rhat"] < 1.01
     table = predictive_check(fit, random_seed=1).table
-    whole = table[table["of"] == ""].set_index("statistic")["p"]
+    whole = table[table["level"] == "total"].set_index("statistic")["p"]
     assert set(whole.index[whole < 0.05]) == {"votes_per_item", "unanimous"}
     assert whole["votes_per_item"] < 0.005
     votes = table[table["statistic"] == "votes_per_item"].set_index("of")
@@ -203,16 +203,16 @@ def test_dawid_and_skene_fail_on_caries_in_the_votes_per_item(shared):
 def test_the_table_and_the_replicates_agree(tiny_fit):
     check = predictive_check(tiny_fit, replicates=200, random_seed=1)
     table = check.table
-    assert list(table) == ["statistic", "of", "observed", "mean", "eti89_lb", "eti89_ub", "p"]
+    assert list(table) == ["statistic", "level", "of", "observed", "mean", "eti89_lb", "eti89_ub", "p"]
     assert table["statistic"].unique().tolist() == list(OF_ANNOTATIONS)
-    assert (table["of"] == "").groupby(table["statistic"]).sum().eq(1).all()
+    assert (table["level"] == "total").groupby(table["statistic"]).sum().eq(1).all()
     assert check.replicated.shape == (200, len(table))
     np.testing.assert_allclose(table["mean"], check.replicated.mean(axis=0))
     np.testing.assert_allclose(table["eti89_lb"], np.quantile(check.replicated, 0.055, axis=0))
     seen, again = table["observed"].to_numpy(), check.replicated
     equal = (again == seen).sum(axis=0) + 1
     above = ((again > seen).sum(axis=0) + equal / 2) / 201
-    one = ((table["of"] != "") | (table["statistic"] == "unanimous")).to_numpy()
+    one = ((table["level"] == "each") | (table["statistic"] == "unanimous")).to_numpy()
     np.testing.assert_allclose(table["p"][one], np.minimum(2 * np.minimum(above, 1 - above), 1)[one])
     np.testing.assert_allclose(table["p"][~one], ((again >= seen).sum(axis=0) + 1)[~one] / 201)
     same = predictive_check(tiny_fit, replicates=200, random_seed=1)
@@ -237,9 +237,11 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
     model = ModelAMulti(frequency="shared")
     data, _ = ba.simulate(model, design, random_seed=1)
     table = check_draws(ModelDraws(model, data, draw_prior(model, data, 30, rng), {}), statistics(data), rng).table
-    assert list(table)[:3] == ["dimension", "statistic", "of"]
+    assert list(table)[:3] == ["dimension", "statistic", "level"]
     for dimension, one in data.by_dimension.items():
-        own = table[(table["dimension"] == dimension) & (table["statistic"] == "label_counts") & (table["of"] != "")]
+        own = table[
+            (table["dimension"] == dimension) & (table["statistic"] == "label_counts") & (table["level"] == "each")
+        ]
         assert own["observed"].tolist() == OF_ANNOTATIONS["label_counts"](one).measure(one.label).tolist()
         answered = np.bincount(one.annotator)
         assert (own["mean"].to_numpy() < answered).all()
@@ -357,7 +359,7 @@ def test_leave_one_out_pit_by_item(refuses):
     short = {"draws": 200, "tune": 200, "chains": 2, "check": False}
     p = []
     for data in (right, replace(right, label=label)):
-        whole = ba.item_predictions(ba.fit("one_coin", data, **short, **QUIET), random_seed=1)
+        whole = ba.criticism.item_predictions(ba.fit("one_coin", data, **short, **QUIET), random_seed=1)
         assert whole["observed_data"]["most_votes"].values.tolist() == data.votes.max(axis=1).tolist()
         p.append(kstest(azs.loo_pit(whole)["most_votes"], "uniform").pvalue)
     assert p[0] > 0.01
@@ -365,8 +367,8 @@ def test_leave_one_out_pit_by_item(refuses):
     assert azp.plot_loo_pit(whole).viz["figure"].item().axes[0].has_data()
     plt.close("all")
     counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
-    of_counts = ba.item_predictions(ba.fit("binomial_mixture", counts, **short, **QUIET), random_seed=1)
+    of_counts = ba.criticism.item_predictions(ba.fit("binomial_mixture", counts, **short, **QUIET), random_seed=1)
     assert (of_counts["posterior_predictive"]["successes"].max(["chain", "draw"]) <= counts.trials).all()
     assert azs.loo_pit(of_counts)["successes"].sizes == {"item": 3}
     with refuses(FitError, match="predictions of items"):
-        ba.item_predictions(ba.fit("one_coin", right, method="em", **QUIET))
+        ba.criticism.item_predictions(ba.fit("one_coin", right, method="em", **QUIET))

@@ -140,7 +140,7 @@ def test_an_annotator_alone_agrees_with_nobody():
 
 def test_counts_of_one_rate():
     """A uniform rate: all of n answers agree with probability 2 / (n + 1)."""
-    design = ba.make_count_design(items=40, per_item=4)
+    design = ba.simulation.make_count_design(items=40, per_item=4)
     found = rows(describe_prior(BinomialMixture(types=1), design, draws=DRAWS, random_seed=1))
     for (quantity, of), mean in {
         ("rate", "type 1"): 0.5,

@@ -110,7 +110,7 @@ def test_only_exchangeable_classes_are_named_anew(monkeypatch):
 
 @pytest.mark.slow
 def test_a_design_of_counts_needs_no_answers():
-    design = ba.make_count_design(items=30, per_item=10)  # all counts are 0: no data for two types
+    design = ba.simulation.make_count_design(items=30, per_item=10)  # all counts are 0: no data for two types
     ranks = ba.sbc("binomial_mixture", design, simulations=1, random_seed=1, **SHORT)
     assert ranks.attrs["ranked"] == ["weight", "rate", "log_likelihood"]
     assert ranks["probability"].dims == ("simulation", "item", "item_type")
@@ -168,7 +168,7 @@ def fitted_without(entry, name, neutral):
 
 LABELS = ba.make_design(items=30, annotators=4, labels=3, per_item=3, random_seed=1)
 MANY_EACH = ba.make_design(items=100, annotators=6, labels=3, per_item=6, random_seed=1)
-COUNTS = ba.make_count_design(items=60, per_item=10)
+COUNTS = ba.simulation.make_count_design(items=60, per_item=10)
 STUDIES = [
     (MODEL, LABELS),
     (ba.models.OneCoin(), LABELS),

@@ -24,17 +24,17 @@ def study(crowd):
 
 
 def same(one, other):
-    for what in ("priors", "flips", "annotators"):
+    for what in ("table", "flips", "annotators"):
         left, right = (getattr(found, what).drop(columns="seconds", errors="ignore") for found in (one, other))
         pd.testing.assert_frame_equal(left, right)
 
 
 def test_the_models_own_prior_is_first_and_each_prior_is_fitted_once(study):
-    assert study.priors["competence_prior"].tolist() == [(0.5, 0.5), (0.5, 0.5), (2.0, 1.0), (2.0, 1.0)]
-    assert study.priors["strategy_prior"].tolist() == [10.0, 1.0, 1.0, 10.0]
-    own = study.priors.iloc[0]
+    assert study.table["competence_prior"].tolist() == [(0.5, 0.5), (0.5, 0.5), (2.0, 1.0), (2.0, 1.0)]
+    assert study.table["strategy_prior"].tolist() == [10.0, 1.0, 1.0, 10.0]
+    own = study.table.iloc[0]
     assert (own["labels_changed"], own["mean_change"], own["largest_rank_move"]) == (0, 0, 0)
-    assert study.priors["accuracy"].between(0.5, 1).all()
+    assert study.table["accuracy"].between(0.5, 1).all()
 
 
 def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
@@ -45,7 +45,7 @@ def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
     )
     labels = [ba.label_table(fit).set_index("item") for fit in (own, other)]
     changed = labels[0]["label"] != labels[1]["label"]
-    row = study.priors.iloc[1]
+    row = study.table.iloc[1]
     assert row["labels_changed"] == changed.sum()
     flips = study.flips[study.flips["prior"] == 1].set_index("item")
     assert sorted(flips.index) == sorted(changed.index[changed])
@@ -67,9 +67,9 @@ def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
 
 def test_a_row_rests_on_itself_alone(study, crowd):
     fewer = ba.sensitivity("mace", crowd[0], {"strategy_prior": [1]}, **BY_EM)
-    row = study.priors.iloc[1]
+    row = study.table.iloc[1]
     for name in ("labels_changed", "mean_change", "largest_change", "accuracy"):
-        assert fewer.priors[name].iloc[1] == row[name]
+        assert fewer.table[name].iloc[1] == row[name]
 
 
 def test_processes_find_the_same(study, crowd):
@@ -114,7 +114,7 @@ def test_fits_are_kept_where_asked_for(study, crowd, tmp_path):
     assert list(first.fits) == [0, 1]
     for number, fit in first.fits.items():
         changed = ba.label_table(fit)["label"] != ba.label_table(first.fits[0])["label"]
-        assert changed.sum() == study.priors["labels_changed"][number]
+        assert changed.sum() == study.table["labels_changed"][number]
     again = ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, keep_fits=True, **BY_EM)  # from the folder
     for number, fit in again.fits.items():
         xr.testing.assert_identical(fit["posterior"].dataset, first.fits[number]["posterior"].dataset)
@@ -129,7 +129,7 @@ def test_a_prior_that_fails_is_a_row_that_says_why(crowd, monkeypatch):
 
     found = module.try_fit
     monkeypatch.setattr(module, "try_fit", fail)
-    priors = ba.sensitivity("mace", crowd[0], {"strategy_prior": [3, 5]}, **BY_EM).priors
+    priors = ba.sensitivity("mace", crowd[0], {"strategy_prior": [3, 5]}, **BY_EM).table
     assert priors["problem"].tolist()[1] == "it cannot be"
     assert np.isnan(priors["labels_changed"][1])
     assert priors["labels_changed"][2] >= 0
@@ -137,8 +137,8 @@ def test_a_prior_that_fails_is_a_row_that_says_why(crowd, monkeypatch):
 
 def test_a_strong_wrong_prior_changes_more(crowd):
     grid = {"prevalence_prior": [11.0], "strategy_prior": [1e4]}
-    strong = ba.sensitivity("mace", crowd[0], {"strategy_prior": grid["strategy_prior"]}, **BY_EM).priors
-    weak = ba.sensitivity("mace", crowd[0], {"prevalence_prior": grid["prevalence_prior"]}, **BY_EM).priors
+    strong = ba.sensitivity("mace", crowd[0], {"strategy_prior": grid["strategy_prior"]}, **BY_EM).table
+    weak = ba.sensitivity("mace", crowd[0], {"prevalence_prior": grid["prevalence_prior"]}, **BY_EM).table
     assert strong["mean_change"][1] > 10 * weak["mean_change"][1]
 
 
@@ -168,8 +168,8 @@ def test_a_study_that_cannot_be_is_refused_before_anything_is_fitted(refuses, mo
 def test_a_figure_of_a_study(study):
     figure = ba.plot_priors(study)
     left, right = figure.axes
-    np.testing.assert_allclose([bar.get_width() for bar in left.patches], study.priors["labels_changed"])
-    np.testing.assert_allclose([bar.get_width() for bar in right.patches], study.priors["largest_rank_move"])
+    np.testing.assert_allclose([bar.get_width() for bar in left.patches], study.table["labels_changed"])
+    np.testing.assert_allclose([bar.get_width() for bar in right.patches], study.table["largest_rank_move"])
     assert left.get_yticklabels()[2].get_text().startswith("competence_prior=2:")
-    without = replace(study, priors=study.priors.drop(columns="largest_rank_move"))
+    without = replace(study, table=study.table.drop(columns="largest_rank_move"))
     assert len(ba.plot_priors(without).axes) == 1

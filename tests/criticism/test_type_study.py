@@ -12,11 +12,12 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.special import comb, logsumexp
 
-from bayesanno import CountData, make_count_design
+from bayesanno import CountData
 from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.histograms import count_histogram, fit_binomials, select_n_types
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture
+from bayesanno.simulation import make_count_design
 
 SIMULATIONS = 100
 ITEMS, TRIALS = 800, 10

@@ -49,7 +49,7 @@ def test_every_reader_keeps_what_was_declared():
         assert [part.labels_are_ordered for part in data.by_dimension.values()] == [False, True]
     sizes = {"items": 3, "annotators": 2, "per_item": 2}
     assert ba.make_design(labels=ORDER, **sizes).order_declared
-    assert ba.make_loop_design(items=3, annotators=3, labels=ORDER).order_declared
+    assert ba.simulation.make_loop_design(items=3, annotators=3, labels=ORDER).order_declared
 
 
 def test_data_made_from_data_keep_the_order_and_the_hash_ignores_it():

@@ -250,7 +250,7 @@ class TestNeverNeeded:
         if what == "_save_data":
             monkeypatch.setattr(caching.IndexDataCacheFile, "load", lambda *_: None)  # so that there is more to write
         monkeypatch.setattr(caching.IndexDataCacheFile, what, fail)
-        with pytest.warns(ba.CacheWarning, match="cannot be used .PermissionError: no place for this"):
+        with pytest.warns(ba.errors.CacheWarning, match="cannot be used .PermissionError: no place for this"):
             model = retry_without_cache(lambda: compile_graph(small_graph(), START))
         assert are_equal(draw(model), expected_draws)
 
@@ -262,7 +262,7 @@ class TestNeverNeeded:
 
         whole = caching.IndexDataCacheFile._data_path
         monkeypatch.setattr(caching.IndexDataCacheFile, "_data_path", truncated)
-        with pytest.warns(ba.CacheWarning, match="or delete it if its files are broken"):
+        with pytest.warns(ba.errors.CacheWarning, match="or delete it if its files are broken"):
             model = retry_without_cache(lambda: compile_graph(small_graph(), START))
         assert are_equal(draw(model), expected_draws)
 
@@ -285,7 +285,7 @@ class TestNeverNeeded:
             compile_graph(graph, {"y": np.zeros(2)})
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.errors.IdentifiabilityWarning")
 class TestFits:
     def test_fits_with_other_data_and_priors_compile_once(self, monkeypatch):
         made = []
@@ -311,7 +311,10 @@ class TestFits:
             raise KeyError("what is compiled without the cache")
 
         monkeypatch.setattr(starts, "compile_graph", compile_if_cache_works)
-        with pytest.warns(ba.CacheWarning, match="No such file"), pytest.raises(KeyError, match="without the cache"):
+        with (
+            pytest.warns(ba.errors.CacheWarning, match="No such file"),
+            pytest.raises(KeyError, match="without the cache"),
+        ):
             ba.fit("model_b", tiny_data(), **SHORT)
 
 

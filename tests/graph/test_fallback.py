@@ -22,7 +22,9 @@ from bayesanno.inference.sampling.nuts import sample_nuts
 from bayesanno.inference.sampling.starts import start_near
 from tests.samples import SHORT, tiny_data
 
-NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
+NOISY = pytest.mark.filterwarnings(
+    "ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.errors.IdentifiabilityWarning"
+)
 
 
 @pytest.fixture(autouse=True)

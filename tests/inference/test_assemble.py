@@ -77,13 +77,13 @@ def test_a_log_likelihood_that_is_too_large_is_left_out_and_can_be_had(made, mon
     small = ba.load(tmp_path)
     with refuses(FitError, r"fit of model_b has no log_likelihood, .* use compute_log_likelihood\(fit\)"):
         leave_one_out(small)
-    whole = ba.compute_log_likelihood(small)
+    whole = ba.inference.compute_log_likelihood(small)
     assert "log_likelihood" not in small.children
     xr.testing.assert_identical(whole["log_likelihood"].to_dataset(), made["log_likelihood"].to_dataset())
     assert "no-log-likelihood" in set(ba.findings(small)["code"]) - set(ba.findings(whole)["code"])
     without = [attrs | {"findings": None} for attrs in (whole.attrs, small.attrs)]
     assert without[0] == without[1]
-    xr.testing.assert_identical(ba.compute_log_likelihood(view_of(whole)), whole)
+    xr.testing.assert_identical(ba.inference.compute_log_likelihood(view_of(whole)), whole)
 
 
 def test_leave_one_out_is_that_of_arviz(made):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's 
 ONE = {"random_seed": 1, "progressbar": False}
 NOISY = pytest.mark.filterwarnings(
     "ignore::bayesanno.ConvergenceWarning",
-    "ignore::bayesanno.IdentifiabilityWarning",
+    "ignore::bayesanno.errors.IdentifiabilityWarning",
     "ignore::bayesanno.MisfitWarning",
 )
 
@@ -216,7 +216,7 @@ class TestDesign:
         for data, more in (
             (ba.read_annotations(frame), {}), (dd.from_pandas(frame, npartitions=2), {"client": client}),
         ):  # fmt: skip
-            with pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: ") as caught:
+            with pytest.warns(ba.errors.IdentifiabilityWarning, match="^class-or-habit: ") as caught:
                 fit = ba.fit("mace", data, **settings, **more)
             said.append([str(one.message) for one in caught])
             assert "class-or-habit" in set(ba.findings(fit)["code"])
@@ -229,7 +229,7 @@ class TestDesign:
         frame = pd.DataFrame(rows, columns=["item", "annotator", "label"])
         said = []
         for read in (ba.read_annotations, lambda table: ba.distribute_annotations(dd.from_pandas(table), client)):
-            with pytest.warns(ba.NamesWarning) as caught:
+            with pytest.warns(ba.errors.NamesWarning) as caught:
                 read(frame)
             said.append([str(one.message).split(": ", 1)[1] for one in caught])
         assert said[0] == said[1]
@@ -243,7 +243,7 @@ class TestDesign:
         said = []
         with caplog.at_level("INFO", logger="bayesanno"):
             for read in (ba.read_annotations, lambda table: ba.distribute_annotations(dd.from_pandas(table), client)):
-                with pytest.warns(ba.NamesWarning) as caught:
+                with pytest.warns(ba.errors.NamesWarning) as caught:
                     read(frame)
                 said.append([str(one.message).split(": ", 1)[1] for one in caught])
         assert said[0] == said[1]

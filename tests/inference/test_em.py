@@ -34,7 +34,7 @@ MODELS = {
 ONE = {"random_seed": 1, "progressbar": False}
 NOISY = pytest.mark.filterwarnings(
     "ignore::bayesanno.ConvergenceWarning",
-    "ignore::bayesanno.IdentifiabilityWarning",
+    "ignore::bayesanno.errors.IdentifiabilityWarning",
     "ignore::bayesanno.MisfitWarning",
 )
 

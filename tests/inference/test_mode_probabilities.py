@@ -122,7 +122,7 @@ class TestMirroredAccuracies:
 
     def test_tables_of_chains_in_several_modes_name_the_call_that_weighs_them(self, table15, whole15):
         fit, _ = table15
-        for table in (ba.label_table, ba.summary, ba.annotator_table, ba.correctness_table):
+        for table in (ba.label_table, ba.summary, ba.annotator_table, ba.analysis.correctness_table):
             (said,) = said_of(lambda table=table: table(fit))[1]
             assert said.split(":")[0] in APART
             assert "bayesanno.combine_modes(fit)" in said

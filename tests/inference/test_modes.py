@@ -1,4 +1,4 @@
-"""Modes: the tables of Rzhetsky et al. (2008) as corrected, boundaries, levels, unbounded directions, bad input."""
+"""Modes: the tables of Rzhetsky et al. (2009) as corrected, boundaries, levels, unbounded directions, bad input."""
 
 import warnings
 

@@ -166,7 +166,7 @@ def test_probabilities_from_draws_are_those_of_a_quadrature_over_scales(model, t
 @pytest.fixture(scope="module")
 def one_mode():
     """A fit of a crowd that is mostly right: the mirrored mode is far below."""
-    data = ba.simulate_pool(good=8, adverse=1, items=120, per_item=5, accuracy=0.9, random_seed=1)
+    data = ba.simulation.simulate_pool(good=8, adverse=1, items=120, per_item=5, accuracy=0.9, random_seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ba.fit(HIERARCHICAL, data, **QUICK | {"draws": 300, "tune": 300, "chains": 2})

@@ -18,7 +18,9 @@ from tests.samples import SETTINGS, tiny_data
 
 UNIFORM = ba.models.MACE(class_prior="uniform")
 SHORT = {"random_seed": 1, "progressbar": False, "draws": 500, "tune": 500, "check": False}
-NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
+NOISY = pytest.mark.filterwarnings(
+    "ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.errors.IdentifiabilityWarning"
+)
 
 
 def lazy_majority(rng, *, good, lazy, items=150, per_item=None, labels=("A", "B", "C", "D")):
@@ -57,7 +59,7 @@ def graph():
 class TestMajorityIsWrong:
     def test_chains_start_in_the_probable_mode_and_not_at_the_vote(self, data):
         with (
-            pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: "),
+            pytest.warns(ba.errors.IdentifiabilityWarning, match="^class-or-habit: "),
             pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "),  # who are wrong
         ):
             fit = ba.fit(UNIFORM, data, **SHORT | {"draws": 1000, "tune": 1000})
@@ -73,7 +75,7 @@ class TestMajorityIsWrong:
     def test_six_lazy_of_ten_and_five_answers_to_an_item(self):
         data = lazy_majority(np.random.default_rng(1), good=4, lazy=6, per_item=5)
         with (
-            pytest.warns(ba.IdentifiabilityWarning, match="^class-or-habit: 67%"),
+            pytest.warns(ba.errors.IdentifiabilityWarning, match="^class-or-habit: 67%"),
             pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "),
         ):
             fit = ba.fit(UNIFORM, data, **SHORT)

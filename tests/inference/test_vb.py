@@ -152,11 +152,13 @@ class TestSize:
         data = tiny_data()
         size = 8 * (data.n_annotators * 4 + 2 + data.n_items)
         monkeypatch.setattr(of_vb, "MAX_BYTES", 60 * size)
-        with pytest.warns(ba.SizeWarning, match="60 of 4000 draws are kept: a draw of 3 annotators and 6 items takes"):
+        with pytest.warns(
+            ba.errors.SizeWarning, match="60 of 4000 draws are kept: a draw of 3 annotators and 6 items takes"
+        ):
             fit = vb("model_b", data)
         assert fit["posterior"].sizes["draw"] == ba.diagnostics_of(fit)["n_draws"] == 60
         monkeypatch.setattr(of_vb, "MAX_BYTES", 1)
-        with pytest.warns(ba.SizeWarning, match="50 of 4000 draws are kept"):
+        with pytest.warns(ba.errors.SizeWarning, match="50 of 4000 draws are kept"):
             fewest = vb("model_b", data)
         np.testing.assert_array_equal(fewest["latent"]["probability"], fit["latent"]["probability"])
 
@@ -165,12 +167,13 @@ class TestSize:
         data = tiny_data()
         whole = vb("model_b", data, **FEW)
         monkeypatch.setattr(of_vb, "MAX_GROUP_BYTES", 100)
-        with pytest.warns(ba.SizeWarning, match="^no-log-likelihood: "):
+        with pytest.warns(ba.errors.SizeWarning, match="^no-log-likelihood: "):
             fit = vb("model_b", data, **FEW)
         assert "log_likelihood" not in fit.children
         np.testing.assert_array_equal(fit["sample_stats"]["lp"], whole["sample_stats"]["lp"])
         xr.testing.assert_allclose(
-            ba.compute_log_likelihood(fit)["log_likelihood"].to_dataset(), whole["log_likelihood"].to_dataset()
+            ba.inference.compute_log_likelihood(fit)["log_likelihood"].to_dataset(),
+            whole["log_likelihood"].to_dataset(),
         )
 
 

@@ -87,7 +87,7 @@ def follow(message, said, open_roles):
 
 
 @pytest.mark.parametrize("which", CASES)
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")
 def test_what_an_error_advises_is_read(keep, which):
     text, open_roles, said, expected, *given = CASES[which]
     path, given = keep(text, "answers.csv"), dict(*given)
@@ -120,7 +120,7 @@ ADDED = {  # by the number of the row and of the item
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")
 @given(
     names=st.fixed_dictionaries({role: st.sampled_from(names) for role, names in ROLES.items()}),
     added=st.lists(st.sampled_from(list(ADDED)), max_size=5, unique=True),

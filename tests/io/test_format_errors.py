@@ -263,7 +263,7 @@ PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # names of all kinds
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # names of all kinds
 @given(st.lists(PIECES, max_size=40).map("".join).map(str.encode) | st.binary(max_size=60))
 def test_any_bytes_read_or_are_refused_in_one_line(content):
     problem = None
@@ -290,7 +290,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # names of all kinds
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # names of all kinds
 @given(VALID, st.sampled_from(sorted(FAULTS)), st.data())
 def test_a_valid_table_reads_and_one_fault_in_it_is_found(rows, fault, data):
     lines = [["item", "annotator", "label"], *map(list, rows)]

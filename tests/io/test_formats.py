@@ -270,7 +270,7 @@ def annotation_data(draw):
     )
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # names of all kinds
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # names of all kinds
 @given(annotation_data(), st.sampled_from([".csv", ".tsv"]))
 def test_a_frame_that_was_written_reads_back(data, suffix):
     with tempfile.TemporaryDirectory() as folder:

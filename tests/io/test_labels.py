@@ -219,7 +219,7 @@ class TestOrder:
             rows = [data.annotators.index(name) for name in names]
             return krippendorff.alpha(values[rows], level_of_measurement="ordinal")
 
-        subsets = ba.subset_table(data, least_items=1, ordered=True)
+        subsets = ba.agreement.subset_table(data, least_items=1, ordered=True)
         of_subsets = [expected(names.split("; ")) for names in subsets["annotators"]]
         assert subsets["alpha"].tolist() == pytest.approx(of_subsets)
         pairs = ba.pair_table(data, ordered=True)
@@ -243,6 +243,6 @@ def test_patterns_with_a_number(read):
     assert alpha(data) == pytest.approx(0.658, abs=5e-4)
 
 
-@pytest.mark.filterwarnings("error::bayesanno.NamesWarning")
+@pytest.mark.filterwarnings("error::bayesanno.errors.NamesWarning")
 def test_usual_tables_are_read_without_a_warning():
     assert ba.read_annotations("@crowd").n_labels == 4

@@ -1,4 +1,4 @@
-"""Numbers that model A must give, as plain data: tables of Rzhetsky et al. (2008), and what they should have been.
+"""Numbers that model A must give, as plain data: tables of Rzhetsky et al. (2009), and what they should have been.
 
 Tables, sections and equations are those of the supplement, where annotators are i, j, k and labels start at 1; here
 labels start at 0. A number that the paper does not print says so: it was recomputed, by enumeration, apart from the

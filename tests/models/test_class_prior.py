@@ -32,7 +32,7 @@ def test_a_rare_class_is_taken_for_a_habit_by_the_uniform_prior_alone():
     data = rare_class(np.random.default_rng(3))
     accuracy, competence = {}, {}
     for prior in ("learnt", "uniform"):
-        with pytest.warns(ba.IdentifiabilityWarning, match="^class-(or|not)-habit: 94%"):
+        with pytest.warns(ba.errors.IdentifiabilityWarning, match="^class-(or|not)-habit: 94%"):
             fit = ba.fit(MACE(class_prior=prior), data, **SETTINGS)
         labels = ba.label_table(fit)
         accuracy[prior] = (labels["label"] == labels["gold"]).mean()

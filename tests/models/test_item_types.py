@@ -6,13 +6,14 @@ import pytest
 import xarray as xr
 from scipy.stats import beta, kstest
 
-from bayesanno import CountData, fit, get_model, make_count_design, simulate
+from bayesanno import CountData, fit, get_model, simulate
 from bayesanno._core.errors import DataError, FitError, ModelError
 from bayesanno.analysis.item_types import moments_of
 from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture
+from bayesanno.simulation import make_count_design
 from tests.models.contract import FAST, P_VALUE
 from tests.models.references_counts import counts
 

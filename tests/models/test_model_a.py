@@ -107,7 +107,7 @@ def test_a_better_annotator_is_better_in_almost_every_draw(fit):
 def test_table_8_is_the_table_of_correctness(fit, table9):
     exact = at(fit, oracle.TABLE10[0][1])
     for said, expected in oracle.TABLE8.items():
-        table = ba.correctness_table(exact, [item_that_says(table9, said)])
+        table = ba.analysis.correctness_table(exact, [item_that_says(table9, said)])
         assert table.columns.tolist() == ["item", "pattern", "label", "probability", "annotators"]
         assert set(table["annotators"]) == {"i j k"}
         states = [*dict.fromkeys(said), NONE_OF_THESE]
@@ -125,23 +125,23 @@ def test_most_probable_patterns_of_a_fit_are_those_of_table_8(fit, table9):
     """Those who agree are right; where all differ, the best annotator is."""
     most_probable = {"111": "CCC", "112": "CCI", "121": "CIC", "211": "ICC", "123": "ICI"}
     for said, pattern in most_probable.items():
-        table = ba.correctness_table(fit, [item_that_says(table9, said)])
+        table = ba.analysis.correctness_table(fit, [item_that_says(table9, said)])
         assert table["pattern"].iloc[0] == pattern
         assert table["probability"].sum() == pytest.approx(1)
 
 
 def test_a_correctness_table_is_of_whichever_items_are_asked_for(fit, refuses):
-    table = ba.correctness_table(fit, ["7", "3"])
+    table = ba.analysis.correctness_table(fit, ["7", "3"])
     assert list(dict.fromkeys(table["item"])) == ["7", "3"]
     with refuses(FitError, "item '10001' is not in this fit, which has 10000, '1' first"):
-        ba.correctness_table(fit, ["1", "10001"])
+        ba.analysis.correctness_table(fit, ["1", "10001"])
     with refuses(FitError, "this fit has no dimensions: leave out dimension='focus'"):
-        ba.correctness_table(fit, ["1"], dimension="focus")
+        ba.analysis.correctness_table(fit, ["1"], dimension="focus")
 
 
 def test_other_models_have_no_correctness_patterns(tiny_fit, refuses):
     with refuses(FitError, "model_b has no correctness patterns: fit model_a"):
-        ba.correctness_table(tiny_fit)
+        ba.analysis.correctness_table(tiny_fit)
 
 
 # ------------------------------------------------------------------------------------------------- labels
@@ -295,7 +295,7 @@ def test_what_is_next_to_the_limits_is_not_refused():
 
 def test_simulated_items_have_no_gold_where_nobody_said_the_truth():
     theta = np.array([0.2, 0.4, 0.6, 0.3])
-    design = ba.make_loop_design(items=3000, annotators=4, labels=LABELS)
+    design = ba.simulation.make_loop_design(items=3000, annotators=4, labels=LABELS)
     data, truth = ba.simulate("model_a", design, parameters={"accuracy": theta}, random_seed=1)
     assert truth["frequency"].dims == ("response",)  # "empirical" takes them from data, and there are none yet
     assert truth["frequency"].values.sum() == pytest.approx(1)
@@ -313,7 +313,7 @@ def test_simulated_items_have_no_gold_where_nobody_said_the_truth():
 
 
 def test_a_known_label_is_the_truth_whether_or_not_somebody_says_it(refuses, monkeypatch):
-    design = ba.make_loop_design(items=200, annotators=4, labels=LABELS)
+    design = ba.simulation.make_loop_design(items=200, annotators=4, labels=LABELS)
     known = AnnotationData(
         item=design.item, annotator=design.annotator, label=design.label,
         items=design.items, annotators=design.annotators, labels=LABELS,

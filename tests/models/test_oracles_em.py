@@ -1,6 +1,6 @@
 """EM against the papers: model B's section 12 and (48), (50) to (52), and MACE on the data of its section 3.
 
-Sources: Rzhetsky, Shatkay and Wilbur (2008), supplement, Tables 9, 14 and 15; Hovy et al. (2013), section 2.1. Where a
+Sources: Rzhetsky, Shatkay and Wilbur (2009), supplement, Tables 9, 14 and 15; Hovy et al. (2013), section 2.1. Where a
 paper prints fewer digits, or none, values come from an implementation written apart from this one.
 """
 

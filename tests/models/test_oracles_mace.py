@@ -6,6 +6,7 @@ Three items, two annotators, labels 0 and 1; the model is that of Hovy et al. (2
 import numpy as np
 import pytest
 
+import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.modeling.posterior import recover
 from bayesanno.models.mace import MACE
@@ -45,3 +46,11 @@ def test_expected_counts_of_spam(recovered):
     np.testing.assert_allclose(counts.sum(axis=1), [0.4311075949367086, 1.0952911392405065], rtol=1e-12)
     know = np.bincount(DATA.annotator, weights=1 - spam)
     np.testing.assert_allclose(know, [2.5688924050632913, 0.9047088607594935], rtol=1e-12)
+
+
+def test_table_2_of_the_paper(shared):
+    data = ba.read_annotations(shared / "data" / "rte.csv")
+    fit = ba.fit(MODEL, data, method="em", check=False, random_seed=1, progressbar=False)
+    table = ba.coverage_table(fit, [0.75, 0.9, 1]).set_index("coverage")
+    assert table["accuracy"].round(3).to_dict() == {0.75: 0.977, 0.9: 0.957, 1.0: 0.928}
+    assert ba.majority_vote(data)["right"].mean() == pytest.approx(0.896875)  # ties split at random, exactly

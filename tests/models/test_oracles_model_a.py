@@ -1,4 +1,4 @@
-"""Model A against the tables of its paper: Rzhetsky, Shatkay and Wilbur (2008), supplement, sections 6 to 8 and 11.
+"""Model A against the tables of its paper: Rzhetsky, Shatkay and Wilbur (2009), supplement, sections 6 to 8 and 11.
 
 Where the paper's numbers are not those of its own formulas, the test says what they are instead.
 """

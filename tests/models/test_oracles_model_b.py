@@ -1,4 +1,4 @@
-"""Model B against the tables of its paper: Rzhetsky, Shatkay and Wilbur (2008), supplement, sections 9 to 13.
+"""Model B against the tables of its paper: Rzhetsky, Shatkay and Wilbur (2009), supplement, sections 9 to 13.
 
 Labels, classes and annotators i, j, k are in the paper's order. Where the paper prints six digits, more come from a
 closed form: with two labels and three annotators the model is saturated, so that moments determine its parameters.

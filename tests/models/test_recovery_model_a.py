@@ -5,10 +5,11 @@ import nutpie
 import pytest
 from scipy.stats import binomtest
 
-from bayesanno import make_loop_design, simulate
+from bayesanno import simulate
 from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.model_a import ModelA
+from bayesanno.simulation import make_loop_design
 
 SIMULATIONS = 100
 ITEMS, LABELS = 500, 4

@@ -1,6 +1,6 @@
 """The reference of model A against the process simulated outright, and against the tables of its paper.
 
-Rzhetsky, Shatkay and Wilbur (2008), supplement, sections 4 to 8 and 11. A reference that is wrong would let a wrong
+Rzhetsky, Shatkay and Wilbur (2009), supplement, sections 4 to 8 and 11. A reference that is wrong would let a wrong
 graph pass, so that it is checked before any graph is.
 """
 

@@ -1,4 +1,4 @@
-"""The reference of model A for several dimensions: section 7 of the supplement to Rzhetsky et al. (2008), Figure 3."""
+"""The reference of model A for several dimensions: section 7 of the supplement to Rzhetsky et al. (2009), Figure 3."""
 
 import itertools
 from collections import defaultdict

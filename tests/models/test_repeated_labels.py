@@ -58,7 +58,7 @@ def test_those_who_repeat_labels_of_their_own_are_named_with_the_labels(model):
 
 def test_what_is_said_is_true_and_what_it_advises_helps():
     data = crowd_with_habits(1, [0] * 5, n_labels=3)
-    with pytest.warns(ba.IdentifiabilityWarning, match="^repeated-label: "):
+    with pytest.warns(ba.errors.IdentifiabilityWarning, match="^repeated-label: "):
         misled = ba.fit("class_conditional", data, method="vb", random_seed=1, check=False, progressbar=False)
     frame = data.to_frame()
     rest = ba.read_annotations(frame[~frame["annotator"].isin(find_repeaters(data).annotators)])

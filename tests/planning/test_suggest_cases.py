@@ -68,7 +68,7 @@ def test_a_point_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = ba.fit("model_b", tiny_data(), method="em", random_seed=1, progressbar=False)
-    with pytest.warns(ba.PredictionWarning, match="this fit is one point"):
+    with pytest.warns(ba.errors.PredictionWarning, match="this fit is one point"):
         ba.suggest_annotations(fit, 1)
 
 
@@ -81,7 +81,10 @@ def test_items_with_controls_are_never_asked_about(refuses):
 
 
 def test_fits_of_counts_and_of_several_dimensions_are_refused(refuses):
-    designs = {name: ba.make_loop_design(items=20, annotators=4, labels=labels) for name, labels in DIMENSIONS.items()}
+    designs = {
+        name: ba.simulation.make_loop_design(items=20, annotators=4, labels=labels)
+        for name, labels in DIMENSIONS.items()
+    }
     several, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
     for fit in (fit_shortly("binomial_mixture", rte_counts()), fit_shortly("model_a_multi", several)):
         with refuses(ba.DataError, "suggest_annotations"):

@@ -46,7 +46,7 @@ def test_a_figure_of_one_axes_can_be_a_part_of_another(tiny_fit):
     assert ba.plot_annotators(tiny_fit, ax=axes[0, 2]) is whole
     assert ba.plot_coverage(tiny_fit, ax=axes[1, 0], title=False) is whole
     assert ba.plot_plates("mace", ax=axes[1, 1]) is whole
-    assert ba.plot_distances(crowd, ax=axes[1, 2]) is whole
+    assert ba.report.plot_distances(crowd, ax=axes[1, 2]) is whole
     assert whole.get_size_inches().tolist() == [9, 6]
     assert len(whole.axes) == 7  # the scale of distances is one
     whole.draw_without_rendering()

@@ -134,7 +134,7 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     shown = re.search(r"<caption>Statistics as a whole.*?</table>", page, re.DOTALL)[0]
     rows = [re.findall(r"<td.*?>(.*?)</td>", row) for row in shown.split("<tr>")[2:]]
     check = ba.predictive_check(tiny_fit, replicates=REPLICATES, random_seed=tiny_fit.attrs["random_seed"]).table
-    whole, parts = check[check["of"] == ""].sort_values("p", kind="stable"), check[check["of"] != ""]
+    whole, parts = check[check["level"] == "total"].sort_values("p", kind="stable"), check[check["level"] == "each"]
     assert len(rows) == 12
     assert [row[0] for row in rows[: len(whole)]] == whole["statistic"].tolist()
     assert ["unanimous", WORDS["unanimous"]] in [row[:2] for row in rows]
@@ -201,7 +201,9 @@ class TestWhoErrsTogether:
         assert "No two annotators share 20 items" in page
 
     def test_of_few_items_or_types_nothing_is_said(self, page, tmp_path):
-        counts = ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)[0]
+        counts = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=60, per_item=8), random_seed=2)[
+            0
+        ]
         of_types = written(ba.fit("binomial_mixture", counts, **SHORT), tmp_path)
         for one in (page, of_types):
             assert "Do annotators err together?" not in one

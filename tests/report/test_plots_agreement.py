@@ -22,8 +22,8 @@ def many(n_annotators):
 
 FIGURES = {
     "usage": ba.plot_usage,
-    "divergence": ba.plot_divergence,
-    "distances": ba.plot_distances,
+    "divergence": ba.report.plot_divergence,
+    "distances": ba.report.plot_distances,
 }
 
 
@@ -55,11 +55,11 @@ def test_bars_are_shares_and_the_most_unlike_is_on_top():
 def test_an_infinite_divergence_is_shown_as_one():
     records = [("s1", "ada", "a"), ("s2", "ada", "a"), ("s1", "bo", "a"), ("s2", "bo", "b"), ("s1", "cy", "a")]
     data = ba.AnnotationData.from_records(records)
-    axes = ba.plot_divergence(data).axes[0]
+    axes = ba.report.plot_divergence(data).axes[0]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["infinite"]
     assert "nats" in axes.get_xlabel()
-    assert "bits" in ba.plot_divergence(data, base=2).axes[0].get_xlabel()
-    assert "nats" not in ba.plot_divergence(data, measure="leverage").axes[0].get_xlabel()
+    assert "bits" in ba.report.plot_divergence(data, base=2).axes[0].get_xlabel()
+    assert "nats" not in ba.report.plot_divergence(data, measure="leverage").axes[0].get_xlabel()
 
 
 def test_names_are_text_and_no_formulas(tmp_path):
@@ -74,9 +74,9 @@ def test_names_are_text_and_no_formulas(tmp_path):
 def test_what_cannot_be_drawn_is_refused(refuses):
     alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes")])
     with refuses(DataError, "only one annotator answered"):
-        ba.plot_divergence(alone)
+        ba.report.plot_divergence(alone)
     with refuses(DataError, "there is no measure 'kl': choose one of leverage, kld, jsd_mean"):
-        ba.plot_divergence(tiny_data(), measure="kl")
+        ba.report.plot_divergence(tiny_data(), measure="kl")
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of few draws and one annotator

@@ -72,7 +72,7 @@ def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkey
     clique = {name: "clique" if name in ("a0", "a1", "a2") else "rest" for name in ba.data_of(clique_fit).annotators}
     names, matrix = shown(ba.plot_dependence(clique_fit, clique))
     table = ba.dependence_table(clique_fit, clique)
-    own = table[(table["level"] == "within") & (table["first"] != "")].set_index("first")["correlation"]
+    own = table[(table["level"] == "group") & (table["first"] == table["second"])].set_index("first")["correlation"]
     np.testing.assert_allclose(np.diag(matrix), own[names])
 
 

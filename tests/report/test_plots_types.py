@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.Converge
 
 @pytest.fixture(scope="module")
 def counted_fit():
-    data, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)
+    data, _ = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=60, per_item=8), random_seed=2)
     return ba.fit("binomial_mixture", data, **SHORT)
 
 

@@ -17,7 +17,7 @@ def points(axes, marker):
 
 
 def test_a_panel_for_each_quantity_and_a_row_for_each_prior():
-    design = ba.make_count_design(items=20, per_item=3)
+    design = ba.simulation.make_count_design(items=20, per_item=3)
     long = "two types, of which it would take long to say how they were chosen"
     priors = {long: "binomial_mixture", "three": ba.models.BinomialMixture(types=3)}
     found = ba.describe_prior(priors, design, draws=30, random_seed=1)
@@ -38,7 +38,7 @@ def test_a_panel_for_each_quantity_and_a_row_for_each_prior():
 
 
 def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):
-    table = ba.label_power_scaling(tiny_fit)
+    table = ba.criticism.label_power_scaling(tiny_fit)
     left, right = plot_label_power_scaling(table.sample(frac=1, random_state=1)).axes
     assert names(left) == [f"{row['item']}: {row['label']} or {row['runner_up']}" for row in table.to_dict("records")]
     near = np.abs(table["doublings"]) <= 4
@@ -56,7 +56,7 @@ def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):
 
 @pytest.mark.parametrize("rows", [3, 400])
 def test_few_rows_and_many_are_drawn(rows, tiny_fit):
-    table = ba.label_power_scaling(tiny_fit)
+    table = ba.criticism.label_power_scaling(tiny_fit)
     many = table.sample(rows, replace=True, random_state=1).assign(item=[f"x{n}" for n in range(rows)])
     figure = plot_label_power_scaling(many)
     assert len(names(figure.axes[0])) == min(rows, 40)
@@ -72,7 +72,7 @@ def test_the_rows_of_a_study_differ_in_their_names():
     study = ba.sensitivity("mace", data, grid, method="em", random_seed=1, progressbar=False)
     shown = names(ba.plot_priors(study).axes[0])
     assert shown[0] == "competence_prior=0.5:0.5, strategy_prior=10 (own)"
-    assert len(set(shown)) == len(study.priors)
+    assert len(set(shown)) == len(study.table)
 
 
 def test_a_figure_has_a_picture_of_itself():

@@ -32,7 +32,7 @@ def small_vb(small):
 def test_the_section_says_what_the_tables_say(small_vb):
     text, picture, table = show(small_vb)
     assert (Text, Picture, SmallTable) == (type(text), type(picture), type(table))
-    items = ba.stopping_table(small_vb, futures=FUTURES, random_seed=1)["next"]
+    items = ba.planning.stopping_table(small_vb, futures=FUTURES, random_seed=1)["next"]
     assert [int(row[1]) for row in table.rows] == [int((items == name).sum()) for name in ("done", "ask", "expert")]
     settings = {"futures": FUTURES, "random_seed": 1}
     for way, words in (("evenly", "spread evenly"), ("suggested", "asked where they help most")):

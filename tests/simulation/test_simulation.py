@@ -219,7 +219,7 @@ def test_the_crowd_answers_as_its_people_are_described(topics):
 
 def test_simulated_dimensions_are_correlated_as_the_truth_says():
     """In a Cox law the correlation of being right in one dimension and in another is rho itself."""
-    design, theta = ba.make_loop_design(items=2000, annotators=4, labels=3), 0.6
+    design, theta = ba.simulation.make_loop_design(items=2000, annotators=4, labels=3), 0.6
     given = {"accuracy": np.full((4, 2), theta), "direction": [5.0]}  # next to the wall
     both = ba.MultiAnnotationData(by_dimension={"focus": design, "polarity": design})
     data, truth = ba.simulate("model_a_multi", both, parameters=given, random_seed=3)
@@ -235,3 +235,38 @@ def test_simulated_dimensions_are_correlated_as_the_truth_says():
     rho = float(truth["correlation"][0])
     assert abs(per_item.mean() - rho) < 4 * error
     assert abs(rho) > 10 * error
+
+
+# ---------------------------------------------------------------------------------------------------------- the pools
+
+
+@pytest.mark.parametrize("strategy", ["random", "first"])
+def test_a_pool_is_of_good_and_of_adverse_annotators(strategy):
+    data = ba.simulation.simulate_pool(
+        good=6, adverse=14, strategy=strategy, items=4_000, labels=4, per_item=10, accuracy=0.9, random_seed=5
+    )
+    assert set(np.bincount(data.item)) == {10}
+    assert data.annotators[5:7] == ("good6", "adverse1")
+    right = data.label == data.gold_codes[data.item]
+    by_annotator = np.bincount(data.annotator, weights=right) / np.bincount(data.annotator)
+    np.testing.assert_allclose(by_annotator[:6], 0.9, atol=0.03)  # of 2,000 answers each: five standard errors
+    np.testing.assert_allclose(by_annotator[6:], 0.25, atol=0.05)
+    said = np.bincount(data.label[data.annotator >= 6], minlength=4) / (data.annotator >= 6).sum()
+    np.testing.assert_allclose(said, [1, 0, 0, 0] if strategy == "first" else 0.25, atol=0.02)
+    slips = data.label[(data.annotator < 6) & ~right] - data.gold_codes[data.item][(data.annotator < 6) & ~right]
+    np.testing.assert_allclose(np.bincount(slips % 4)[1:] / slips.size, 1 / 3, atol=0.07)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"good": -1}, "good is -1"),
+        ({"adverse": 4}, "per_item is 10"),
+        ({"strategy": "lazy"}, "there is no strategy 'lazy': choose one of random, first"),
+        ({"accuracy": 1.0}, "accuracy is 1.0"),
+        ({"labels": 1}, "only one label"),
+    ],
+)
+def test_impossible_pools_are_refused(refuses, wrong, match):
+    with refuses(DataError, match):
+        ba.simulation.simulate_pool(**{"good": 5, "adverse": 15, **wrong})

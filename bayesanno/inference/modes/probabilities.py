@@ -5,7 +5,7 @@ Laplace's method, or are unknown for a model with scale parameters. The space is
 belongs to the mode whose t distribution, with the centre and curvature of Laplace's method, is highest there. With
 scale parameters it belongs to the mode that gives most items the same label. So nothing counts twice, and chains that
 cross are divided.
-If classes can be permuted, only one labelling is considered, the one that eq. 56 of Rzhetsky et al. (2008) prefers.
+If classes can be permuted, only one labelling is considered, the one that eq. 56 of Rzhetsky et al. (2009) prefers.
 Each of the K! labellings has every mode once, so that K! cancels.
 """
 

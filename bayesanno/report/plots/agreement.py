@@ -107,7 +107,7 @@ def plot_divergence(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.plot_divergence(ba.read_annotations("@crowd"), measure="leverage").axes[0].get_ylabel()
+    >>> ba.report.plot_divergence(ba.read_annotations("@crowd"), measure="leverage").axes[0].get_ylabel()
     'annotator'
     """
     if measure not in MEASURES:
@@ -151,7 +151,7 @@ def plot_distances(
     ----------
     data : AnnotationData
     groups : int, optional
-        As in `bayesanno.group_annotators`.
+        As in `bayesanno.agreement.group_annotators`.
     base : float
         The base of the logarithm: e for nats, 2 for bits.
     figsize, title, ax
@@ -170,7 +170,7 @@ def plot_distances(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.plot_distances(ba.read_annotations("@crowd")).axes[0].get_xlabel()
+    >>> ba.report.plot_distances(ba.read_annotations("@crowd")).axes[0].get_xlabel()
     'annotator'
     """
     require_kind(data, AnnotationData, "plot_distances")
@@ -251,7 +251,7 @@ def draw_dependence(
         If no two annotators have a row.
     """
     whole, pairs = table.iloc[0], table[table["level"] == "pair"]
-    of_groups = table[(table["first"] != "") & (table["level"] != "pair")]
+    of_groups = table[table["level"] == "group"]
     n = len(list_names(pairs))
     by_group = bool(group_of) and n > MOST_DRAWN and len(of_groups) > 0
     rows = of_groups if by_group else pairs

@@ -116,7 +116,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: 
     Parameters
     ----------
     table : pandas.DataFrame
-        As `bayesanno.label_power_scaling` gives it, or some of its rows.
+        As `bayesanno.criticism.label_power_scaling` gives it, or some of its rows.
     most : int, default 40
         Items that are drawn; the title says of how many.
     figsize, title
@@ -138,9 +138,9 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: 
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("crowd")  # doctest: +SKIP
-    >>> ba.plot_label_power_scaling(ba.label_power_scaling(fit))  # doctest: +SKIP
+    >>> ba.report.plot_label_power_scaling(ba.criticism.label_power_scaling(fit))  # doctest: +SKIP
     """
-    check_made(table, "DataFrame", "label_power_scaling", ["doublings", "prior_slope"])
+    check_made(table, "DataFrame", "criticism.label_power_scaling", ["doublings", "prior_slope"])
     shown, figure, left, right = _begin_sides(table.sort_values("doublings", key=np.abs, kind="stable"), most)
     place, doublings = np.arange(len(shown)), shown["doublings"].to_numpy()
     within = np.clip(doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
@@ -222,7 +222,7 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     ['items with another label', "largest move of an annotator's rank"]
     """
     check_made(study, "Study", "sensitivity")
-    table = study.priors
+    table = study.table
     fields = table.loc[:, :"labels_changed"].columns[1:-1]
     names = [", ".join(f"{field}={as_typed(row[field])}" for field in fields) for row in table.to_dict("records")]
     names[0] += " (own)"

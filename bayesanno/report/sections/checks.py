@@ -81,13 +81,13 @@ def _list_predictions(check: PredictiveCheck) -> pd.DataFrame:
     alone = every.groupby(by)["of"].transform("size") == 1  # a statistic of one number
     whole: pd.Series = every["statistic"].map(WORDS) + np.where(alone, "", ": distance")
     table = every[by].assign(
-        of=every["of"].where(every["of"] != "", whole),
+        of=every["of"].where(every["level"] == "each", whole),
         observed=every["observed"],
         predicted=every["mean"],
         **{interval: [f"{ends[0]:.4g} to {ends[1]:.4g}" for ends in every[[low, high]].to_numpy()]},
         p=every["p"].round(3),
     )
-    return table.iloc[np.lexsort((every["p"], every["of"] != ""))[:MOST_CHECKED]]
+    return table.iloc[np.lexsort((every["p"], every["level"] == "each"))[:MOST_CHECKED]]
 
 
 def _show_calibration(view: FitView, random_seed: int) -> Iterator[PageBlock]:

@@ -136,6 +136,6 @@ def _find_copies(view: FitView, table: pd.DataFrame) -> Iterator[Finding]:
 
 def p_values(check: PredictiveCheck) -> dict[str, float]:
     """Return the p-value of each statistic as a whole, by its name."""
-    whole = check.table[check.table["of"] == ""]
+    whole = check.table[check.table["level"] == "total"]
     names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
     return dict(zip(names, whole["p"], strict=True))

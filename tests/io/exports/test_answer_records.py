@@ -42,7 +42,7 @@ def test_the_annotator_is_a_template_over_fields(keep, said):
     assert said(table, annotator=template)[1] == PAIRS
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # true is the only label that is no number
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # true is the only label that is no number
 def test_fields_are_known_by_the_names_of_columns(said):
     lines = [
         {"id": n, "judge": "x", "score": s, "gold": g} for n, s, g in ((1, 0.5, 1.0), (2, 1.0, None), (3, True, 0.5))

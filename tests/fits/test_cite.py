@@ -1,0 +1,69 @@
+"""How to cite: entries of the package and of the papers that cards name, which say the same as the cards."""
+
+import re
+import sys
+
+import pytest
+
+import bayesanno as ba
+from bayesanno._core.errors import ModelError
+from bayesanno.fits.cite import PAPERS, papers_of
+from bayesanno.modeling.registry import list_model_classes
+
+FIELD = re.compile(r"^ *(\w+) = \{(.*?)\},$", re.MULTILINE | re.DOTALL)
+CARDS = {name: sys.modules[model.__module__].__doc__ for name, model in list_model_classes().items()}
+SEEDS = {
+    "model_a": "10.1371/journal.pcbi.1000391",
+    "easy_hard": "10.1162/coli.2009.35.4.35402",
+    "binomial_mixture": "N10-1067",
+    "label_usage": "W10-1806",
+    "mace": "N13-1132",
+}
+
+
+def fields_of(entry):
+    return dict(FIELD.findall(entry))
+
+
+def test_the_package_is_cited_with_its_version():
+    assert fields_of(ba.cite())["version"] == ba.__version__
+    assert ba.cite().count("@") == 1
+    assert "{version}" not in ba.cite("model_b")
+
+
+@pytest.mark.parametrize(("name", "address"), SEEDS.items())
+def test_models_of_the_five_papers_cite_them(name, address):
+    cited = ba.cite(name)
+    assert cited.startswith(ba.cite() + "\n\n@")
+    assert address in cited
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_entries_say_what_the_card_says(name):
+    card = " ".join(CARDS[name].split())
+    for entry in papers_of(ba.get_model(name)):
+        fields = fields_of(entry)
+        assert f"({fields['year']})" in card
+        assert all(author.partition(",")[0] in card for author in re.split(r"\s+and\s+", fields["author"]))
+        assert " ".join(re.sub("[{}]", "", fields["title"]).split()) in card
+
+
+def test_every_paper_is_one_of_a_card_and_every_address_of_a_card_is_one_of_a_paper():
+    entries = PAPERS.read_text(encoding="utf-8").strip().split("\n\n")
+    used = [entry for name in CARDS for entry in papers_of(ba.get_model(name))]
+    assert set(entries) == set(used)
+    keys = [entry.partition("{")[2].partition(",")[0] for entry in entries]
+    assert len(set(keys)) == len(keys)
+    for name, card in CARDS.items():
+        references = card.partition("References.")[2]
+        named = re.findall(r"doi:(\S+?)[.,;:]?(?=\s)|(https://\S+?)[.,]?(?=\s)", references)
+        assert {one or other for one, other in named} <= set(re.findall(r"\{(\S+)\},$", ba.cite(name), re.MULTILINE))
+
+
+def test_a_fit_cites_what_its_model_does(tiny_fit):
+    assert ba.cite(tiny_fit) == ba.cite(ba.model_of(tiny_fit)) == ba.cite(ba.model_of(tiny_fit).name)
+
+
+def test_an_unknown_model_is_refused(refuses):
+    with refuses(ModelError, "there is no model 'maze': did you mean 'mace'"):
+        ba.cite("maze")
