@@ -22,7 +22,7 @@ from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
 from bayesanno._core.running import track
 from bayesanno._core.validate import check_seed, known_seed
-from bayesanno._core.wording import as_names
+from bayesanno._core.wording import as_names, option
 from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.labels import check_coverage, coverage_table
 from bayesanno.criticism.trials import VOTE, Fits, check_fits, try_all, try_fit
@@ -291,7 +291,7 @@ def _check(data: AnnotationData, function: str, random_seed: int | None) -> None
     require_kind(data, AnnotationData, function)
     check_seed(random_seed)
     if not (data.gold_codes >= 0).any():
-        raise DataError("no gold label is known: read the data with a gold column, or with gold_file=...")
+        raise DataError(f"no gold label is known: read the data with a gold column, or with {option('gold_file')}")
 
 
 def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:

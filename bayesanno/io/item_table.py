@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, nearest
+from bayesanno._core.wording import counted, nearest, option
 from bayesanno.data.item_columns import ItemColumn
 from bayesanno.io.columns import NamedAnswers
 from bayesanno.io.names import warn_names
@@ -55,7 +55,9 @@ def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Compa
         if at == 0 or not name:
             continue
         if name in answers.item_columns:
-            raise DataError(f"{table.name}: column {name!r} is also one of pairs=...: rename it or leave it out")
+            raise DataError(
+                f"{table.name}: column {name!r} is also one of {option('pairs')}: rename it or leave it out"
+            )
         found[name] = _column_of(table, at, rows)
     if not found:
         raise DataError(f"{table.name} has no column beside {table.header[0]!r}: add one that describes the items")

@@ -16,7 +16,7 @@ from typing import Any
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.wording import listed, nearest, option
 from bayesanno.io.cells import write_cell
 from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
@@ -201,7 +201,7 @@ class TextTable:
         """Return the separator that may divide the only column, for the end of a message; empty for other tables."""
         cell = self.columns[0][0] if len(self.header) == 1 and self.n_rows else ""
         mark = next((mark for mark in _OTHER_SEPARATORS if mark in cell), None)
-        return f"; if {mark!r} separates its cells, use separator={mark!r}" if mark else ""
+        return f"; if {mark!r} separates its cells, use {option('separator', mark)}" if mark else ""
 
     def need(self, role: str, option: str | None = None, *, may_be_named: bool = True, loosely: bool = True) -> int:
         """Return the column that plays a role; the message names its option, if it may be named.
@@ -336,7 +336,7 @@ def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: 
         if column and column in seen:
             raise DataError(
                 f"{name}: two columns, {seen[column] + 1} and {position + 1}, are named {column!r}: give each its own "
-                "name, or, if the file has no header line, use no_header=True"
+                f"name, or, if the file has no header line, use {option('no_header', True)}"
             )
         seen[column] = position
     if not names:

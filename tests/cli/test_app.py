@@ -13,7 +13,6 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.cli.app import name_options
 from bayesanno.io.write import write_table
 from bayesanno.modeling.registry import describe_models
 from tests.samples import COMMAND, LABELS
@@ -273,13 +272,3 @@ def test_an_interrupted_fit_says_so_and_leaves_nothing(tmp_path):
     assert out == ""
     assert rest == "interrupted: nothing was written\n"
     assert [path.name for path in tmp_path.iterdir()] == ["answers.csv"]
-
-
-def test_what_a_user_wrote_is_no_argument():
-    for said in (
-        "answers.csv, line 2: label 'label=...' of item '1' is not among the declared labels",
-        "data/gold=True/a.csv is empty",
-        r"C:\data\seed=True\a.csv is empty",
-    ):
-        assert name_options(said) == said
-    assert name_options("no order (say labels=[...])") == "no order (say --labels A,B,...)"
