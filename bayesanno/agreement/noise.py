@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.validate import check_share
-from bayesanno._core.wording import counted, option
+from bayesanno._core.wording import counted
 from bayesanno.agreement.chance import chance_agreement, check_whole, count_disagreement
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
@@ -190,13 +190,11 @@ def bound_noise_of(
     found = count_disagreement(data)
     p = found.p if chance is None else chance
     if p is None:
-        raise DataError(
-            f"no item is disagreed on, so the chance of agreement cannot be estimated: give {option('chance')}"
-        )
+        raise DataError("no item is disagreed on, so the chance of agreement cannot be estimated: give chance=...")
     if chance is None and not 0 < p < 1:
         raise DataError(
             f"from {counted(found.d, 'item')} disagreed on the chance of agreement is {p:g}, not a reliable estimate: "
-            f"give the chance of agreement with {option('chance')}"
+            f"give the chance of agreement with chance=..."
         )
     bound = bound_noise(found.n, found.d, p, ci_prob=ci_prob, prior=prior)
     return replace(bound, kappa=found.kappa)

@@ -22,7 +22,7 @@ from bayesanno._core.errors import BayesannoError
 from bayesanno._core.files import OF_DISKS
 from bayesanno._core.running import keep_keyboard_interrupt
 from bayesanno._core.wording import on_command_line
-from bayesanno.cli.agreement import agreement, noise
+from bayesanno.cli.agreement import agreement
 from bayesanno.cli.ask import ask_next, simulate
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit, recalibrate, report
@@ -117,6 +117,6 @@ def models() -> None:
 
 
 OF_FITS = (fit, recalibrate, ask_next, groups, export, report)
-OF_DATA = (simulate, agreement, noise, compare, sensitivity)
+OF_DATA = (simulate, agreement, compare, sensitivity)
 for command in (*OF_FITS, *OF_DATA):
     app.command("next" if command is ask_next else None)(command)

@@ -29,36 +29,29 @@ from bayesanno.io.text_table import TextTable
 
 SHOWN = 10  # rows on the screen
 
-PerAnnotator = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Maximum number of answers of each annotator.")
-]
+TARGETS = "What to learn: labels, annotators, gold (true labels to ask an expert for), or ranking (of two systems)."
+WHO = "Who can be asked: columns annotator and, if wanted, answers (at most so many) and cost (of one answer)."
 
 
+@opt.command(ba.suggest_annotations)
 def ask_next(
     folder: opt.FitFolder,
-    batch: Annotated[int, typer.Option(metavar="N", min=1, help="How many answers.")] = 100,
+    random_seed: opt.Seed,
+    target: Annotated[str, opt.value(None, TARGETS)],
+    items: Annotated[opt.File, opt.value("FILE", "The items to ask about, in a column item; by default all.")],
+    annotators: Annotated[opt.File, opt.value("FILE", WHO)],
+    per_annotator: Annotated[int | None, opt.value("N", "Maximum number of answers of each annotator.", min=1)],
+    batch: Annotated[int, opt.value("N", "How many answers.", min=1)] = 100,
     out: opt.OutTable = None,
-    target: str = opt.option(
-        "labels",
-        "What to learn: labels, annotators, gold (which true labels an expert should give), or ranking "
-        "(which of two systems is better, if items compare systems).",
-    ),
-    utility: str | None = opt.option(
-        None, "How gains for labels are measured: information (in nats; the default) or accuracy."
-    ),
-    loss: Path | None = opt.option(
-        None,
-        "The costs of decisions, in place of --utility: a column label (the true one) and one for each decision.",
-        "FILE.csv",
-    ),
-    items: Path | None = opt.option(None, "The items to ask about, in a column item; by default all.", "FILE"),
-    annotators: Path | None = opt.option(
-        None,
-        "Who can be asked: columns annotator and, optionally, answers (maximum for each) and cost (of one answer).",
-        "FILE",
-    ),
-    per_annotator: PerAnnotator = None,
-    seed: opt.Seed = None,
+    utility: Annotated[
+        opt.Text, opt.value(None, "How gains for labels are measured: information (in nats; the default) or accuracy.")
+    ] = None,
+    loss: Annotated[
+        opt.File,
+        opt.value(
+            "FILE.csv", "The costs of decisions, in place of --utility: a column label, and one for each decision."
+        ),
+    ] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Choose the answers that would help a fit most.
@@ -78,7 +71,7 @@ def ask_next(
         chosen["utility"] = utility
     fit = ba.load(folder)
     with show_status("choosing answers"):
-        table = ba.suggest_annotations(fit, batch, random_seed=seed, **chosen)
+        table = ba.suggest_annotations(fit, batch, random_seed=random_seed, **chosen)
     typer.echo(show_table(table.head(SHOWN)))
     if len(table) > SHOWN:
         typer.echo("...")
@@ -169,15 +162,18 @@ def _read_numbers(
     return numbers
 
 
+@opt.command()
 def simulate(
     model: opt.ModelName,
     out: Annotated[Path, opt.value("FILE.csv", "The answers; FILE.json has the true parameters.")],
-    items: int = opt.option(300, "Number of items."),
-    annotators: int = opt.option(20, "Number of annotators; counts have none."),
-    per_item: str = opt.option("5", "Annotations per item, by different annotators.", "N|N-M"),
-    labels: str = opt.option("3", "Number of labels, or their names; counts have none.", "K|A,B,..."),
-    unsure: opt.UnsureLabels = None,
-    dimensions: str = opt.option("first,second", "Names of the dimensions, for models of several.", "A,B,..."),
+    items: Annotated[int, opt.value("N", "Number of items.")] = 300,
+    annotators: Annotated[int, opt.value("N", "Number of annotators; counts have none.")] = 20,
+    per_item: Annotated[str, opt.value("N|N-M", "Annotations per item, by different annotators.")] = "5",
+    labels: Annotated[str, opt.value("K|A,B,...", "Number of labels, or their names; counts have none.")] = "3",
+    unsure: opt.Unsure = None,
+    dimensions: Annotated[
+        str, opt.value("A,B,...", "Names of the dimensions, for models of several.")
+    ] = "first,second",
     seed: opt.Seed = None,
     settings: opt.Settings = None,
     overwrite: opt.Overwrite = False,

@@ -31,28 +31,23 @@ from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
 from bayesanno.inference.em_vb.fixed_point import require_updates
-from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
+from bayesanno.inference.methods import METHODS, choose_method
+from bayesanno.io.read_options import ReadOptions
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
 MOST_SHOWN = 5  # rows of a table on the screen
 
 
-@opt.reads_data()
+@opt.command(ba.fit, ba.predictive_check, ReadOptions)
 def compare(
     data: opt.DataSource,
     model: Annotated[list[str], opt.value("MODEL[,FIELD=VALUE...]", "A model, with fields to set; give two or more.")],
     out: opt.OutFolder,
-    formula: opt.ClassPriorFormula = None,
-    classifier: opt.ClassifierColumns = None,
-    method: str = opt.option("nuts", f"{WITH_DRAWS}."),
-    draws: opt.Draws = NUTSSettings.draws,
-    tune: opt.Tune = NUTSSettings.tune,
-    chains: opt.Chains = NUTSSettings.chains,
-    replicates: int = opt.option(500, "Number of simulated data sets for each predictive check."),
-    seed: opt.Seed = None,
-    *,
-    options: opt.DataOptions,
+    method: opt.Method,
+    replicates: Annotated[int, opt.value("N", "Number of simulated data sets for each predictive check.")],
+    sampling: opt.Sampling,
+    reading: opt.ReadingForModel,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit several models to DATA and compare them.
@@ -60,26 +55,24 @@ def compare(
     The files are loo.csv, ppc.csv, run.json and, with gold, calibration.csv and its figure.
     """
     begin, show = time.perf_counter(), sys.stderr.isatty()
-    models = parse_models(model, data, options, formula, classifier)
-    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
+    options, seed = opt.gather_options(**reading), known_seed(sampling["random_seed"])
+    models = parse_models(model, data, options)
+    asked: dict[str, Any] = {**sampling, "random_seed": seed}
     check_method(method, models, sampling)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for_all(models, data, options)
-        check_size(answers.n_items, draws * chains)
+        check_size(answers.n_items, sampling["draws"] * sampling["chains"])
         typer.echo(described, err=True)
-        seed = known_seed(seed)
         fits = {}
         for spec, one in models.items():
             typer.echo(f"fitting {spec}", err=True)
-            fits[spec] = ba.fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
+            fits[spec] = ba.fit(one, answers, method=method, progressbar=show, **asked)
         tables, files = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
     print_result(describe_comparison(tables), out, sorted(files))
 
 
-def parse_models(
-    specs: list[str], source: str, options: opt.DataOptions, formula: str | None = None, classifier: str | None = None
-) -> dict[str, ba.AnnotationModel]:
+def parse_models(specs: list[str], source: str, options: opt.DataOptions) -> dict[str, ba.AnnotationModel]:
     """Return the models that --model names, by what was given, all with the class prior that options of items say.
 
     Raises
@@ -93,7 +86,7 @@ def parse_models(
     for spec in specs:
         name, *settings = (part.strip() for part in spec.split(","))
         fields = opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3")
-        found = choose_model(name, fields, source, options, formula, classifier)
+        found = choose_model(name, fields, source, options)
         same = next((other for other, known in models.items() if known == found), None)
         if same is not None:
             raise ba.FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
@@ -103,9 +96,9 @@ def parse_models(
     return models
 
 
-def check_method(method: str, models: dict[str, ba.AnnotationModel], sampling: dict[str, Any]) -> None:
+def check_method(method: str, models: dict[str, ba.AnnotationModel], sampling: opt.Sampling) -> None:
     """Raise a FitError unless a method exists, fits all these models, and gives draws to compare them by."""
-    chosen, _ = choose_method(method, **sampling)
+    chosen, _ = choose_method(method, **_settings(sampling))
     if chosen.yields == "point":
         raise ba.FitError(f"--method {method} gives one point, and models are compared by draws: take {WITH_DRAWS}")
     if not chosen.needs_graph:
@@ -207,25 +200,22 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"
 
 
-@opt.reads_data(without=("successes", "trials"), several=False)
+@opt.command(ba.fit, ReadOptions)
 def sensitivity(
     model: opt.ModelName,
     data: opt.DataSource,
     out: opt.OutFolder,
-    grid: list[str] | None = opt.option(
-        None, "Fit again with these values, in all combinations; tuples are 0.5:0.5.", "FIELD=V1,V2,..."
-    ),
-    settings: opt.Settings = None,
-    formula: opt.ClassPriorFormula = None,
-    classifier: opt.ClassifierColumns = None,
-    draws: opt.Draws = NUTSSettings.draws,
-    tune: opt.Tune = NUTSSettings.tune,
-    chains: opt.Chains = NUTSSettings.chains,
-    workers: int = opt.option(0, "Fits in parallel; 0 for as many as there are cores."),
-    resume: Path | None = opt.option(None, "Keep finished fits here, and continue from them (with --seed).", "DIR"),
-    seed: opt.Seed = None,
     *,
-    options: opt.DataOptions,
+    grid: Annotated[
+        opt.Texts, opt.value("FIELD=V1,V2,...", "Fit again with these values, in all combinations; tuples are 0.5:0.5.")
+    ] = None,
+    settings: opt.Settings = None,
+    sampling: opt.Sampling,
+    reading: opt.ReadingForModel,
+    workers: Annotated[int, opt.value("N", "Fits in parallel; 0 for as many as there are cores.")] = 0,
+    resume: Annotated[
+        opt.File, opt.value("DIR", "Keep finished fits here, and continue from them (with --seed).")
+    ] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Study how the prior of MODEL affects its fit to DATA.
@@ -233,21 +223,20 @@ def sensitivity(
     The files describe the prior, how much the fit depends on it, and what other priors change.
     """
     began, show = time.perf_counter(), sys.stderr.isatty()
-    chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
-    values = parse_grid(grid or ())
-    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
-    choose_method("nuts", **sampling)
-    if resume is not None and seed is None:
+    options, drawn = opt.gather_options(**reading), known_seed(sampling["random_seed"])
+    chosen = choose_model(model, opt.parse_settings(settings), data, options)
+    values, settled = parse_grid(grid or ()), _settings(sampling)
+    choose_method("nuts", **settled)
+    if resume is not None and sampling["random_seed"] is None:
         raise ba.ModelError("--resume goes on with a study of a known seed: give --seed as well")
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for(chosen, data, options)
         require_labels(chosen, answers)
-        drawn = known_seed(seed)
         if values:
-            lay_out_grid(chosen, values, answers, drawn, sampling)  # refuses what is not possible
+            lay_out_grid(chosen, values, answers, drawn, settled)  # refuses what is not possible
         typer.echo(f"{chosen.name}: {described}", err=True)
         before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
-        fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
+        fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **settled)
         tables = {"prior.csv": before.table}
         tables |= {"powerscale.csv": ba.power_scaling_table(fitted), "labels.csv": ba.label_power_scaling(fitted)}
         figures = {
@@ -257,7 +246,7 @@ def sensitivity(
         if values:
             many = workers or os.cpu_count() or 1
             study = ba.sensitivity(
-                chosen, answers, values, random_seed=drawn, folder=resume, workers=many, progressbar=show, **sampling
+                chosen, answers, values, random_seed=drawn, folder=resume, workers=many, progressbar=show, **settled
             )
             tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
             figures["priors.png"] = ba.plot_priors(study)
@@ -266,7 +255,7 @@ def sensitivity(
             "model": chosen.name,
             "fields": chosen.to_fields(),
             "grid": {field: list(tried) for field, tried in values.items()},
-            "settings": sampling,
+            "settings": settled,
             "seed": drawn,
             "data": describe_data(answers) | {"hash": answers.hash},
             "seconds": time.perf_counter() - began,
@@ -274,6 +263,10 @@ def sensitivity(
         files = write_results(folder, tables, figures, run)
     lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
     print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)
+
+
+def _settings(sampling: opt.Sampling) -> dict[str, Any]:
+    return {name: value for name, value in sampling.items() if name != "random_seed"}
 
 
 def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:

@@ -221,8 +221,6 @@ def choose_model(
     fields: Mapping[str, Any],
     source: str,
     options: DataOptions,
-    formula: str | None = None,
-    classifier: str | None = None,
 ) -> ba.AnnotationModel:
     """Return a model with some fields, and the class prior that --class-prior, --classifier and --pairs ask for.
 
@@ -236,8 +234,6 @@ def choose_model(
     source : str
         The data.
     options : DataOptions
-    formula, classifier : str, optional
-        The columns of items that the class depends on, and the name of a classifier's columns.
 
     Raises
     ------
@@ -245,7 +241,7 @@ def choose_model(
         If the model or a field is unknown, a value is out of its range, a formula cannot be read, the class prior is
         given twice, or the model has none.
     """
-    given = {"--class-prior": formula, "--classifier": classifier, "--pairs": options.sides or None}
+    given = {"--class-prior": options.class_prior, "--classifier": options.classifier, "--pairs": options.sides or None}
     asked = [option for option, value in given.items() if value is not None]
     can = FIELD in model_class(name).default_fields()
     if asked and not can:
@@ -264,6 +260,6 @@ def choose_model(
     terms: list[Term] = (
         [ba.Pairs(first=pairs[0], second=pairs[1], weight=options.weight, by=options.by or "")] if pairs and can else []
     )
-    terms += [ba.Columns(formula)] if formula is not None else []
-    terms += [ba.Classifier(columns_of=classifier)] if classifier is not None else []
+    terms += [ba.Columns(options.class_prior)] if options.class_prior is not None else []
+    terms += [ba.Classifier(columns_of=options.classifier)] if options.classifier is not None else []
     return ba.get_model(name, {**fields, **({FIELD: ba.ClassPrior(tuple(terms))} if terms else {})})

@@ -13,7 +13,7 @@ import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import require_one_column
-from bayesanno.cli.options import DATA_OPTIONS, DataOptions
+from bayesanno.cli.options import DataOptions, ReadingForModel
 from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import check_method_on_dask
@@ -21,16 +21,13 @@ from bayesanno.inference.methods import check_method_on_dask
 OF_ITEMS = {
     "--coverage": "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column "
     "entropy of the labels",
-    **{
-        name: f"{name} is for data in memory: with --dask leave it out"
-        for name in ("--grades", "--bio", "--class-prior", "--classifier")
-    },
+    **{name: f"{name} is for data in memory: with --dask leave it out" for name in ("--grades", "--bio")},
     "--recalibrate": "--recalibrate is for data in memory: a fit on Dask holds no items; leave out one of the two",
 }
 READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long table in parts
 REFUSED = {
     **dict.fromkeys(
-        (f"--{name.replace('_', '-')}" for name in DATA_OPTIONS if name not in READ),
+        (f"--{name.replace('_', '-')}" for name in ReadingForModel.__annotations__ if name not in READ),
         "{option} is for data in memory: with --dask a long table is read in parts; leave it out",
     ),
     "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "

@@ -92,7 +92,7 @@ def check_distinct(table: TextTable, columns: Mapping[str, int | None]) -> None:
         if column in role_of:
             raise DataError(
                 f"{table.name}: column {table.header[column]!r} cannot be both {role_of[column]} and {role}: name "
-                f"another with {role}=..."
+                f"another with {option(role)}"
             )
         role_of[column] = role
 

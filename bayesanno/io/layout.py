@@ -54,7 +54,7 @@ def is_long(table: TextTable, options: ReadOptions) -> bool:
     people = table.find("annotator", options.annotator)
     left = {people, *others_than_annotators(table, options)}
     n_others = sum(at not in left and name != "" for at, name in enumerate(table.header))
-    others, named = name_columns(table, left), " and ".join(f"{role}=..." for role in lacking)
+    others, named = name_columns(table, left), " and ".join(map(option, lacking))
     ways = [
         f"{table.name} looks like a long table, but has no column for the {' and the '.join(lacking)} among "
         f"{listed(table.header)}: name {'it' if len(lacking) == 1 else 'them'} with {named}"
@@ -140,7 +140,7 @@ def _ask(table: TextTable, options: ReadOptions, columns: Sequence[int], item: i
     meant = numbered if len(numbered) > 1 else columns or range(len(header))
     meant = [at for at in meant if header[at].casefold() not in _TOTALS] or meant
     annotators = name_columns(table, set(range(len(header))).difference(meant))
-    long = " and ".join(f"{role}=..." for role in ROLES if role != "item" or item is None)
+    long = " and ".join(option(role) for role in ROLES if role != "item" or item is None)
     of_item = "" if item is not None else f", and {option('item')} if one names the items"
     who = f", {option('annotator', header[0])}" if header[0] and not table.matching("annotator") else ""
     turned = name_columns(table, [0])

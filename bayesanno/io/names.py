@@ -76,10 +76,10 @@ def warn_of_unused(table: str, answers: Iterable[str], options: ReadOptions) -> 
     if named and options.gold_file is None and not options.controls:
         said = {*answers, *options.same.values()}
         found = {value_of(name, options) for name in said}
-        for option, code in named:
+        for role, code in named:
             if value_of(code, options) not in found:
-                close = nearest(code, said) if option == "same" else ""
-                warn_names(f"{table}: {option}=... names {code!r}, which is no answer here{close}")
+                close = nearest(code, said) if role == "same" else ""
+                warn_names(f"{table}: {option(role)} names {code!r}, which is no answer here{close}")
 
 
 def warn_of_doubtful_names(table: str, *, quoted: bool, **names: Iterable[str]) -> None:

@@ -57,7 +57,9 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     is_text = document.kind == "table" and isinstance(source, str | os.PathLike)
     alone = options.items is None and not options.gives("gold_file", "controls")  # other files may be texts
     if needless is not None and alone and not is_text:
-        raise DataError(f"{document.name} is no table of text, and {needless}=... does not apply to it: leave it out")
+        raise DataError(
+            f"{document.name} is no table of text, and {option(needless)} does not apply to it: leave it out"
+        )
     named = {name: value for name, value in options_of(source).items() if not options.gives(name)}
     options = replace(options, **named, items=_open_items(options))
     if options.compared:
@@ -139,8 +141,8 @@ def _fill_in(table: TextTable, **names: str | None) -> TextTable:
             )
             if len({*own}) > len({*cells}):
                 raise DataError(
-                    f"{table.name}: {role}={name!r} gives one name to rows that differ: put another separator between "
-                    "its fields"
+                    f"{table.name}: {option(role, name)} gives one name to rows that differ: put another separator "
+                    "between its fields"
                 )
             table = replace(table, header=(*table.header, name), columns=(*table.columns, cells))
     return table

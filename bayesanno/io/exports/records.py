@@ -157,7 +157,7 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
         by_key = {"annotator": question + "{}#", "label": question + "{}"}
         is_flat = not any(isinstance(each, list | Mapping) for each in given.values())
         if is_flat and question != OF_ANNOTATORS and not options.columns:
-            named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
+            named = " and ".join(option(role, path) for role, path in by_key.items())
             raise DataError(
                 f"{document.name}: {question!r} has a value for each of {listed(list(given))}: if one is the label, "
                 f"use {option('annotator')} and {option('label', f'{question}.{next(iter(given))}')}; if they are "
@@ -246,7 +246,7 @@ def _ask_for(
 ) -> DataError:
     """Return the error that no field has a role, with the fields there are; `given` is a list of labels."""
     lacking = [role for role in ("item", "annotator", "label") if found[role] is None]
-    how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(f'{role}=...' for role in lacking)}"
+    how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(map(option, lacking))}"
     if document.kind == "table" and found["label"] is None:
         columns, what = _suggest_columns(document, found, options)
         how += f", or the columns of {what} with {option('columns', ','.join(columns))}" if columns else ""

@@ -44,7 +44,7 @@ def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
     for role in ("annotator", "label"):
         if options.roles[role] is not None:
             raise DataError(
-                f"{table.name}: {role}={options.roles[role]!r} names a column of a long table, but this table is "
+                f"{table.name}: {option(role, options.roles[role])} names a column of a long table, but this table is "
                 f"read as wide: leave the option out or use {option('format', 'long')}"
             )
     count_column, item_column = _find_count(table, options), _find_item(table, options)
