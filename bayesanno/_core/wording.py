@@ -102,6 +102,18 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """Return a share in per cent, with one digit after the point if there is one.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import percent
+    >>> percent(0.9182), percent(1.0)
+    ('91.8%', '100%')
+    """
+    return f"{round(100 * share, 1):g}%"
+
+
 def enumerated(names: Sequence[str], *, most: int = 10) -> str:
     """Return at most `most` names for a description, quoted only if they would be misread.
 

@@ -149,7 +149,10 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
     lines = [f"left out, except from the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []
-    lines += [show_table(tables["coefficients.csv"]), *_describe_outliers(annotators)]
+    coefficients = tables["coefficients.csv"]
+    lines += [show_table(coefficients.dropna(subset="value").drop(columns="reason"))]
+    lines += [f"{row.coefficient}: {row.reason}" for row in coefficients.query("reason != ''").itertuples()]
+    lines += _describe_outliers(annotators)
     if "group" in annotators:
         sizes = annotators["group"].value_counts().sort_index().tolist()
         lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")
@@ -157,9 +160,11 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     if len(confused):
         pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
         lines.append(f"labels that annotators most often give to the same item: {'; '.join(pairs)}")
-    for row in tables["noise.csv"].dropna().to_dict("records") if "noise.csv" in tables else ():
+    for row in tables["noise.csv"].dropna(subset="gamma").to_dict("records") if "noise.csv" in tables else ():
         noise, agreed = (f"{int(number):,}" for number in (row["t0"] - row["d"], row["n"] - row["d"]))
-        lines.append(f"unanimous by chance: at most {noise} of {agreed} items, with probability {row['ci_prob']:g}")
+        lines.append(
+            f"unanimous by chance: at most {noise} of {agreed} unanimous items, with probability {row['ci_prob']:g}"
+        )
     for row in subsets[subsets["size"].isin(SHOWN_SIZES)].groupby("size").head(1).to_dict("records"):
         searched = ", of those searched" if row["search"] == "beam" else ""
         who = f"the {row['size']} of {counted(data.n_annotators, 'annotator')} who agree best{searched}"

@@ -86,7 +86,7 @@ def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:
     if target == "gold":  # the gain of each is as if it were the only one, so that there is no sum
         return f"the true labels of {items}"
     who = counted(table["annotator"].nunique(), "annotator")
-    return f"{counted(len(table), 'answer')} of {who} to {items}: an expected gain of {table['gain'].sum():.2f} {unit}"
+    return f"{counted(len(table), 'answer')} of {who} to {items}: an expected gain of {table['gain'].sum():.3g} {unit}"
 
 
 def _read_items(path: Path, options: ReadOptions) -> list[str]:

@@ -24,7 +24,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
+from bayesanno.cli.files import describe_data, new_folder, print_result, show_table, write_results
 from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
@@ -36,6 +36,7 @@ from bayesanno.io.read_options import ReadOptions
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
+SHOWN = ("name", "elpd_loo", "elpd_diff", "se_diff", "weight", "n_high_pareto_k", "accuracy", "log_score")
 MOST_SHOWN = 5  # rows of a table on the screen
 
 
@@ -181,20 +182,12 @@ def _concat(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
-    """Return a comparison in words: a line for each model, and the statistics that it does not predict."""
+    """Return a comparison: a row for each model, and the statistics that it does not predict."""
     loo, ppc = tables["loo.csv"], tables["ppc.csv"]
-    width = max(4, *map(len, loo["name"]))
-    header = f"{'model':<{width}} {'elpd_loo':>10} {'elpd_diff':>10} {'se_diff':>8} {'weight':>6} {'k > 0.7':>7}"
-    scored = "accuracy" in loo
-    yield header + ("  accuracy  log_score" if scored else "")
-    for row in loo.to_dict("records"):
-        line = f"{row['name']:<{width}} {row['elpd_loo']:>10.1f} {row['elpd_diff']:>10.1f} {row['se_diff']:>8.1f} "
-        line += f"{row['weight']:>6.2f} {row['n_high_pareto_k']:>7}"
-        known = scored and row["accuracy"] == row["accuracy"]
-        yield line + (f"  {row['accuracy']:>8.4f}  {row['log_score']:>9.4f}" if known else "")
+    yield show_table(loo[[name for name in SHOWN if name in loo]])
     whole = ppc[ppc["of"] == ""]
     of = [f" of {name}" for name in whole["dimension"]] if "dimension" in whole else ""
-    whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.3f})".format))
+    whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.2g})".format))
     for name in loo["name"]:
         low = whole[(whole["name"] == name) & (whole["p"] < SMALL)].sort_values("p", kind="stable")["said"]
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"

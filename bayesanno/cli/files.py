@@ -19,7 +19,7 @@ from bayesanno._core.files import write_whole
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.running import status
-from bayesanno._core.wording import counted
+from bayesanno._core.wording import counted, percent
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
 FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
 CANNOT_SEE = "only true labels can show errors that all annotators of an item share"
+BESIDE = {
+    "accuracy_at_90": "of the most certain 90%",
+    "accuracy_at_75": "of the most certain 75%",
+    "vote_accuracy": "majority vote",
+}
 SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
 
@@ -229,7 +234,7 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
     yield from describe_accuracy(run)
     yield from _describe_recalibration(run.get("recalibration", {}))
     if found["min_ess_bulk"] is not None:
-        rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4f}"
+        rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4g}"
         ess = f"min ESS {found['min_ess_bulk']:.0f} (bulk) and {found['min_ess_tail']:.0f} (tail)"
         yield f"{rhat}, {ess}, {found['divergences']} divergences"
     if found.get("pareto_k") is not None:
@@ -249,23 +254,17 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
 
 def describe_accuracy(run: Mapping[str, Any]) -> Iterator[str]:
     """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
-    found = {name: run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75") if name in run}
-    several = isinstance(found.get("accuracy"), dict)
-    for dimension in found["accuracy"] if several else [""] if found else []:
-        n, *accuracy = (one[dimension] if several else one for one in (run["data"]["gold"], *found.values()))
-        where = f" in {dimension}" if several else ""
-        line = f"accuracy against gold of {counted(n, 'item')}{where} {accuracy[0]:.4f}"
-        if len(accuracy) > 1:  # which takes the entropies of all items in order
-            line += f"; of the most certain 90% {accuracy[1]:.4f}, of the most certain 75% {accuracy[2]:.4f}"
-        if "vote_accuracy" in run:
-            vote = run["vote_accuracy"]
-            line += f"; majority vote {vote[dimension] if several else vote:.4f}"
-        yield line
+    several = isinstance(run.get("accuracy"), dict)
+    for dimension in run["accuracy"] if several else [""] if "accuracy" in run else []:
+        own = {name: run[name][dimension] if several else run[name] for name in ("accuracy", *BESIDE) if name in run}
+        n, where = (run["data"]["gold"][dimension], f" in {dimension}") if several else (run["data"]["gold"], "")
+        first = f"accuracy against gold of {counted(n, 'item')}{where} {percent(own.pop('accuracy'))}"
+        yield "; ".join([first, *(f"{BESIDE[name]} {percent(share)}" for name, share in own.items())])
     if "most_agreement_with_gold" in run:
         most, least = (run[f"{which}_agreement_with_gold"] for which in ("most", "least"))
         yield (
-            f"agreement with gold: {most['annotator']} most often, {most['share']:.4f}; {least['annotator']} least "
-            f"often, {least['share']:.4f}"
+            f"agreement with gold: {most['annotator']} most often, {percent(most['share'])}; {least['annotator']} "
+            f"least often, {percent(least['share'])}"
         )
 
 
@@ -277,8 +276,8 @@ def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:
         mean, low, high = (about["temperature"][name] for name in ("mean", lower, upper))
         yield (
             f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), of {counted(about['n_known'], 'true label')}; "
-            f"their log score, each left out, {about['log_score']:.4f}, before {about['log_score_before']:.4f}, by "
-            f"frequencies alone {about['log_score_shares']:.4f}"
+            f"their log score, each left out, {about['log_score']:.3g}, before {about['log_score_before']:.3g}, by "
+            f"frequencies alone {about['log_score_shares']:.3g}"
         )
 
 
@@ -291,7 +290,7 @@ def _describe_climb(found: Mapping[str, Any]) -> str:
     ]
     if (more := len(found["others"]) - MOST_OTHERS) > 0:
         others.append(f"and {counted(more, 'other end')} lower still")
-    what = f"ELBO {found['elbo']:.4f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.4f}"
+    what = f"ELBO {found['elbo']:.1f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.1f}"
     return "; ".join([f"{what} after {found['steps']} steps; {starts}", *others])
 
 

@@ -47,13 +47,13 @@ def read_for(model: ba.AnnotationModel, source: str, options: DataOptions) -> tu
         is said to be the positive one.
     """
     kind = _KINDS[model.data_class]
-    options.refuse(kind.refused, model.name)
+    options.refuse(kind.refused, f"{model.name} reads {kind.reads}")
     return kind.read(model, source, options)
 
 
 def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[ba.AnnotationData, str]:
     if not model.two_labels:
-        options.refuse(_EVERY_LABEL, model.name)
+        options.refuse(("positive",), f"{model.name} takes every label as it is")
     data = annotations_from(*open_source(source, require_one_column(model, options)))
     if options.controls is None and not model.takes_controls:
         data = replace(data, controls={})  # those that an export comes with
@@ -72,16 +72,8 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
     table, options = open_source(source, require_one_column(model, given))
     of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANSWERS, *_OF_TABLES)
     if of_counts or (not of_annotations and not options.gives("count") and holds_counts(table)):
-        if of_annotations:
-            raise ba.DataError(
-                "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure, "
-                "--format, --columns, --transpose, --missing, --strip, --ignore-case and --same are for "
-                "annotations: give those of one kind"
-            )
-        if positive is not None:
-            raise ba.DataError(
-                f"{table.name} has columns of successes and trials, counted already: leave out --positive"
-            )
+        counted_already = f"{table.name} has successes and trials, counted already"
+        given.refuse(("positive", *_OF_ANSWERS, *_OF_TABLES), counted_already)
         data = counts_from(table, options)
         return data, data.describe()
     annotations = annotations_from(table, options)
@@ -97,7 +89,7 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
 
 def _read_dimensions(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.MultiAnnotationData, str]:
     if given.format not in EXPORTS:
-        given.refuse({"--format": _LONG_ALONE}, model.name)
+        given.refuse(("format",), f"{model.name} reads a long table or an export")
     options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
     check_dimensions(options)
     data = multi_annotations_from(*open_source(source, options))
@@ -170,48 +162,31 @@ def _design_dimensions(*, dimensions: str, **asked: Any) -> ba.MultiAnnotationDa
 
 @dataclass(frozen=True, kw_only=True)
 class _Kind:
-    """How a kind of data is read and designed, and the messages for options that it does not take."""
+    """How a kind of data is read and designed, and the options that it does not take."""
 
     read: Callable[[ba.AnnotationModel, str, DataOptions], tuple[Any, str]]
     design: Callable[..., Any]
-    refused: dict[str, str]
+    reads: str
+    refused: tuple[str, ...]
 
 
-_FOR_COUNTS = dict.fromkeys(
-    ("--successes", "--trials"), "{option} is for models of counts: {model} reads annotations, so leave it out"
-)
-_EVERY_LABEL = {
-    "--positive": "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it "
-    "out"
-}
-_LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
+_OF_COUNTS = ("successes", "trials")
 _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")
 _OF_TABLES = ("format", "columns", "transpose")
-_KNOWN = ("--gold", "--gold-file", "--controls")
-_ADDED = dict.fromkeys(
-    ("--add", "--items", *(f"--{name.replace('_', '-')}" for name in OF_COMPARISONS)),
-    "{option} is for models of annotations with one label column: {model} takes others, so leave it out",
-)
+_OF_ITEMS = ("gold", "gold_file", "controls", "add", "items", *OF_COMPARISONS)
 
 _KINDS: Mapping[type, _Kind] = {
-    ba.AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
+    ba.AnnotationData: _Kind(
+        read=_read_annotations, design=_design_annotations, reads="annotations of one label column", refused=_OF_COUNTS
+    ),
     ba.CountData: _Kind(
-        read=_read_counts,
-        design=_design_counts,
-        refused={**dict.fromkeys(_KNOWN, "{model} has no true labels: leave out {option}"), **_ADDED},
+        read=_read_counts, design=_design_counts, reads="counts, without true labels or items", refused=_OF_ITEMS
     ),
     ba.MultiAnnotationData: _Kind(
         read=_read_dimensions,
         design=_design_dimensions,
-        refused={
-            **_FOR_COUNTS,
-            **dict.fromkeys(_KNOWN, "{option} is for one label column: {model} reads several, so leave it out"),
-            **_EVERY_LABEL,
-            **_ADDED,
-            **dict.fromkeys(("--columns", "--count", "--transpose"), _LONG_ALONE),
-            "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
-            "empty those cells, which are then no answers",
-        },
+        reads="a label column for each dimension, of which no answer may be unsure",
+        refused=(*_OF_COUNTS, *_OF_ITEMS, "positive", "columns", "count", "transpose", "unsure"),
     ),
 }
 

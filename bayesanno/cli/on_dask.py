@@ -18,21 +18,7 @@ from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import check_method_on_dask
 
-OF_ITEMS = {
-    "--coverage": "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column "
-    "entropy of the labels",
-    **{name: f"{name} is for data in memory: with --dask leave it out" for name in ("--grades", "--bio")},
-    "--recalibrate": "--recalibrate is for data in memory: a fit on Dask holds no items; leave out one of the two",
-}
 READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long table in parts
-REFUSED = {
-    **dict.fromkeys(
-        (f"--{name.replace('_', '-')}" for name in ReadingForModel.__annotations__ if name not in READ),
-        "{option} is for data in memory: with --dask a long table is read in parts; leave it out",
-    ),
-    "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
-    "no answers, or leave out --dask",
-}
 
 
 def fit_on_dask(
@@ -73,8 +59,8 @@ def fit_on_dask(
     check_method_on_dask(method)
     for option, value in of_items.items():
         if value not in (None, False):
-            raise ba.FitError(OF_ITEMS[option])
-    options.refuse(REFUSED, model.name)
+            raise ba.FitError(f"{option} needs all items in memory: leave it out, or --dask")
+    options.refuse((name for name in ReadingForModel.__annotations__ if name not in READ), "--dask reads a long table")
     require_updates(model, method)
     options = require_one_column(model, options)
     if source.startswith("@"):

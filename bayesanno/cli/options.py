@@ -4,7 +4,7 @@ A group of options is a TypedDict. A command with a parameter of this type has e
 values as one dictionary; see `command`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, signature
@@ -261,15 +261,11 @@ class DataOptions(ReadOptions):
         """The options of reading one label column, with the labels that are declared."""
         return replace(self, labels=parse_labels(self.declared))
 
-    def refuse(self, reasons: dict[str, str], model: str) -> None:
-        """Raise a DataError, with its reason, if a refused option is given; --format long is never refused.
-
-        The reasons may name the {option} and the {model}.
-        """
-        for option, reason in reasons.items():
-            name = option.removeprefix("--").replace("-", "_")
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        """Raise a DataError, which begins with the reason, if one of some options is given; --format long never is."""
+        for name in names:
             if self.gives(name) and getattr(self, name) != "long":
-                raise DataError(reason.format(option=option, model=model))
+                raise DataError(f"{why}: leave out --{name.replace('_', '-')}")
 
 
 def gather_options(

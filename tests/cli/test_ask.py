@@ -103,7 +103,7 @@ def test_costs_and_items_to_ask_about_are_read_from_files(at, folder):
         (("next", "run", "--target", "all"), "target is 'all'"),
         (
             ("next", "run", "--target", "ranking"),
-            "this fit of one_coin compares no systems: fit with class_prior=Pairs",
+            "this fit of one_coin compares no systems: fit with --pairs A,B",
         ),
         (("next", "run", "--utility", "fame"), "utility is 'fame'"),
         (("next", "run", "--annotators", "twice.csv"), "twice.csv, line 3: annotator 'a1' is named twice"),
@@ -129,7 +129,7 @@ def test_costs_and_items_to_ask_about_are_read_from_files(at, folder):
         ),
         (
             ("fit", "model_a_multi", "crowd.csv", "--add", "crowd.csv", "--out", "x"),
-            "--add is for models of annotations",
+            "model_a_multi reads a label column for each dimension",
         ),
     ],
 )

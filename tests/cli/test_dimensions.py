@@ -191,9 +191,9 @@ NOT_FITTED = {
     "no such file": (f"model_a_multi b.csv {COLUMNS}", "^error: there is no file 'b.csv'"),
     "two for one": (f"model_a a.csv {COLUMNS}", "model_a reads one label column, not 2: name one, or use model_a_mul"),
     "two for counts": (f"binomial_mixture a.csv {COLUMNS}", "binomial_mixture reads one label column, not 2"),
-    "gold": (f"model_a_multi a.csv {COLUMNS} --gold gold_polarity", "--gold is for one label column"),
-    "gold file": (f"model_a_multi a.csv {COLUMNS} --gold-file a.csv", "--gold-file is for one label column"),
-    "controls": (f"model_a_multi a.csv {COLUMNS} --controls a.csv", "--controls is for one label column"),
+    "gold": (f"model_a_multi a.csv {COLUMNS} --gold gold_polarity", "of which no answer may be unsure: leave out --gold"),
+    "gold file": (f"model_a_multi a.csv {COLUMNS} --gold-file a.csv", "leave out --gold-file"),
+    "controls": (f"model_a_multi a.csv {COLUMNS} --controls a.csv", "leave out --controls"),
     "labels": (f"model_a_multi a.csv {COLUMNS} --labels +,-",
                r"--labels \+,- does not name a dimension: write --labels NAME=A,B"),
     "labels of none": (f"model_a_multi a.csv {COLUMNS} --labels =a,b", "--labels =a,b does not name a dimension"),
@@ -206,12 +206,12 @@ NOT_FITTED = {
                         "dimension 'polarity': .*, line 3: label '-' .* is not among the declared labels, '\\+', '0'"),
     "one label of a dimension": ("model_a_multi a.csv --label focus --label note",
                                  r"only one label, 'easy': .* --labels note=A,B,"),
-    "successes": (f"model_a_multi a.csv {COLUMNS} --successes focus", "--successes is for models of counts: model_a_m"),
+    "successes": (f"model_a_multi a.csv {COLUMNS} --successes focus", "leave out --successes"),
     "positive": (
         f"model_a_multi a.csv {COLUMNS} --positive +",
-        "--positive is for models of counts or of two labels: model_a_multi",
+        "leave out --positive",
     ),
-    "wide": (f"model_a_multi a.csv {COLUMNS} --format wide", "model_a_multi reads a long table"),
+    "wide": (f"model_a_multi a.csv {COLUMNS} --format wide", "model_a_multi reads a long table or an export: leave out --format"),
 }  # fmt: skip
 
 

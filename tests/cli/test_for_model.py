@@ -67,7 +67,10 @@ def test_labels_that_are_declared_count_as_labels(read):
 
 @pytest.mark.parametrize("option", ["gold", "gold_file", "controls"])
 def test_an_option_that_counts_have_no_use_for_is_refused(read, refuses, option):
-    with refuses(DataError, f"binomial_mixture has no true labels: leave out --{option.replace('_', '-')}"):
+    with refuses(
+        DataError,
+        f"binomial_mixture reads counts, without true labels or items: leave out --{option.replace('_', '-')}",
+    ):
         read(LONG, **{option: "x"})
 
 
@@ -105,7 +108,7 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
     with refuses(DataError, "--successes and --trials name columns of counts, .*: give those of one kind"):
         read(NAMED, successes="yes", trials="asked", label=("x",))
     for option in ("successes", "trials"):
-        with refuses(DataError, f"--{option} is for models of counts: mace reads annotations, so leave it out"):
+        with refuses(DataError, f"mace reads annotations of one label column: leave out --{option}"):
             read(LONG, model="mace", **{option: "x"})
 
 
@@ -153,9 +156,9 @@ def test_labels_that_are_wrongly_declared_are_refused(read, refuses, model, wron
 
 
 def test_a_positive_label_needs_something_to_count(read, refuses):
-    with refuses(DataError, "--positive is for models of counts or of two labels: mace takes every label as it is"):
+    with refuses(DataError, "mace takes every label as it is: leave out --positive"):
         read(LONG, model="mace", positive="yes")
-    with refuses(DataError, "columns of successes and trials, counted already: leave out --positive"):
+    with refuses(DataError, "has successes and trials, counted already: leave out --positive"):
         read(COUNTS, positive="yes")
 
 

@@ -55,8 +55,14 @@ def test_a_model_without_such_labels_takes_the_rest(command, table, tmp_path):
         (["fit", "model_b", "--unsure", "unsure", "--unsure", "no"], "only one class is left, 'yes'"),
         (["fit", "model_b", "--unsure", "unsure", "--labels", "no,maybe"], "label 'yes' of item .* is not among"),
         (["fit", "model_b", "--drop-unsure"], "--drop-unsure leaves out .* name their labels with --unsure"),
-        (["fit", "mace", "--unsure", "unsure", "--dask", "local", "--method", "em"], "--unsure is for data in memory"),
-        (["fit", "model_a_multi", "--unsure", "x", "--label", "label", "--label", "gold"], "--unsure is for one label"),
+        (
+            ["fit", "mace", "--unsure", "unsure", "--dask", "local", "--method", "em"],
+            "--dask reads a long table: leave out --unsure",
+        ),
+        (
+            ["fit", "model_a_multi", "--unsure", "x", "--label", "label", "--label", "gold"],
+            "model_a_multi reads a label column for each dimension, of which no answer may be unsure: leave out --unsure",
+        ),
         (
             ["fit", "binomial_mixture", "--unsure", "unsure", "--successes", "label", "--trials", "gold"],
             "--unsure, .* are for annotations",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
-from bayesanno.modeling.findings import LEVELS, Finding, find, read_rules, sort_findings
+from bayesanno.modeling.findings import LEVELS, OPTIONS, Finding, find, read_rules, sort_findings
 
 SNAPSHOT = Path(__file__).with_name("findings.txt")
 
@@ -45,7 +45,7 @@ def test_a_rule_is_whole_and_short(code):
     assert rule.measured.endswith(".")
     assert rule.why.endswith(".")
     assert not rule.warning or issubclass(getattr(ba, rule.warning), UserWarning)
-    known = {*rule.example, "about", "n_about", "value", "threshold"}
+    known = {*rule.example, "about", "n_about", "value", "threshold", *(f"option_{name}" for name in OPTIONS)}
     assert placeholders(rule.message) | placeholders(rule.remedy) <= known
 
 

@@ -15,7 +15,7 @@ from typing import Any, override
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import counted, listed, option
 from bayesanno.io.cells import parse_cell, split_cell
-from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
+from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export, instead_of
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import FIELD, LANGUAGE, Row, Rows, show_paths
 from bayesanno.io.exports.value import Value
@@ -261,7 +261,7 @@ def _ask_for(
     odd = next((PARTS[name] for name in ("bbox", "segmentation", "spans") if name in str(document.first)), None)
     return DataError(
         f"{next(document.records()).place}: no field names the {', the '.join(lacking)}: {how}; the record has "
-        f"{shown}{f'; {odd[0]} are not read: {odd[1]}' if odd else ''}"
+        f"{shown}{f'; {odd} are not read: {instead_of(odd)}' if odd else ''}"
     )
 
 
