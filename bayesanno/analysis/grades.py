@@ -176,8 +176,8 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
     if not data.labels_are_ordered:
         raise DataError(
             f"the order of the labels{of} {listed(data.classes)} was not declared (they are sorted alphabetically): "
-            f"give it, lowest first, with {spell('labels=[...]', '--labels A,B,...')} when reading the data, or with "
-            f"{spell('order=[...]', '--order A,B,...')}"
+            "give it, lowest first, with "
+            f"{spell('labels=[...] when reading the data, or with order=[...]', '--labels A,B,... of `bayesanno fit`')}"
         )
     return data.classes
 

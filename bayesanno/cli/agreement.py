@@ -54,12 +54,12 @@ def agreement(
 ) -> None:
     """Measure how far annotators agree and how they use labels."""
     began = time.perf_counter()
-    answers = annotations_from(*open_source(data, opt.gather_options(**reading).of_one_column))
-    answers = replace(answers, controls={})  # which some exports have, and nothing here uses
-    answers = answers.in_order() if ordered else answers
-    typer.echo(answers.describe(), err=True)
-    chosen = known_seed(random_seed)
+    options, chosen = opt.gather_options(**reading).of_one_column, known_seed(random_seed)
     with new_folder(out, overwrite=overwrite) as folder:
+        answers = annotations_from(*open_source(data, options))
+        answers = replace(answers, controls={})  # which some exports have, and nothing here uses
+        answers = answers.in_order() if ordered else answers
+        typer.echo(answers.describe(), err=True)
         with show_status("agreement"):
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
         known: ba.AnnotationData | xr.DataTree = answers

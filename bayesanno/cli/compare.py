@@ -205,7 +205,7 @@ def sensitivity(
     settings: opt.Settings = None,
     sampling: opt.Sampling,
     reading: opt.ReadingForModel,
-    workers: Annotated[int, opt.value("N", "Fits in parallel; 0 for as many as there are cores.")] = 0,
+    workers: Annotated[int, opt.value("N", "Fits in parallel; 0 for as many as there are cores.", min=0)] = 0,
     resume: Annotated[
         opt.File, opt.value("DIR", "Keep finished fits here, and continue from them (with --seed).")
     ] = None,
@@ -222,6 +222,8 @@ def sensitivity(
     choose_method("nuts", **settled)
     if resume is not None and sampling["random_seed"] is None:
         raise ba.ModelError("--resume goes on with a study of a known seed: give --seed as well")
+    if resume is not None and resume.is_file():
+        raise ba.DataFileError(f"--resume {resume} is a file: name a folder")
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for(chosen, data, options)
         require_labels(chosen, answers)

@@ -19,7 +19,7 @@ from bayesanno._core.files import write_whole
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.running import status
-from bayesanno._core.wording import counted, percent
+from bayesanno._core.wording import counted, name_error, percent
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects
@@ -48,6 +48,7 @@ BESIDE = {
     "accuracy_at_75": "of the most certain 75%",
     "vote_accuracy": "majority vote",
 }
+LARGE = 100  # numbers in tables on the screen with one decimal
 SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
 
@@ -61,7 +62,8 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         If `path` exists and is not to be overwritten, or is not what a run wrote, or its parent does not exist or
         cannot be written to.
     """
-    check_out(path, overwrite=overwrite)
+    if not overwrite or not path.is_dir():
+        check_out(path, overwrite=overwrite)
     if path.exists() and not (path / "run.json").is_file():
         raise ba.DataFileError(f"{path} was not written by a run and is not replaced: choose another --out")
     with write_whole(path.absolute()) as unfinished:
@@ -70,11 +72,13 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def check_out(path: Path | None, *, overwrite: bool) -> None:
-    """Raise a DataFileError if a path is given and exists and must not be overwritten, or there is no folder for it."""
+    """Raise a DataFileError if a file is given that must not be overwritten, that is a folder, or has no folder."""
     if path is None:
         return
     if path.exists() and not overwrite:
         raise ba.DataFileError(f"{path} exists: choose another --out, or --overwrite")
+    if path.is_dir():
+        raise ba.DataFileError(f"{path} is a folder: name a file")
     if not path.absolute().parent.is_dir():
         raise ba.DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
 
@@ -84,8 +88,11 @@ def reading_of(folder: Path) -> dict[str, Any]:
     path = folder / "run.json"
     if not path.is_file():
         return {}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("reading", {})
-    return found
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ba.DataFileError(f"{path} is not what `bayesanno fit` wrote ({name_error(error)}): fit again") from None
+    return dict(run.get("reading", {}))
 
 
 def show_status(message: str) -> AbstractContextManager[None]:
@@ -183,8 +190,12 @@ def write_results(
 
 
 def show_table(table: pd.DataFrame) -> str:
-    """Return a table as text for the screen, with numbers to three decimals; "" where there is none."""
-    return str(table.to_string(index=False, float_format="{:.3f}".format, na_rep=""))
+    """Return a table as text for the screen: three decimals, or one in a column of large numbers; "" for no number."""
+    shown = table.copy()
+    for name, column in table.select_dtypes("float").items():
+        digits = 1 if column.abs().max() >= LARGE else 3
+        shown[name] = column.map(f"{{:.{digits}f}}".format, na_action="ignore")
+    return str(shown.to_string(index=False, na_rep=""))
 
 
 def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:

@@ -57,8 +57,12 @@ def groups(
     table: Any = read_groups(by, options, group=group) if is_file else by  # asks before anything takes long
     fit = ba.load(folder)
     data = FitView(fit).data
-    if not is_file and by not in getattr(data, "item_columns", {}):
+    if not is_file and by.startswith("@"):
         table = read_groups(by, options, group=group)
+    elif not is_file and by not in (columns := getattr(data, "item_columns", {})):
+        raise ba.DataError(
+            f"--by {by} is neither a file nor a column of the items, which have {listed([*columns]) or 'none'}"
+        )
     if not isinstance(table, str):
         code_items(table, data.items, where=f"--by {by}")
     with show_status("drawing labels"):

@@ -297,13 +297,15 @@ def parse_settings(
     Raises
     ------
     ModelError
-        If there is no equals sign.
+        If there is no equals sign, or a name is given twice.
     """
     parsed = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not equals:
             raise ModelError(f"{option} {setting}: write {form}, as in {option} {example}")
+        if name.strip() in parsed:
+            raise ModelError(f"{option} {name.strip()}=... is given twice: leave out one")
         parsed[name.strip()] = value.strip()
     return parsed
 

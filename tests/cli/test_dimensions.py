@@ -191,7 +191,7 @@ NOT_FITTED = {
     "no such file": (f"model_a_multi b.csv {COLUMNS}", "^error: there is no file 'b.csv'"),
     "two for one": (f"model_a a.csv {COLUMNS}", "model_a reads one label column, not 2: name one, or use model_a_mul"),
     "two for counts": (f"binomial_mixture a.csv {COLUMNS}", "binomial_mixture reads one label column, not 2"),
-    "gold": (f"model_a_multi a.csv {COLUMNS} --gold gold_polarity", "of which no answer may be unsure: leave out --gold"),
+    "gold": (f"model_a_multi a.csv {COLUMNS} --gold gold_polarity", "no answer may be unsure: leave out --gold"),
     "gold file": (f"model_a_multi a.csv {COLUMNS} --gold-file a.csv", "leave out --gold-file"),
     "controls": (f"model_a_multi a.csv {COLUMNS} --controls a.csv", "leave out --controls"),
     "labels": (f"model_a_multi a.csv {COLUMNS} --labels +,-",
@@ -211,7 +211,7 @@ NOT_FITTED = {
         f"model_a_multi a.csv {COLUMNS} --positive +",
         "leave out --positive",
     ),
-    "wide": (f"model_a_multi a.csv {COLUMNS} --format wide", "model_a_multi reads a long table or an export: leave out --format"),
+    "wide": (f"model_a_multi a.csv {COLUMNS} --format wide", "reads a long table or an export: leave out --format"),
 }  # fmt: skip
 
 

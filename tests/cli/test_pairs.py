@@ -83,7 +83,7 @@ REFUSED = {
            "model_b has no EM with class_prior=Pairs(...): fit it by nuts"),
     "dask": ("fit model_b x.csv --method em --class-prior length --dask local --out run",
              "--dask reads a long table: leave out --"),
-    "dask pairs": ("fit model_b x.csv --method em --pairs a,b --dask local --out run", "--dask reads a long table: leave out --pairs"),
+    "dask pairs": ("fit model_b x.csv --method em --pairs a,b --dask local --out run", "leave out --pairs"),
     "no items": ("fit model_b x.csv --label winner --class-prior length --out run",
                  "Columns needs the column 'length' of the items, and they have no columns: give it with --items"),
     "no formula": ("fit model_b x.csv --items items.csv --class-prior length+( --out run",

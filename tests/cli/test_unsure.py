@@ -61,7 +61,7 @@ def test_a_model_without_such_labels_takes_the_rest(command, table, tmp_path):
         ),
         (
             ["fit", "model_a_multi", "--unsure", "x", "--label", "label", "--label", "gold"],
-            "model_a_multi reads a label column for each dimension, of which no answer may be unsure: leave out --unsure",
+            "a label column for each dimension, of which no answer may be unsure: leave out --unsure",
         ),
         (
             ["fit", "binomial_mixture", "--unsure", "unsure", "--successes", "label", "--trials", "gold"],
