@@ -20,7 +20,7 @@ from bayesanno.agreement.groups import MOST_GROUPED
 from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, print_result, show_status, show_table, write_results
+from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_source
@@ -68,16 +68,9 @@ def agreement(
             divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
         figures = draw(answers, known) if plots else {}
-        run = {
-            "command": "agreement",
-            "data": describe_data(answers) | {"hash": answers.hash},
-            "seed": chosen,
-            "ordered": find_label_scale(answers, ordered)[1],
-            "resamples": resamples,
-            "posterior": posterior,
-            **({"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}),
-            "seconds": time.perf_counter() - began,
-        }
+        asked = {"seed": chosen, "ordered": find_label_scale(answers, ordered)[1], "resamples": resamples}
+        asked |= {"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}
+        run = describe_study("agreement", answers, began, **asked, posterior=posterior)
         files = write_results(folder, tables, figures, run)
     print_result(describe(answers, tables), out, files)
 

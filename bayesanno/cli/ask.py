@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import bayesanno as ba
@@ -23,9 +22,9 @@ from bayesanno.cli.files import (
     write_simulation,
 )
 from bayesanno.cli.for_model import design_for
+from bayesanno.data.names import is_number
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_beside, open_table
-from bayesanno.io.text_table import TextTable
 
 SHOWN = 10  # rows on the screen
 
@@ -100,18 +99,13 @@ def _read_items(path: Path, options: ReadOptions) -> list[str]:
 
 def _read_loss(path: Path) -> pd.DataFrame:
     """Return what decisions cost, a row for each true label."""
-    table = open_table(path)
-    names, own = _read_names(table, "label"), table.header[table.need("label", may_be_named=False)]
-    decisions = [name for name in table.header if name != own]
-    if not decisions:
-        raise ba.DataError(
-            f"{table.name} has no decision: it needs a column for each, with its cost for each true label"
-        )
-    costs = {decision: _read_numbers(table, names, decision, "a number", np.isfinite) for decision in decisions}
+    names, costs, name = _read_numbers(path, "label")
+    if not costs:
+        raise ba.DataError(f"{name} has no decision: it needs a column for each, with its cost for each true label")
     return pd.DataFrame(costs, index=names)
 
 
-def read_annotators(path: Path | None, per_annotator: int | dict[str, int] | None) -> dict[str, Any]:
+def read_annotators(path: Path | None, per_annotator: int | dict[str, float] | None) -> dict[str, Any]:
     """Return who can be asked, how often and at what cost, as arguments of the library.
 
     Raises
@@ -119,47 +113,35 @@ def read_annotators(path: Path | None, per_annotator: int | dict[str, int] | Non
     DataError
         If the file has no column annotator, names somebody twice, or has a cell that is no number.
     """
-    if path is None:
-        return {} if per_annotator is None else {"per_annotator": per_annotator}
-    table = open_table(path)
-    found: dict[str, Any] = {"annotators": _read_names(table, "annotator")}
-    if "answers" in table.header:
-        if per_annotator is not None:
-            raise ba.DataError(f"{table.name} has a column answers: leave out --per-annotator")
-        most = _read_numbers(table, found["annotators"], "answers", "a whole number", lambda n: n >= 0 and n % 1 == 0)
-        per_annotator = {name: int(number) for name, number in most.items()}
-    if per_annotator is not None:
-        found["per_annotator"] = per_annotator
-    if "cost" in table.header:
-        above_0 = "a number above 0", lambda cost: 0 < cost < np.inf
-        found["costs"] = _read_numbers(table, found["annotators"], "cost", *above_0)
-    return found
-
-
-def _read_names(table: TextTable, role: str) -> list[str]:
-    """Return the names in a column, which names each row once."""
-    names = table.columns[table.need(role, may_be_named=False)]
-    seen: set[str] = set()
-    for row, name in enumerate(names):
-        if not name or name in seen:
-            raise ba.DataError(f"{table.where(row)}: {role} {name!r} is named twice, or without a name")
-        seen.add(name)
-    return names
+    found: dict[str, Any] = {}
+    if path is not None:
+        found["annotators"], numbers, name = _read_numbers(path, "annotator", ("answers", "cost"))
+        if "answers" in numbers and per_annotator is not None:
+            raise ba.DataError(f"{name} has a column answers: leave out --per-annotator")
+        per_annotator = numbers.get("answers", per_annotator)
+        found |= {"costs": numbers["cost"]} if "cost" in numbers else {}
+    return found if per_annotator is None else {**found, "per_annotator": per_annotator}
 
 
 def _read_numbers(
-    table: TextTable, names: Sequence[str], column: str, what: str, allowed: Callable[[float], bool]
-) -> dict[str, float]:
-    """Return the number of each name in a column; `what` says which numbers are allowed."""
-    numbers = {}
-    for row, (name, cell) in enumerate(zip(names, table.columns[table.header.index(column)], strict=True)):
-        try:
-            numbers[name] = float(cell)
-        except ValueError:
-            numbers[name] = np.nan
-        if not allowed(numbers[name]):
-            raise ba.DataError(f"{table.where(row)}: {column} of {name!r} is {cell!r}: it must be {what}")
-    return numbers
+    path: Path, role: str, read: Container[str] | None = None
+) -> tuple[list[str], dict[str, dict[str, float]], str]:
+    """Return the names in the column of a role, the numbers of each in all other columns, or some, and the table's."""
+    table = open_table(path)
+    own, seen = table.need(role, may_be_named=False), set[str]()
+    for row, name in enumerate(table.columns[own]):
+        if not name or name in seen:
+            raise ba.DataError(f"{table.where(row)}: {role} {name!r} is named twice, or without a name")
+        seen.add(name)
+    numbers: dict[str, dict[str, float]] = {}
+    for column, cells in zip(table.header, table.columns, strict=True):
+        if column == table.header[own] or (read is not None and column not in read):
+            continue
+        for row, cell in enumerate(cells):
+            if not is_number(cell):
+                raise ba.DataError(f"{table.where(row)}: {column} is {cell!r}: it must be a number")
+        numbers[column] = dict(zip(table.columns[own], map(float, cells), strict=True))
+    return list(table.columns[own]), numbers, table.name
 
 
 @opt.command()

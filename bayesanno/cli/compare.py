@@ -24,7 +24,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, print_result, show_table, write_results
+from bayesanno.cli.files import describe_study, new_folder, print_result, show_table, write_results
 from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
@@ -155,24 +155,13 @@ def write_comparison(
         tables["calibration.csv"] = _concat({spec: ba.calibration_table(view) for spec, view in of_labels.items()})
         drawn["calibration.png"] = ba.plot_calibration(of_labels)
     attrs = first.tree.attrs
-    run = {
-        "command": "compare",
-        "models": {
-            spec: {
-                "model": view.model.name,
-                "fields": view.model.to_fields(),
-                "diagnostics": view.diagnostics,
-            }
-            for spec, view in views.items()
-        },
-        "method": attrs["method"],
-        "settings": json.loads(attrs["settings"]),
-        "replicates": replicates,
-        "seed": seed,
-        "versions": json.loads(attrs["versions"]),
-        "data": describe_data(first.data) | {"hash": attrs["data_hash"]},
-        "seconds": {"total": time.perf_counter() - began},
+    asked = {name: json.loads(attrs[name]) for name in ("settings", "versions")}
+    asked |= {"method": attrs["method"], "replicates": replicates, "seed": seed}
+    asked["models"] = {
+        spec: {"model": view.model.name, "fields": view.model.to_fields(), "diagnostics": view.diagnostics}
+        for spec, view in views.items()
     }
+    run = describe_study("compare", first.data, began, **asked)
     return tables, write_results(folder, tables, drawn, run)
 
 
@@ -245,16 +234,9 @@ def sensitivity(
             )
             tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
             figures["priors.png"] = ba.plot_priors(study)
-        run = {
-            "command": "sensitivity",
-            "model": chosen.name,
-            "fields": chosen.to_fields(),
-            "grid": {field: list(tried) for field, tried in values.items()},
-            "settings": settled,
-            "seed": drawn,
-            "data": describe_data(answers) | {"hash": answers.hash},
-            "seconds": time.perf_counter() - began,
-        }
+        asked = {"model": chosen.name, "fields": chosen.to_fields(), "settings": settled, "seed": drawn}
+        asked["grid"] = {field: list(tried) for field, tried in values.items()}
+        run = describe_study("sensitivity", answers, began, **asked)
         files = write_results(folder, tables, figures, run)
     lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
     print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)

@@ -40,7 +40,6 @@ from bayesanno.modeling.pairs import SUBSET
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
 FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
 CANNOT_SEE = "only true labels can show errors that all annotators of an item share"
 BESIDE = {
@@ -226,6 +225,12 @@ def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None)
     }
 
 
+def describe_study(command: str, data: Data, began: float, **more: Any) -> dict[str, Any]:
+    """Return the settings of a command that writes no fit, as JSON can hold them."""
+    seconds = {"total": time.perf_counter() - began}
+    return {"command": command, **more, "data": describe_data(data) | {"hash": data.hash}, "seconds": seconds}
+
+
 def _score_votes(view: FitView) -> dict[str, Any]:
     """Return how often a majority vote is right, and which annotators agree most and least with the true labels."""
     parts = {part.dimension: part.data for part in parts_of(view) if part.gold and not part.is_of_types}
@@ -294,15 +299,8 @@ def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_climb(found: Mapping[str, Any]) -> str:
     starts = f"{found['agreed']} of {found['restarts']} starts agree" if found["restarts"] > 1 else "one start"
-    others = [
-        f"{other['starts']} ended {other['nats_lower']:.3g} nats lower, with {counted(other['items_differ'], 'item')} "
-        "labelled differently"
-        for other in found["others"][:MOST_OTHERS]
-    ]
-    if (more := len(found["others"]) - MOST_OTHERS) > 0:
-        others.append(f"and {counted(more, 'other end')} lower still")
     what = f"ELBO {found['elbo']:.1f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.1f}"
-    return "; ".join([f"{what} after {found['steps']} steps; {starts}", *others])
+    return f"{what} after {found['steps']} steps; {starts}"
 
 
 def write_simulation(

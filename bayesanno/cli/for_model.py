@@ -72,8 +72,8 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
     table, options = open_source(source, require_one_column(model, given))
     of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANSWERS, *_OF_TABLES)
     if of_counts or (not of_annotations and not options.gives("count") and holds_counts(table)):
-        counted_already = f"{table.name} has successes and trials, counted already"
-        given.refuse(("positive", *_OF_ANSWERS, *_OF_TABLES), counted_already)
+        why = "--successes and --trials name counts" if of_counts else f"{table.name} has counts already"
+        given.refuse(("positive", *_OF_ANSWERS, *_OF_TABLES), why)
         data = counts_from(table, options)
         return data, data.describe()
     annotations = annotations_from(table, options)

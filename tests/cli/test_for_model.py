@@ -105,7 +105,7 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
         read(NAMED, successes="yes")
     with refuses(DataError, "'x' and 'positives' could each be the successes: choose one with successes="):
         read("item,x,positives,n\ns1,1,2,3\n")
-    with refuses(DataError, "--successes and --trials name columns of counts, .*: give those of one kind"):
+    with refuses(DataError, "--successes and --trials name counts: leave out --label"):
         read(NAMED, successes="yes", trials="asked", label=("x",))
     for option in ("successes", "trials"):
         with refuses(DataError, f"mace reads annotations of one label column: leave out --{option}"):
@@ -158,7 +158,7 @@ def test_labels_that_are_wrongly_declared_are_refused(read, refuses, model, wron
 def test_a_positive_label_needs_something_to_count(read, refuses):
     with refuses(DataError, "mace takes every label as it is: leave out --positive"):
         read(LONG, model="mace", positive="yes")
-    with refuses(DataError, "has successes and trials, counted already: leave out --positive"):
+    with refuses(DataError, "has counts already: leave out --positive"):
         read(COUNTS, positive="yes")
 
 

@@ -6,7 +6,8 @@ import bayesanno as ba
 from tests.cli.test_errors import LONG, listing
 
 FILES = {
-    "answers.csv": LONG, "empty.csv": "", "one.csv": "item,annotator,label\ns1,a,x\ns1,b,y\n", "words.csv": "item,x\ns1,1\n",
+    "answers.csv": LONG, "empty.csv": "", "one.csv": "item,annotator,label\ns1,a,x\ns1,b,y\n",
+    "words.csv": "item,x\ns1,1\n",
     "who.csv": "annotator,answers\na1,many\n", "other.csv": "item,group\nzz,g\n", "gold.csv": "item,gold\nzz,yes\n",
     "tasks.json": "[]", "broken/posterior.nc": "no fit", "odd/run.json": "{", "folder/note.txt": "kept",
 }  # fmt: skip
@@ -19,7 +20,7 @@ WRONG = {
     "recalibrate run --out new --gold nowhere.csv": "there is no file 'nowhere.csv'",
     "recalibrate run --out new --gold gold.csv": "gold.csv, line 2: no item of this file, such as 'zz', is in the data",
     "next nowhere": NO_FIT,
-    "next run --annotators who.csv": "who.csv, line 2: answers of 'a1' is 'many': it must be a whole number",
+    "next run --annotators who.csv": "who.csv, line 2: answers is 'many': it must be a number",
     "next run --items words.csv --out folder --overwrite": "folder is a folder: name a file",
     "next run --out nowhere/ask.csv": "there is no folder",
     "next run --loss empty.csv": "empty.csv is empty: give a table with a header line and rows",
