@@ -54,7 +54,7 @@ def agreement(
 ) -> None:
     """Measure how far annotators agree and how they use labels."""
     began = time.perf_counter()
-    options, chosen = opt.gather_options(**reading).of_one_column, known_seed(random_seed)
+    options, chosen = opt.gather_options(**reading), known_seed(random_seed)
     with new_folder(out, overwrite=overwrite) as folder:
         answers = annotations_from(*open_source(data, options))
         answers = replace(answers, controls={})  # which some exports have, and nothing here uses

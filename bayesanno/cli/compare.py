@@ -48,6 +48,7 @@ def compare(
     method: opt.Method,
     replicates: Annotated[int, opt.value("N", "Number of simulated data sets for each predictive check.")],
     sampling: opt.Sampling,
+    random_seed: opt.Seed,
     reading: opt.ReadingForModel,
     overwrite: opt.Overwrite = False,
 ) -> None:
@@ -56,9 +57,8 @@ def compare(
     The files are loo.csv, ppc.csv, run.json and, with gold, calibration.csv and its figure.
     """
     begin, show = time.perf_counter(), sys.stderr.isatty()
-    options, seed = opt.gather_options(**reading), known_seed(sampling["random_seed"])
+    options, seed = opt.gather_options(**reading), known_seed(random_seed)
     models = parse_models(model, data, options)
-    asked: dict[str, Any] = {**sampling, "random_seed": seed}
     check_method(method, models, sampling)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
     with new_folder(out, overwrite=overwrite) as folder:
@@ -68,7 +68,7 @@ def compare(
         fits = {}
         for spec, one in models.items():
             typer.echo(f"fitting {spec}", err=True)
-            fits[spec] = ba.fit(one, answers, method=method, progressbar=show, **asked)
+            fits[spec] = ba.fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
         tables, files = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
     print_result(describe_comparison(tables), out, sorted(files))
 
@@ -99,7 +99,7 @@ def parse_models(specs: list[str], source: str, options: opt.DataOptions) -> dic
 
 def check_method(method: str, models: dict[str, ba.AnnotationModel], sampling: opt.Sampling) -> None:
     """Raise a FitError unless a method exists, fits all these models, and gives draws to compare them by."""
-    chosen, _ = choose_method(method, **_settings(sampling))
+    chosen, _ = choose_method(method, **sampling)
     if chosen.yields == "point":
         raise ba.FitError(f"--method {method} gives one point, and models are compared by draws: take {WITH_DRAWS}")
     if not chosen.needs_graph:
@@ -193,6 +193,7 @@ def sensitivity(
     ] = None,
     settings: opt.Settings = None,
     sampling: opt.Sampling,
+    random_seed: opt.Seed,
     reading: opt.ReadingForModel,
     workers: Annotated[int, opt.value("N", "Fits in parallel; 0 for as many as there are cores.", min=0)] = 0,
     resume: Annotated[
@@ -205,11 +206,11 @@ def sensitivity(
     The files describe the prior, how much the fit depends on it, and what other priors change.
     """
     began, show = time.perf_counter(), sys.stderr.isatty()
-    options, drawn = opt.gather_options(**reading), known_seed(sampling["random_seed"])
+    options, drawn = opt.gather_options(**reading), known_seed(random_seed)
     chosen = choose_model(model, opt.parse_settings(settings), data, options)
-    values, settled = parse_grid(grid or ()), _settings(sampling)
-    choose_method("nuts", **settled)
-    if resume is not None and sampling["random_seed"] is None:
+    values = parse_grid(grid or ())
+    choose_method("nuts", **sampling)
+    if resume is not None and random_seed is None:
         raise ba.ModelError("--resume goes on with a study of a known seed: give --seed as well")
     if resume is not None and resume.is_file():
         raise ba.DataFileError(f"--resume {resume} is a file: name a folder")
@@ -217,10 +218,10 @@ def sensitivity(
         answers, described = read_for(chosen, data, options)
         require_labels(chosen, answers)
         if values:
-            lay_out_grid(chosen, values, answers, drawn, settled)  # refuses what is not possible
+            lay_out_grid(chosen, values, answers, drawn, {**sampling})  # refuses what is not possible
         typer.echo(f"{chosen.name}: {described}", err=True)
         before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
-        fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **settled)
+        fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
         tables = {"prior.csv": before.table}
         tables |= {"powerscale.csv": ba.power_scaling_table(fitted), "labels.csv": ba.label_power_scaling(fitted)}
         figures = {
@@ -230,20 +231,16 @@ def sensitivity(
         if values:
             many = workers or os.cpu_count() or 1
             study = ba.sensitivity(
-                chosen, answers, values, random_seed=drawn, folder=resume, workers=many, progressbar=show, **settled
+                chosen, answers, values, random_seed=drawn, folder=resume, workers=many, progressbar=show, **sampling
             )
             tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
             figures["priors.png"] = ba.plot_priors(study)
-        asked = {"model": chosen.name, "fields": chosen.to_fields(), "settings": settled, "seed": drawn}
+        asked = {"model": chosen.name, "fields": chosen.to_fields(), "settings": sampling, "seed": drawn}
         asked["grid"] = {field: list(tried) for field, tried in values.items()}
         run = describe_study("sensitivity", answers, began, **asked)
         files = write_results(folder, tables, figures, run)
     lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
     print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)
-
-
-def _settings(sampling: opt.Sampling) -> dict[str, Any]:
-    return {name: value for name, value in sampling.items() if name != "random_seed"}
 
 
 def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:

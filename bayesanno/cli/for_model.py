@@ -11,7 +11,7 @@ from typing import Any
 
 import bayesanno as ba
 from bayesanno._core.wording import counted, listed
-from bayesanno.cli.options import DataOptions, parse_label_names, parse_labels_by_dimension, split_names
+from bayesanno.cli.options import DataOptions, parse_label_names, split_names
 from bayesanno.io.added import add_from
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
@@ -54,13 +54,14 @@ def read_for(model: ba.AnnotationModel, source: str, options: DataOptions) -> tu
 def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[ba.AnnotationData, str]:
     if not model.two_labels:
         options.refuse(("positive",), f"{model.name} takes every label as it is")
-    data = annotations_from(*open_source(source, require_one_column(model, options)))
+    require_one_column(model, options)
+    data = annotations_from(*open_source(source, options))
     if options.controls is None and not model.takes_controls:
         data = replace(data, controls={})  # those that an export comes with
     added = ""
     if options.add is not None:
         n_before = data.n_annotations
-        data = add_from(data, options.add, options.of_one_column)
+        data = add_from(data, options.add, options)
         added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
     if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
@@ -69,7 +70,8 @@ def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptio
 
 def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.CountData, str]:
     positive = given.positive
-    table, options = open_source(source, require_one_column(model, given))
+    require_one_column(model, given)
+    table, options = open_source(source, given)
     of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANSWERS, *_OF_TABLES)
     if of_counts or (not of_annotations and not options.gives("count") and holds_counts(table)):
         why = "--successes and --trials name counts" if of_counts else f"{table.name} has counts already"
@@ -87,28 +89,22 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
     return data, data.describe(positive=what) + left_out
 
 
-def _read_dimensions(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.MultiAnnotationData, str]:
-    if given.format not in EXPORTS:
-        given.refuse(("format",), f"{model.name} reads a long table or an export")
-    options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
+def _read_dimensions(
+    model: ba.AnnotationModel, source: str, options: DataOptions
+) -> tuple[ba.MultiAnnotationData, str]:
+    if options.format not in EXPORTS:
+        options.refuse(("format",), f"{model.name} reads a long table or an export")
     check_dimensions(options)
     data = multi_annotations_from(*open_source(source, options))
     return data, data.describe()
 
 
-def require_one_column(model: ba.AnnotationModel, options: DataOptions) -> DataOptions:
-    """Return the options of reading one label column.
-
-    Raises
-    ------
-    DataError
-        If there are several, or the labels are not declared as those of one.
-    """
+def require_one_column(model: ba.AnnotationModel, options: DataOptions) -> None:
+    """Raise a DataError if there are several label columns."""
     if len(options.label) > 1:
         raise ba.DataError(
             f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
         )
-    return options.of_one_column
 
 
 def _last_of_two(data: ba.AnnotationData) -> str:

@@ -53,13 +53,11 @@ def groups(
         raise ba.DataError(f"--figure {figure}: the name must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
     options = ReadOptions.of_files_beside(reading_of(folder))
     options = options if item is None else replace(options, item=item)
-    is_file = Path(by).exists()
+    is_file = by.startswith("@") or Path(by).exists()
     table: Any = read_groups(by, options, group=group) if is_file else by  # asks before anything takes long
     fit = ba.load(folder)
     data = FitView(fit).data
-    if not is_file and by.startswith("@"):
-        table = read_groups(by, options, group=group)
-    elif not is_file and by not in (columns := getattr(data, "item_columns", {})):
+    if not is_file and by not in (columns := getattr(data, "item_columns", {})):
         raise ba.DataError(
             f"--by {by} is neither a file nor a column of the items, which have {listed([*columns]) or 'none'}"
         )

@@ -62,7 +62,7 @@ def fit_on_dask(
             raise ba.FitError(f"{option} needs all items in memory: leave it out, or --dask")
     options.refuse((name for name in ReadingForModel.__annotations__ if name not in READ), "--dask reads a long table")
     require_updates(model, method)
-    options = require_one_column(model, options)
+    require_one_column(model, options)
     if source.startswith("@"):
         raise ba.DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
     with connect(address) as client:

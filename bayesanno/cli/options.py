@@ -5,11 +5,11 @@ values as one dictionary; see `command`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, Self, TypedDict, get_args, get_type_hints, is_typeddict
+from typing import Annotated, Any, TypedDict, get_args, get_type_hints, is_typeddict
 
 import typer
 
@@ -86,7 +86,6 @@ Report = Annotated[bool, flag("--report/--no-report", "Write report.html as well
 class Sampling(TypedDict):
     """How NUTS draws."""
 
-    random_seed: Seed
     draws: Annotated[int, value(None, "Draws kept, per chain.")]
     tune: Annotated[int, value(None, "Tuning steps, per chain.")]
     chains: Annotated[int, value(None, "Number of chains.")]
@@ -95,6 +94,7 @@ class Sampling(TypedDict):
 class Fitting(Sampling):
     """The arguments of `fit`."""
 
+    random_seed: Seed
     method: Method
     target_accept: Annotated[float, value(None, "Target acceptance rate of NUTS.")]
     nuts_sampler: Annotated[str, value(None, f"{name_one_of(get_args(NUTSSampler))}.")]
@@ -239,9 +239,6 @@ class DataOptions(ReadOptions):
 
     Parameters
     ----------
-    declared : tuple of str
-        The values of --labels, one for each time it was given: "A,B,..." once, or "NAME=A,B,..." for each of several
-        dimensions.
     add : path, optional
         A file of further answers.
     class_prior, classifier : str, optional
@@ -250,16 +247,10 @@ class DataOptions(ReadOptions):
         The label to count, or to set against all others.
     """
 
-    declared: tuple[str, ...] = ()
     add: Path | None = None
     class_prior: str | None = None
     classifier: str | None = None
     positive: str | None = None
-
-    @property
-    def of_one_column(self) -> Self:
-        """The options of reading one label column, with the labels that are declared."""
-        return replace(self, labels=parse_labels(self.declared))
 
     def refuse(self, names: Iterable[str], why: str) -> None:
         """Raise a DataError, which begins with the reason, if one of some options is given; --format long never is."""
@@ -273,16 +264,26 @@ def gather_options(
 ) -> DataOptions:
     """Return the options of reading as one value; any of them may be None.
 
+    Labels are "A,B,..." once, or, if there are several label columns, "NAME=A,B,..." for each.
+
     Raises
     ------
     DataError
-        As for `ReadOptions`.
+        As for `ReadOptions`; if labels are given in another way.
+    ModelError
+        As for `parse_settings`.
     """
     named = as_names(label or ())
     said = {name: value for name, value in given.items() if value is not None}
     if "same" in said:
         said["same"] = parse_settings(said["same"], option="--same", form="LABEL=LABEL", example="dgo=dog")
-    return DataOptions(label=named, declared=tuple(labels or ()), **said)
+    if labels and len(named) > 1:
+        of = parse_settings(labels, option="--labels", form="NAME=A,B,... for each label column", example="tone=no,yes")
+        declared = {name: label_names(f"--labels {name}=...", split_names(text)) for name, text in of.items()}
+        return DataOptions(label=named, labels_by_dimension=declared, **said)
+    if labels and len(labels) > 1:
+        raise DataError(f"--labels is given {len(labels)} times for one label column: give one list, --labels A,B,...")
+    return DataOptions(label=named, labels=label_names("--labels", split_names(labels[0])) if labels else None, **said)
 
 
 def parse_settings(
@@ -322,37 +323,3 @@ def parse_range(text: str) -> int | tuple[int, int]:
 def parse_label_names(text: str) -> int | list[str]:
     """Return a number of labels, or their names from a comma-separated list."""
     return int(text) if text.isdecimal() else split_names(text)
-
-
-def parse_labels(given: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the labels that --labels declares for one label column, None where it was not given.
-
-    Raises
-    ------
-    DataError
-        If it was given more than once, or a name is empty.
-    """
-    if len(given) > 1:
-        raise DataError(f"--labels is given {len(given)} times for one label column: give one list, --labels A,B,...")
-    return label_names("--labels", split_names(given[0])) if given else None
-
-
-def parse_labels_by_dimension(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the labels that --labels declares for each of several dimensions, those of NAME=A,B,... .
-
-    Raises
-    ------
-    DataError
-        If a list does not name its dimension, two lists name the same one, or a name is empty.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for text in given:
-        name, equals, names = (part.strip() for part in text.partition("="))
-        if not (name and equals):
-            raise DataError(
-                f"--labels {text} does not name a dimension: write --labels NAME=A,B,..., once for each dimension"
-            )
-        if name in found:
-            raise DataError(f"--labels {name}=... is given twice: give all labels of a dimension in one list")
-        found[name] = label_names(f"--labels {name}=...", split_names(names))
-    return found

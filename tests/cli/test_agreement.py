@@ -93,7 +93,7 @@ def test_two_annotators_are_enough(run, tmp_path):
         ("s1,a,x\ns2,b,y\n", "", "no item has two annotations: agreement is between at least two"),
         ("s1,a,x\ns1,b,x\n", "", "bad.csv: only one label, 'x': a model needs at least two"),
         ("s1,a,x\ns1,b,y\n", "--resamples -1", "resamples is -1: it must be 0 or more"),
-        ("s1,a,x\ns1,b,y\n", "--seed -1", "random_seed is -1"),
+        ("s1,a,x\ns1,b,y\n", "--seed -1", "--seed is -1"),
     ],
 )
 def test_what_cannot_be_measured_is_one_line_and_nothing_is_written(run, tmp_path, table, arguments, message):

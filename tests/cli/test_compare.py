@@ -90,7 +90,7 @@ WRONG = {
     "no vb": ("answers.csv --model mace --model easy_hard --method vb", "easy_hard has no VB: models that have are"),
     "draws": (f"answers.csv {TWO} --draws 0", "draws is 0"),
     "replicates": (f"answers.csv {TWO} --replicates 5", "replicates is 5: it must be at least 20"),
-    "seed": (f"answers.csv {TWO} --seed -1", "random_seed is -1"),
+    "seed": (f"answers.csv {TWO} --seed -1", "--seed is -1"),
     "no file": (f"nowhere.csv {TWO}", r"there is no file 'nowhere\.csv'"),
     "other data": ("three.csv --model mace --model diligent_lazy_annotators --positive yes",
                    "mace takes every label as it is: leave out --positive"),

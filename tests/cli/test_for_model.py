@@ -10,7 +10,7 @@ import pytest
 from bayesanno import CountData, get_model, load, read_counts
 from bayesanno._core.errors import DataError
 from bayesanno.cli.for_model import read_for
-from bayesanno.cli.options import DataOptions
+from bayesanno.cli.options import DataOptions, gather_options
 from bayesanno.io import sources
 from bayesanno.io.write import write_table
 from tests.cli.within import run
@@ -29,7 +29,7 @@ def read(tmp_path):
     def from_text(text, model="binomial_mixture", positive=None, labels=(), **options):
         path = tmp_path / "data.csv"
         path.write_text(text)
-        return read_for(get_model(model), str(path), DataOptions(declared=tuple(labels), positive=positive, **options))
+        return read_for(get_model(model), str(path), gather_options(labels=labels, positive=positive, **options))
 
     return from_text
 

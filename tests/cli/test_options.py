@@ -44,8 +44,8 @@ def test_a_command_gets_the_values_of_a_group():
     def command(data: str, sampling: opt.Sampling, *, more: int = 3) -> None:
         found.append((data, sampling, more))
 
-    command(data="x.csv", random_seed=1, draws=10, tune=20, chains=2, more=4)
-    assert found == [("x.csv", {"random_seed": 1, "draws": 10, "tune": 20, "chains": 2}, 4)]
+    command(data="x.csv", draws=10, tune=20, chains=2, more=4)
+    assert found == [("x.csv", {"draws": 10, "tune": 20, "chains": 2}, 4)]
 
 
 def test_what_messages_name_are_options_of_a_command():
