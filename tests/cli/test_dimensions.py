@@ -196,7 +196,7 @@ NOT_FITTED = {
     "controls": (f"model_a_multi a.csv {COLUMNS} --controls a.csv", "leave out --controls"),
     "labels": (f"model_a_multi a.csv {COLUMNS} --labels +,-",
                r"--labels \+,-: write NAME=A,B,... for each label column, as in --labels tone=no,yes"),
-    "labels of none": (f"model_a_multi a.csv {COLUMNS} --labels =a,b", "labels are given for '', which is not a dimension"),
+    "labels of none": (f"model_a_multi a.csv {COLUMNS} --labels =a,b", "labels are given for '', which is not"),
     "labels twice": (f"model_a_multi a.csv {COLUMNS} --labels focus=a,b --labels focus=c",
                      r"--labels focus=\.\.\. is given twice: leave out one"),
     "labels of another": (f"model_a_multi a.csv {COLUMNS} --labels focs=a,b",
