@@ -88,10 +88,9 @@ def reading_of(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        return dict(json.loads(path.read_text(encoding="utf-8")).get("reading", {}))
+    except (ValueError, AttributeError) as error:
         raise ba.DataFileError(f"{path} is not what `bayesanno fit` wrote ({name_error(error)}): fit again") from None
-    return dict(run.get("reading", {}))
 
 
 def show_status(message: str) -> AbstractContextManager[None]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import bayesanno as ba
+from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd
 from bayesanno._core.validate import check_share
 from bayesanno._core.wording import counted, listed
@@ -68,7 +69,8 @@ def groups(
     typer.echo(show_table(found))
     write_if_asked(found, out)
     if figure is not None:
-        ba.plot_groups(found).savefig(figure, dpi=150)
+        with write_whole(figure.absolute()) as unfinished:
+            ba.plot_groups(found).savefig(unfinished, format=figure.suffix[1:], dpi=150)
         typer.echo(figure)
 
 
