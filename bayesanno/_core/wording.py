@@ -36,7 +36,10 @@ def spell(in_python: str, on_command_line: str) -> str:
 
 
 def option(name: str, value: object = ...) -> str:
-    """Return an option for a message as its reader writes it, with a value or with any; a message is made when raised.
+    """Return how a message names an option: as Python's argument, or, on the command line, as the option there.
+
+    `value` is what to give; without it, any value. Call this where a message is raised: a constant of a module is made
+    before it is known where the message will be read.
 
     Examples
     --------

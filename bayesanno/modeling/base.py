@@ -313,9 +313,10 @@ def require_data(model: AnnotationModel, data: Any) -> None:
             "or mace"
         )
     if getattr(data, "has_both_orders", False) and not isinstance(model, ClassModel):
+        pairs = f"class_prior=Pairs(first={data.sides[0]!r}, second={data.sides[1]!r})"
         raise DataError(
             f"{model.name} takes comparisons in one order, and these are in both: fit model_b or mace with "
-            f"class_prior=Pairs(first={data.sides[0]!r}, second={data.sides[1]!r})"
+            f"{spell(pairs, f'--pairs {data.sides[0]},{data.sides[1]}')}"
         )
     if model.two_labels and data.n_labels > 2:
         raise DataError(

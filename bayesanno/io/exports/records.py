@@ -162,7 +162,7 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
                 f"{document.name}: {question!r} has a value for each of {listed(list(given))}: if one is the label, "
                 f"use {option('annotator')} and {option('label', f'{question}.{next(iter(given))}')}; if they are "
                 f"annotators, use {named}; if they are labels with numbers of answers, write a table with a column "
-                "for each, and use format='votes'"
+                f"for each, and use {option('format', 'votes')}"
             )
         paths |= by_key
     if paths["annotator"] is None:

@@ -120,9 +120,10 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
         parts = [(table.columns[at][row], one) for row, one in zip(answers.row.tolist(), answers.item, strict=True)]
         is_apart = len({*zip(parts, answers.annotator, strict=True)}) == n and 2 * len({*parts}) <= n
         if name and at not in columns.values() and is_apart:
+            both = option("item", f"{{{name}}}/{{{names['item']}}}")
             raise DataError(
                 f"{table.name}: annotators answer a name in {names['item']!r} again, but not with the same "
-                f"{name!r}: if both name an item, use item='{{{name}}}/{{{names['item']}}}'; if not, use "
+                f"{name!r}: if both name an item, use {both}; if not, use "
                 f"{option('item', names['item'])}"
             )
     counts = [at for at in table.matching("count") if at not in columns.values() and not options.label]
