@@ -243,8 +243,9 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
         raise DataError(f"{name} has no answers: annotate some items, and export again")
     for each in given:
         if each.labels and not (each.item and (each.annotator or each.known)):
-            other = f"{export.annotator}, or name another field with {option('annotator')}"
-            field_of = other if export.annotator else export.paths.get("annotator", "a name")
+            field_of = export.annotator or export.paths.get("annotator", "a name")
+            if export.annotator and "annotator" in export.uses:
+                field_of += f", or name another field with {option('annotator')}"
             lacking = f"annotator: fill in {field_of}" if each.item else "item: fill it in"
             raise DataError(f"{each.place}: label {each.labels[0]!r} has no {lacking}")
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
