@@ -11,7 +11,7 @@ from operator import index
 from typing import Any
 
 from bayesanno._core.errors import DataError, FitError
-from bayesanno._core.wording import nearest
+from bayesanno._core.wording import nearest, spell
 
 
 def suggest_arguments[**P, R](meant: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -40,9 +40,9 @@ def check_seed(random_seed: int | None) -> None:
         seed = index(random_seed)
     except TypeError:
         what = repr(random_seed) if isinstance(random_seed, str | float) else f"of type {type(random_seed).__name__}"
-        raise FitError(f"random_seed is {what}: it must be a whole number or None") from None
+        raise FitError(f"{spell('random_seed', '--seed')} is {what}: it must be a whole number or None") from None
     if not 0 <= seed < 2**63:
-        raise FitError(f"random_seed is {random_seed}: it must be at least 0 and below 2**63")
+        raise FitError(f"{spell('random_seed', '--seed')} is {random_seed}: it must be at least 0 and below 2**63")
 
 
 def known_seed(random_seed: int | None) -> int:

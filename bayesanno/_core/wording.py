@@ -5,14 +5,54 @@ The invariant: each result is one short line, for any number of names and any ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from html import escape
 from itertools import islice, product
+from shlex import quote
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_ON_COMMAND_LINE = ContextVar("_ON_COMMAND_LINE", default=False)
+
+
+@contextmanager
+def on_command_line() -> Iterator[None]:
+    """Make messages name options as the command line has them, during the block."""
+    before = _ON_COMMAND_LINE.set(True)
+    try:
+        yield
+    finally:
+        _ON_COMMAND_LINE.reset(before)
+
+
+def spell(in_python: str, on_command_line: str) -> str:
+    """Return what to write in Python, or, on the command line, what to write there."""
+    return on_command_line if _ON_COMMAND_LINE.get() else in_python
+
+
+def option(name: str, value: object = ...) -> str:
+    """Return how a message names an option: as Python's argument, or, on the command line, as the option there.
+
+    `value` is what to give; without it, any value. Call this where a message is raised: a constant of a module is made
+    before it is known where the message will be read.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import on_command_line, option
+    >>> f"name it with {option('item')}, or use {option('gold_file', 'a b.csv')} and {option('strip', True)}"
+    "name it with item=..., or use gold_file='a b.csv' and strip=True"
+    >>> with on_command_line():
+    ...     f"name it with {option('item')}, or use {option('gold_file', 'a b.csv')} and {option('strip', True)}"
+    "name it with --item, or use --gold-file 'a b.csv' and --strip"
+    """
+    flag = f"--{name.replace('_', '-')}"
+    shown = "..." if value is ... else repr(value)
+    return spell(f"{name}={shown}", flag if value is ... or value is True else f"{flag} {quote(str(value))}")
 
 
 def as_names(given: str | int | Iterable[object]) -> tuple[str, ...]:
@@ -63,6 +103,18 @@ def counted(number: int, noun: str) -> str:
     ('1 item', '8,000 annotations')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, with one digit after the point if there is one.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import percent
+    >>> percent(0.9182), percent(1.0)
+    ('91.8%', '100%')
+    """
+    return f"{round(100 * share, 1):g}%"
 
 
 def enumerated(names: Sequence[str], *, most: int = 10) -> str:

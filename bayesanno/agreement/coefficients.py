@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted
+from bayesanno._core.wording import counted, option
 from bayesanno.agreement.alpha import (
     beyond,
     compare_places,
@@ -49,7 +49,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
-NO_ORDER = "the labels have no order: if they are declared from lowest to highest, pass ordered=True (--ordered)"
 BIASED = (
     "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
 )
@@ -250,10 +249,14 @@ def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_orde
             "krippendorff_alpha_nominal and gwet_ac1 do not"
         )
     if not is_ordered:
-        found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), NO_ORDER)
+        found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), _no_order())
     if numbers is None:
         found["krippendorff_alpha_interval"] = "the labels are not all numbers, so they have no distances"
     return found
+
+
+def _no_order() -> str:
+    return f"the labels have no order: if they are declared from lowest to highest, pass {option('ordered', True)}"
 
 
 def _explain_missing(pairs: Pairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str]) -> dict[str, str]:
@@ -264,7 +267,7 @@ def _explain_missing(pairs: Pairs, found: Mapping[str, Sequence[float]], reasons
         undefined = int((~np.isfinite(of_pairs[name])).sum())
         if undefined and name not in every:
             every[name] = f"{undefined} of {counted(n, 'pair')} gave one label and are left out"
-        elif undefined == n and every.get(name) != NO_ORDER:
+        elif undefined == n and every.get(name) != _no_order():
             every[name] = "no pair of annotators gave two labels to the items that they share"
         if not math.isnan(found[name][0]) and math.isnan(sum(found[name])):
             every[name] = "; ".join(filter(None, [every.get(name), BIASED]))

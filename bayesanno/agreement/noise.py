@@ -194,7 +194,7 @@ def bound_noise_of(
     if chance is None and not 0 < p < 1:
         raise DataError(
             f"from {counted(found.d, 'item')} disagreed on the chance of agreement is {p:g}, not a reliable estimate: "
-            "give the chance of agreement with chance=..."
+            f"give the chance of agreement with chance=..."
         )
     bound = bound_noise(found.n, found.d, p, ci_prob=ci_prob, prior=prior)
     return replace(bound, kappa=found.kappa)

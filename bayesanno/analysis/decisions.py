@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_seed
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 from bayesanno.analysis.grades import find_loss
 from bayesanno.analysis.recalibrated import draw_labels
 from bayesanno.analysis.views import view_for_table
@@ -139,7 +139,7 @@ def sample_labels(
     if dimensions and dimension is None:
         raise FitError(
             "labels of several dimensions cannot be drawn together, since their joint posterior does not factor: name "
-            f"one of {listed(dimensions)} (dimension=...)"
+            f"one of {listed(dimensions)} ({option('dimension')})"
         )
     part = part_of(view, dimension)
     return draw_labels(view, part, np.random.default_rng(random_seed))

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError, DataFileError, NamesWarning, warn
 from bayesanno._core.lazy import xr
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.wording import counted, listed, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import part_of
@@ -156,7 +156,7 @@ def export_labels(
     if not sure.any():
         raise DataError(
             f"no label is as probable as {min_probability}, the most probable one is {score[shown].max():.4g}: lower "
-            "min_probability=..."
+            f"{option('min_probability')}"
         )
     rows = np.flatnonzero(sure).tolist()
     labels = Labels(
@@ -198,11 +198,11 @@ def _explain_none(tool: str, item: str, tasks: Tasks) -> NoReturn:
     """Raise a DataError that explains why the tasks have none of the items; `item` is an example."""
     if item.rpartition(" / ")[0] in tasks.by_item:
         raise DataError(
-            f"item {item!r} combines a task and one of its labels, as multi_label=True makes them, but {tool} "
-            "takes one label per task: label_table(fit) has the labels of these"
+            f"item {item!r} combines a task and one of its labels, as {option('multi_label', True)} makes them, but "
+            f"{tool} takes one label per task: label_table(fit) has the labels of these"
         )
     named = next(iter(tasks.by_item))
     raise DataError(
         f"{tasks.name} has none of the items of this fit: {tasks.item!r} has names such as {named!r}, and the items "
-        f"are called {item!r} and so on: name another field with item=..."
+        f"are called {item!r} and so on: name another field with {option('item')}"
     )

@@ -13,7 +13,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import as_names, enumerated, listed, nearest
+from bayesanno._core.wording import as_names, enumerated, listed, nearest, option, spell
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
@@ -102,7 +102,7 @@ def grade_table(
     parts = parts_of(view) if dimension is None else [part_of(view, dimension)]
     if order is not None and len(parts) > 1:
         names = enumerated([part.dimension for part in parts])
-        raise FitError(f"order applies to one dimension, and this fit has {names}: name one (dimension=...)")
+        raise FitError(f"order applies to one dimension, and this fit has {names}: name one ({option('dimension')})")
     if dimension is not None:
         return _tabulate(view, parts[0], order, ci_prob)
     return concat_parts(parts, lambda part: _tabulate(view, part, order, ci_prob))
@@ -176,7 +176,8 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
     if not data.labels_are_ordered:
         raise DataError(
             f"the order of the labels{of} {listed(data.classes)} was not declared (they are sorted alphabetically): "
-            "give it, lowest first, with labels=[...] when reading the data, or with order=[...]"
+            "give it, lowest first, with "
+            f"{spell('labels=[...] when reading the data, or with order=[...]', '--labels A,B,... of `bayesanno fit`')}"
         )
     return data.classes
 

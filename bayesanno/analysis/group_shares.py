@@ -19,7 +19,7 @@ from bayesanno._core.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno._core.intervals import choose_prob
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_choice, check_seed
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.wording import counted, listed, option, spell
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
@@ -284,9 +284,9 @@ def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
     strange = next((item for item in data.items if item in data.gold and data.gold[item] not in data.classes), None)
     if strange is not None:
         raise DataError(
-            f"gold label {data.gold[strange]!r} of item {strange!r} is not among the labels {listed(data.classes)}, so "
-            "its group has no share of it: declare it with labels=... when reading the annotations, or leave gold out "
-            "with use_gold=False"
+            f"gold label {data.gold[strange]!r} of item {strange!r} is not among the labels {listed(data.classes)}, "
+            f"so its group has no share of it: declare it with {option('labels')} when reading the annotations, or "
+            f"leave gold out with {spell('use_gold=False', '--ignore-gold')}"
         )
     return data.known_codes
 

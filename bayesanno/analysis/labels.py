@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.wording import option
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
@@ -129,7 +130,7 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     view = view_for_table(fit)
     parts = [part for part in parts_of(view) if part.gold]
     if not parts:
-        raise FitError("no gold label is known: read the data with a gold column, or with gold_file=...")
+        raise FitError(f"no gold label is known: read the data with a gold column, or with {option('gold_file')}")
     refuse_types(view.model, view.data)
     return concat_parts(parts, lambda part: _cover_part(part, shares))
 

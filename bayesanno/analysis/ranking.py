@@ -19,6 +19,7 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_choice
+from bayesanno._core.wording import spell
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
@@ -206,7 +207,8 @@ def require_pairs(view: FitView) -> Pairs:
     pairs = _find_pairs(view)
     if pairs is None:
         raise FitError(
-            f"this fit of {view.model.name} compares no systems: fit with class_prior=Pairs(first=..., second=...)"
+            f"this fit of {view.model.name} compares no systems: fit with "
+            f"{spell('class_prior=Pairs(first=..., second=...)', '--pairs A,B')}"
         )
     require_draws(view, "a ranking")
     return pairs

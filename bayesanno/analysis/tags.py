@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import parts_of
@@ -97,7 +97,8 @@ def check_tags(model: AnnotationModel, data: object) -> tuple[list[str], list[in
     if not all(found_names):
         wrong = part.items[found_names.index(None)]
         raise DataError(
-            f"item {wrong!r} has no position in its text: name items like 'text/3', with item='{{text}}/{{token}}'"
+            f"item {wrong!r} has no position in its text: name items like 'text/3', with "
+            f"{option('item', '{text}/{token}')}"
         )
     return [each[1] for each in found_names if each], [int(each[2]) for each in found_names if each]
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from bayesanno._core.errors import ConvergenceWarning, warn
 from bayesanno._core.lazy import xr
-from bayesanno._core.wording import counted
+from bayesanno._core.wording import counted, option
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.diagnosis.modes import APART, chains_are_apart
 from bayesanno.modeling.findings import warn_of
-
-REMEDIES = {
-    "chain": "use bayesanno.drop_chains(fit, ...), which does",
-    "draw": "take the whole fit, or fit again with draws=...",
-}
 
 
 def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:
@@ -31,7 +26,9 @@ def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> F
         if then not in (None, now):
             if not from_draws:
                 still = f"its labels and diagnostics are still those of {then:,}, since isel does not update them"
-                warn(f"this fit has {counted(now, what)}, and {still}: {REMEDIES[what]}", ConvergenceWarning)
+                again = f"take the whole fit, or fit again with {option('draws')}"
+                remedy = again if what == "draw" else "use bayesanno.drop_chains(fit, ...), which does"
+                warn(f"this fit has {counted(now, what)}, and {still}: {remedy}", ConvergenceWarning)
             return view
     if chains_are_apart(before):
         warn_of(one for one in read_findings(view) if one.code in APART)

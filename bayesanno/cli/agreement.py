@@ -1,11 +1,9 @@
-"""What `bayesanno agreement` and `noise` do: agreement and use of labels as tables and figures; unanimity by chance."""
+"""What `bayesanno agreement` does: agreement, the use of labels and unanimity by chance, as tables and figures."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,18 +11,18 @@ import numpy as np
 import typer
 
 import bayesanno as ba
-from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.validate import check_share, known_seed
+from bayesanno._core.validate import known_seed
 from bayesanno._core.wording import counted, enumerated
 from bayesanno.agreement.behaviour import pair_distances, usage_shares
 from bayesanno.agreement.coefficients import find_label_scale
 from bayesanno.agreement.groups import MOST_GROUPED
-from bayesanno.agreement.noise import NoiseBound, bound_noise, bound_noise_of
+from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, print_result, show_status, write_results
+from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
 from bayesanno.io.annotations import annotations_from
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_source
 
 if TYPE_CHECKING:
@@ -37,32 +35,31 @@ SHORTER = {f"cohen_{name}": name for name in ("kappa", "kappa_linear", "kappa_qu
 SHORTER |= {"krippendorff_alpha": "alpha"}
 
 
-@opt.reads_data(without=opt.OF_MODELS, several=False)
+@opt.command(ba.agreement_table, ReadOptions)
 def agreement(
     data: opt.DataSource,
     out: opt.OutFolder,
-    posterior: bool = opt.flag("--posterior", "Fit label_usage: intervals, and which annotator differs most."),
-    ordered: bool | None = opt.option(
-        None,
-        "Whether labels are ordered: numbers (the default), a known scale, or --labels.",
-        None,
-        "--ordered/--unordered",
-    ),
-    resamples: int = opt.option(1000, "Bootstrap samples of the items, for intervals; 0 for none."),
-    plots: bool = opt.flag("--plots/--no-plots", "Whether to draw the figures.", default=True),
-    seed: opt.Seed = None,
-    *,
-    options: opt.DataOptions,
+    ordered: Annotated[
+        bool | None,
+        opt.flag("--ordered/--unordered", "Whether labels are ordered, as numbers, known scales and --labels are."),
+    ],
+    resamples: Annotated[int, opt.value("N", "Bootstrap samples of the items, for intervals; 0 for none.")],
+    random_seed: opt.Seed,
+    reading: opt.Reading,
+    posterior: Annotated[
+        bool, opt.flag("--posterior", "Fit label_usage: intervals, and which annotator differs most.")
+    ] = False,
+    plots: Annotated[bool, opt.flag("--plots/--no-plots", "Whether to draw the figures.")] = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Measure how far annotators agree and how they use labels."""
     began = time.perf_counter()
-    answers = annotations_from(*open_source(data, options.of_one_column))
-    answers = replace(answers, controls={})  # which some exports have, and nothing here uses
-    answers = answers.in_order() if ordered else answers
-    typer.echo(answers.describe(), err=True)
-    chosen = known_seed(seed)
+    options, chosen = opt.gather_options(**reading), known_seed(random_seed)
     with new_folder(out, overwrite=overwrite) as folder:
+        answers = annotations_from(*open_source(data, options))
+        answers = replace(answers, controls={})  # which some exports have, and nothing here uses
+        answers = answers.in_order() if ordered else answers
+        typer.echo(answers.describe(), err=True)
         with show_status("agreement"):
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
         known: ba.AnnotationData | xr.DataTree = answers
@@ -71,16 +68,9 @@ def agreement(
             divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
         figures = draw(answers, known) if plots else {}
-        run = {
-            "command": "agreement",
-            "data": describe_data(answers) | {"hash": answers.hash},
-            "seed": chosen,
-            "ordered": find_label_scale(answers, ordered)[1],
-            "resamples": resamples,
-            "posterior": posterior,
-            **({"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}),
-            "seconds": time.perf_counter() - began,
-        }
+        asked = {"seed": chosen, "ordered": find_label_scale(answers, ordered)[1], "resamples": resamples}
+        asked |= {"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}
+        run = describe_study("agreement", answers, began, **asked, posterior=posterior)
         files = write_results(folder, tables, figures, run)
     print_result(describe(answers, tables), out, files)
 
@@ -96,6 +86,7 @@ def tabulate(
         "pairs.csv": _tabulate_pairs(data, ordered=by_order),
         "labels.csv": ba.agreement.confusable_labels(data),
         "subsets.csv": ba.agreement.subset_table(data, ordered=by_order),
+        **_tabulate_noise(data),
     }
 
 
@@ -129,6 +120,13 @@ def _tabulate_pairs(data: ba.AnnotationData, *, ordered: bool) -> pd.DataFrame:
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
+def _tabulate_noise(data: ba.AnnotationData) -> dict[str, pd.DataFrame]:
+    try:
+        return {"noise.csv": pd.DataFrame([asdict(bound_noise_of(data))])}
+    except ba.DataError:  # too few items are disagreed on to estimate the chance of agreement
+        return {}
+
+
 def draw(data: ba.AnnotationData, known: ba.AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     figures = {"usage.png": ba.plot_usage(data)}
@@ -144,7 +142,10 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
     lines = [f"left out, except from the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []
-    lines += [*_describe_coefficients(tables["coefficients.csv"]), *_describe_outliers(annotators)]
+    coefficients = tables["coefficients.csv"]
+    lines += [show_table(coefficients.dropna(subset="value").drop(columns="reason"))]
+    lines += [f"{row.coefficient}: {row.reason}" for row in coefficients.query("reason != ''").itertuples()]
+    lines += _describe_outliers(annotators)
     if "group" in annotators:
         sizes = annotators["group"].value_counts().sort_index().tolist()
         lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")
@@ -152,21 +153,16 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     if len(confused):
         pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
         lines.append(f"labels that annotators most often give to the same item: {'; '.join(pairs)}")
+    for row in tables["noise.csv"].dropna(subset="gamma").to_dict("records") if "noise.csv" in tables else ():
+        noise, agreed = (f"{int(number):,}" for number in (row["t0"] - row["d"], row["n"] - row["d"]))
+        lines.append(
+            f"unanimous by chance: at most {noise} of {agreed} unanimous items, with probability {row['ci_prob']:g}"
+        )
     for row in subsets[subsets["size"].isin(SHOWN_SIZES)].groupby("size").head(1).to_dict("records"):
         searched = ", of those searched" if row["search"] == "beam" else ""
         who = f"the {row['size']} of {counted(data.n_annotators, 'annotator')} who agree best{searched}"
         lines.append(f"{who}: alpha {row['alpha']:.3f} ({row['annotators']})")
     return lines
-
-
-def _describe_coefficients(table: pd.DataFrame) -> Iterator[str]:
-    width = max(map(len, table["coefficient"]))
-    low, high, _ = find_bounds(table)
-    for row in table.to_dict("records"):
-        value = "     -" if np.isnan(row["value"]) else f"{row['value']:6.3f}"
-        interval = "" if np.isnan(row[low]) else f"  [{row[low]:.3f}, {row[high]:.3f}]"
-        reason = f"  {row['reason']}" if row["reason"] else ""
-        yield f"{row['coefficient']:<{width}}  {value}{interval}{reason}"
 
 
 def _describe_outliers(table: pd.DataFrame) -> list[str]:
@@ -179,63 +175,3 @@ def _describe_outliers(table: pd.DataFrame) -> list[str]:
         return ["no annotator uses labels very unlike the others"]
     names = enumerated(outliers.tolist(), most=MOST_SHOWN)
     return [f"annotators who use labels very unlike the others (--posterior gives probabilities): {names}"]
-
-
-@opt.reads_data(without=opt.OF_MODELS, several=False)
-def noise(
-    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{opt.DATA_HELP} Or give the counts.")] = None,
-    items: int | None = opt.option(None, "Number of items.", "N"),
-    disagreements: int | None = opt.option(None, "Number of items on which annotators disagree.", "D"),
-    chance: float | None = opt.option(
-        None, "Chance that annotators agree on a hard item; estimated from DATA if not given.", "P"
-    ),
-    ci_prob: float = opt.option(0.95, "The probability with which the bounds hold."),
-    as_json: bool = opt.flag("--json", "Print JSON."),
-    *,
-    options: opt.DataOptions,
-) -> None:
-    """Bound how many unanimous items are unanimous by chance.
-
-    The numbers come from DATA, or from --items, --disagreements and --chance.
-    """
-    counts = {"--items": items, "--disagreements": disagreements}
-    given = [option for option, value in counts.items() if value is not None]
-    if data is not None and given:
-        raise ba.DataError(f"DATA and {' and '.join(given)} are both given: the counts come from one of the two")
-    if data is None and not given:
-        raise ba.DataError("no data: give DATA, or --items, --disagreements and --chance")
-    check_share("--ci-prob", ci_prob)
-    if data is not None:
-        answers = annotations_from(*open_source(data, options.of_one_column))
-        level = bound_noise_of(answers, ci_prob=ci_prob, chance=chance)
-        if left_out := answers.n_items - level.n:
-            what = "annotations that are not unsure" if options.unsure else "annotations"
-            typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
-    elif items is None or disagreements is None or chance is None:
-        missing = [option for option, value in {**counts, "--chance": chance}.items() if value is None]
-        raise ba.DataError(f"without DATA give {' and '.join(missing)} as well")
-    else:
-        level = bound_noise(items, disagreements, chance, ci_prob=ci_prob)
-    typer.echo(format_noise(level, as_json=as_json))
-
-
-def format_noise(level: NoiseBound, *, as_json: bool) -> str:
-    """Return a noise level as lines of text, or as a JSON object of its fields."""
-    if as_json:
-        return json.dumps(asdict(level), indent=2)
-    rows = {
-        "items": str(level.n),
-        "disagreed on": str(level.d),
-        "chance that a hard item is agreed on": f"{level.p:.4g}",
-        "probability of the bounds": f"{level.ci_prob:g}",
-        "hard items, at most": str(level.t0),
-        "noise among the agreed items, at most": (
-            "no item is agreed on"
-            if level.gamma is None
-            else f"{level.n_noise} of {level.n_agreed} ({100 * level.gamma:.2f}%)"
-        ),
-    }
-    if level.kappa is not None:
-        rows["kappa"] = f"{level.kappa:.4f}"
-    width = max(map(len, rows))
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())

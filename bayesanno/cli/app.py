@@ -21,12 +21,12 @@ import typer
 from bayesanno._core.errors import BayesannoError
 from bayesanno._core.files import OF_DISKS
 from bayesanno._core.running import keep_keyboard_interrupt
-from bayesanno.cli.agreement import agreement, noise
+from bayesanno._core.wording import on_command_line
+from bayesanno.cli.agreement import agreement
 from bayesanno.cli.ask import ask_next, simulate
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit, recalibrate, report
 from bayesanno.cli.labels import export, groups
-from bayesanno.cli.options import DATA_OPTIONS
 
 app = typer.Typer(
     name="bayesanno",
@@ -38,20 +38,6 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
-# what the command line has for an argument of the library whose option has another name or form
-OTHER_OPTIONS = {
-    r"labels=\{'([^']*)': \[\.\.\.\]\}": r"--labels \1=A,B,...",
-    r"labels=\[\.\.\.\]": "--labels A,B,...",
-    r"same=\{'([^']*)': '([^']*)'\}": r"--same '\1=\2'",
-    r"same=\{'([^']*)': \.\.\.\}": r"--same '\1=...'",
-    r"dimensions=\[\.\.\.\]": "--label A --label B",
-    r"method_options=\{'(\w+)': \.\.\.\}": r"--method-option \1=...",
-    r"client=\.\.\.": "--dask local",
-    "use_gold=False": "--ignore-gold",
-    r"data\.without_unsure\(\)": "--drop-unsure",
-    r"data\.binarise\(positive=\.\.\.\)": "--positive",
-}
-ADVICE = r"(?<![^ (\n])"  # before an argument in advice; a label or a path in a message follows a quote or a slash
 NEW_OBJECTS = 50_000  # between two searches for garbage, of which imports and compilation make little
 
 
@@ -66,10 +52,10 @@ def main() -> None:
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)  # there is no last search either
     try:
-        with keep_keyboard_interrupt():
+        with on_command_line(), keep_keyboard_interrupt():
             app(standalone_mode=True)
     except BayesannoError as error:
-        typer.echo(f"error: {name_options(str(error))}", err=True)
+        typer.echo(f"error: {error}", err=True)
         sys.exit(1)
     except MemoryError as error:
         what = re.search(r" for an array with shape .*", str(error))
@@ -92,32 +78,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     """Print our own warnings as one line each, findings with their level; leave out those for programmers."""
     if category.__module__.startswith("bayesanno."):
         level = f" ({message.level})" if hasattr(message, "level") else ""
-        typer.echo(f"warning{level}: {name_options(str(message))}", err=True)
-
-
-def name_options(message: str) -> str:
-    """Return a message of the library with options in place of arguments: `--labels` for `labels=...`.
-
-    Examples
-    --------
-    >>> from bayesanno.cli.app import name_options
-    >>> name_options("name it with item=..., or say format='wide'; leave out predictions=True")
-    'name it with --item, or say --format wide; leave out --predictions'
-    """
-    options = {name: f"--{name.replace('_', '-')}" for name in DATA_OPTIONS}
-    command = typer.main.get_group(app).commands.get(next(iter(sys.argv[1:]), ""))
-    options |= {str(each.name): each.opts[0] for each in command.params if each.opts[0][:2] == "--"} if command else {}
-
-    def name_option(found: re.Match[str]) -> str:
-        name, value = found.groups()
-        if name not in options:
-            return found[0]
-        plain = re.fullmatch(r"'([\w-]+)'", value)
-        return options[name] if value in ("...", "True") else f"{options[name]} {plain[1] if plain else value}"
-
-    for argument, option in OTHER_OPTIONS.items():
-        message = re.sub(ADVICE + argument, option, message)
-    return re.sub(ADVICE + r"([a-z_]+)=(\.\.\.|True|'[^']*')", name_option, message)
+        typer.echo(f"warning{level}: {message}", err=True)
 
 
 def _version(value: bool) -> None:
@@ -156,6 +117,6 @@ def models() -> None:
 
 
 OF_FITS = (fit, recalibrate, ask_next, groups, export, report)
-OF_DATA = (simulate, agreement, noise, compare, sensitivity)
+OF_DATA = (simulate, agreement, compare, sensitivity)
 for command in (*OF_FITS, *OF_DATA):
     app.command("next" if command is ask_next else None)(command)

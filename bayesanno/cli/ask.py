@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import bayesanno as ba
@@ -23,42 +22,35 @@ from bayesanno.cli.files import (
     write_simulation,
 )
 from bayesanno.cli.for_model import design_for
+from bayesanno.data.names import is_number
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_beside, open_table
-from bayesanno.io.text_table import TextTable
 
 SHOWN = 10  # rows on the screen
 
-PerAnnotator = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Maximum number of answers of each annotator.")
-]
+TARGETS = "What to learn: labels, annotators, gold (true labels to ask an expert for), or ranking (of two systems)."
+WHO = "Who can be asked: columns annotator and, if wanted, answers (at most so many) and cost (of one answer)."
 
 
+@opt.command(ba.suggest_annotations)
 def ask_next(
     folder: opt.FitFolder,
-    batch: Annotated[int, typer.Option(metavar="N", min=1, help="How many answers.")] = 100,
+    random_seed: opt.Seed,
+    target: Annotated[str, opt.value(None, TARGETS)],
+    items: Annotated[opt.File, opt.value("FILE", "The items to ask about, in a column item; by default all.")],
+    annotators: Annotated[opt.File, opt.value("FILE", WHO)],
+    per_annotator: Annotated[int | None, opt.value("N", "Maximum number of answers of each annotator.", min=1)],
+    batch: Annotated[int, opt.value("N", "How many answers.", min=1)] = 100,
     out: opt.OutTable = None,
-    target: str = opt.option(
-        "labels",
-        "What to learn: labels, annotators, gold (which true labels an expert should give), or ranking "
-        "(which of two systems is better, if items compare systems).",
-    ),
-    utility: str | None = opt.option(
-        None, "How gains for labels are measured: information (in nats; the default) or accuracy."
-    ),
-    loss: Path | None = opt.option(
-        None,
-        "The costs of decisions, in place of --utility: a column label (the true one) and one for each decision.",
-        "FILE.csv",
-    ),
-    items: Path | None = opt.option(None, "The items to ask about, in a column item; by default all.", "FILE"),
-    annotators: Path | None = opt.option(
-        None,
-        "Who can be asked: columns annotator and, optionally, answers (maximum for each) and cost (of one answer).",
-        "FILE",
-    ),
-    per_annotator: PerAnnotator = None,
-    seed: opt.Seed = None,
+    utility: Annotated[
+        opt.Text, opt.value(None, "How gains for labels are measured: information (in nats; the default) or accuracy.")
+    ] = None,
+    loss: Annotated[
+        opt.File,
+        opt.value(
+            "FILE.csv", "The costs of decisions, in place of --utility: a column label, and one for each decision."
+        ),
+    ] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Choose the answers that would help a fit most.
@@ -78,7 +70,7 @@ def ask_next(
         chosen["utility"] = utility
     fit = ba.load(folder)
     with show_status("choosing answers"):
-        table = ba.suggest_annotations(fit, batch, random_seed=seed, **chosen)
+        table = ba.suggest_annotations(fit, batch, random_seed=random_seed, **chosen)
     typer.echo(show_table(table.head(SHOWN)))
     if len(table) > SHOWN:
         typer.echo("...")
@@ -93,7 +85,7 @@ def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:
     if target == "gold":  # the gain of each is as if it were the only one, so that there is no sum
         return f"the true labels of {items}"
     who = counted(table["annotator"].nunique(), "annotator")
-    return f"{counted(len(table), 'answer')} of {who} to {items}: an expected gain of {table['gain'].sum():.2f} {unit}"
+    return f"{counted(len(table), 'answer')} of {who} to {items}: an expected gain of {table['gain'].sum():.3g} {unit}"
 
 
 def _read_items(path: Path, options: ReadOptions) -> list[str]:
@@ -107,18 +99,13 @@ def _read_items(path: Path, options: ReadOptions) -> list[str]:
 
 def _read_loss(path: Path) -> pd.DataFrame:
     """Return what decisions cost, a row for each true label."""
-    table = open_table(path)
-    names, own = _read_names(table, "label"), table.header[table.need("label", may_be_named=False)]
-    decisions = [name for name in table.header if name != own]
-    if not decisions:
-        raise ba.DataError(
-            f"{table.name} has no decision: it needs a column for each, with its cost for each true label"
-        )
-    costs = {decision: _read_numbers(table, names, decision, "a number", np.isfinite) for decision in decisions}
+    names, costs, name = _read_numbers(path, "label")
+    if not costs:
+        raise ba.DataError(f"{name} has no decision: it needs a column for each, with its cost for each true label")
     return pd.DataFrame(costs, index=names)
 
 
-def read_annotators(path: Path | None, per_annotator: int | dict[str, int] | None) -> dict[str, Any]:
+def read_annotators(path: Path | None, per_annotator: int | dict[str, float] | None) -> dict[str, Any]:
     """Return who can be asked, how often and at what cost, as arguments of the library.
 
     Raises
@@ -126,58 +113,49 @@ def read_annotators(path: Path | None, per_annotator: int | dict[str, int] | Non
     DataError
         If the file has no column annotator, names somebody twice, or has a cell that is no number.
     """
-    if path is None:
-        return {} if per_annotator is None else {"per_annotator": per_annotator}
-    table = open_table(path)
-    found: dict[str, Any] = {"annotators": _read_names(table, "annotator")}
-    if "answers" in table.header:
-        if per_annotator is not None:
-            raise ba.DataError(f"{table.name} has a column answers: leave out --per-annotator")
-        most = _read_numbers(table, found["annotators"], "answers", "a whole number", lambda n: n >= 0 and n % 1 == 0)
-        per_annotator = {name: int(number) for name, number in most.items()}
-    if per_annotator is not None:
-        found["per_annotator"] = per_annotator
-    if "cost" in table.header:
-        above_0 = "a number above 0", lambda cost: 0 < cost < np.inf
-        found["costs"] = _read_numbers(table, found["annotators"], "cost", *above_0)
-    return found
-
-
-def _read_names(table: TextTable, role: str) -> list[str]:
-    """Return the names in a column, which names each row once."""
-    names = table.columns[table.need(role, may_be_named=False)]
-    seen: set[str] = set()
-    for row, name in enumerate(names):
-        if not name or name in seen:
-            raise ba.DataError(f"{table.where(row)}: {role} {name!r} is named twice, or without a name")
-        seen.add(name)
-    return names
+    found: dict[str, Any] = {}
+    if path is not None:
+        found["annotators"], numbers, name = _read_numbers(path, "annotator", ("answers", "cost"))
+        if "answers" in numbers and per_annotator is not None:
+            raise ba.DataError(f"{name} has a column answers: leave out --per-annotator")
+        per_annotator = numbers.get("answers", per_annotator)
+        found |= {"costs": numbers["cost"]} if "cost" in numbers else {}
+    return found if per_annotator is None else {**found, "per_annotator": per_annotator}
 
 
 def _read_numbers(
-    table: TextTable, names: Sequence[str], column: str, what: str, allowed: Callable[[float], bool]
-) -> dict[str, float]:
-    """Return the number of each name in a column; `what` says which numbers are allowed."""
-    numbers = {}
-    for row, (name, cell) in enumerate(zip(names, table.columns[table.header.index(column)], strict=True)):
-        try:
-            numbers[name] = float(cell)
-        except ValueError:
-            numbers[name] = np.nan
-        if not allowed(numbers[name]):
-            raise ba.DataError(f"{table.where(row)}: {column} of {name!r} is {cell!r}: it must be {what}")
-    return numbers
+    path: Path, role: str, read: Container[str] | None = None
+) -> tuple[list[str], dict[str, dict[str, float]], str]:
+    """Return the names in the column of a role, the numbers of each in all other columns, or some, and the table's."""
+    table = open_table(path)
+    own, seen = table.need(role, may_be_named=False), set[str]()
+    for row, name in enumerate(table.columns[own]):
+        if not name or name in seen:
+            raise ba.DataError(f"{table.where(row)}: {role} {name!r} is named twice, or without a name")
+        seen.add(name)
+    numbers: dict[str, dict[str, float]] = {}
+    for column, cells in zip(table.header, table.columns, strict=True):
+        if column == table.header[own] or (read is not None and column not in read):
+            continue
+        for row, cell in enumerate(cells):
+            if not is_number(cell):
+                raise ba.DataError(f"{table.where(row)}: {column} is {cell!r}: it must be a number")
+        numbers[column] = dict(zip(table.columns[own], map(float, cells), strict=True))
+    return list(table.columns[own]), numbers, table.name
 
 
+@opt.command()
 def simulate(
     model: opt.ModelName,
     out: Annotated[Path, opt.value("FILE.csv", "The answers; FILE.json has the true parameters.")],
-    items: int = opt.option(300, "Number of items."),
-    annotators: int = opt.option(20, "Number of annotators; counts have none."),
-    per_item: str = opt.option("5", "Annotations per item, by different annotators.", "N|N-M"),
-    labels: str = opt.option("3", "Number of labels, or their names; counts have none.", "K|A,B,..."),
-    unsure: opt.UnsureLabels = None,
-    dimensions: str = opt.option("first,second", "Names of the dimensions, for models of several.", "A,B,..."),
+    items: Annotated[int, opt.value("N", "Number of items.")] = 300,
+    annotators: Annotated[int, opt.value("N", "Number of annotators; counts have none.")] = 20,
+    per_item: Annotated[str, opt.value("N|N-M", "Annotations per item, by different annotators.")] = "5",
+    labels: Annotated[str, opt.value("K|A,B,...", "Number of labels, or their names; counts have none.")] = "3",
+    unsure: opt.Unsure = None,
+    dimensions: Annotated[
+        str, opt.value("A,B,...", "Names of the dimensions, for models of several.")
+    ] = "first,second",
     seed: opt.Seed = None,
     settings: opt.Settings = None,
     overwrite: opt.Overwrite = False,

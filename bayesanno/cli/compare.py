@@ -24,35 +24,32 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
+from bayesanno.cli.files import describe_study, new_folder, print_result, show_table, write_results
 from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
 from bayesanno.inference.em_vb.fixed_point import require_updates
-from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
+from bayesanno.inference.methods import METHODS, choose_method
+from bayesanno.io.read_options import ReadOptions
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
+SHOWN = ("name", "elpd_loo", "elpd_diff", "se_diff", "weight", "n_high_pareto_k", "accuracy", "log_score")
 MOST_SHOWN = 5  # rows of a table on the screen
 
 
-@opt.reads_data()
+@opt.command(ba.fit, ba.predictive_check, ReadOptions)
 def compare(
     data: opt.DataSource,
     model: Annotated[list[str], opt.value("MODEL[,FIELD=VALUE...]", "A model, with fields to set; give two or more.")],
     out: opt.OutFolder,
-    formula: opt.ClassPriorFormula = None,
-    classifier: opt.ClassifierColumns = None,
-    method: str = opt.option("nuts", f"{WITH_DRAWS}."),
-    draws: opt.Draws = NUTSSettings.draws,
-    tune: opt.Tune = NUTSSettings.tune,
-    chains: opt.Chains = NUTSSettings.chains,
-    replicates: int = opt.option(500, "Number of simulated data sets for each predictive check."),
-    seed: opt.Seed = None,
-    *,
-    options: opt.DataOptions,
+    method: opt.Method,
+    replicates: Annotated[int, opt.value("N", "Number of simulated data sets for each predictive check.")],
+    sampling: opt.Sampling,
+    random_seed: opt.Seed,
+    reading: opt.ReadingForModel,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit several models to DATA and compare them.
@@ -60,15 +57,14 @@ def compare(
     The files are loo.csv, ppc.csv, run.json and, with gold, calibration.csv and its figure.
     """
     begin, show = time.perf_counter(), sys.stderr.isatty()
-    models = parse_models(model, data, options, formula, classifier)
-    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
+    options, seed = opt.gather_options(**reading), known_seed(random_seed)
+    models = parse_models(model, data, options)
     check_method(method, models, sampling)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for_all(models, data, options)
-        check_size(answers.n_items, draws * chains)
+        check_size(answers.n_items, sampling["draws"] * sampling["chains"])
         typer.echo(described, err=True)
-        seed = known_seed(seed)
         fits = {}
         for spec, one in models.items():
             typer.echo(f"fitting {spec}", err=True)
@@ -77,9 +73,7 @@ def compare(
     print_result(describe_comparison(tables), out, sorted(files))
 
 
-def parse_models(
-    specs: list[str], source: str, options: opt.DataOptions, formula: str | None = None, classifier: str | None = None
-) -> dict[str, ba.AnnotationModel]:
+def parse_models(specs: list[str], source: str, options: opt.DataOptions) -> dict[str, ba.AnnotationModel]:
     """Return the models that --model names, by what was given, all with the class prior that options of items say.
 
     Raises
@@ -93,7 +87,7 @@ def parse_models(
     for spec in specs:
         name, *settings = (part.strip() for part in spec.split(","))
         fields = opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3")
-        found = choose_model(name, fields, source, options, formula, classifier)
+        found = choose_model(name, fields, source, options)
         same = next((other for other, known in models.items() if known == found), None)
         if same is not None:
             raise ba.FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
@@ -103,7 +97,7 @@ def parse_models(
     return models
 
 
-def check_method(method: str, models: dict[str, ba.AnnotationModel], sampling: dict[str, Any]) -> None:
+def check_method(method: str, models: dict[str, ba.AnnotationModel], sampling: opt.Sampling) -> None:
     """Raise a FitError unless a method exists, fits all these models, and gives draws to compare them by."""
     chosen, _ = choose_method(method, **sampling)
     if chosen.yields == "point":
@@ -161,24 +155,13 @@ def write_comparison(
         tables["calibration.csv"] = _concat({spec: ba.calibration_table(view) for spec, view in of_labels.items()})
         drawn["calibration.png"] = ba.plot_calibration(of_labels)
     attrs = first.tree.attrs
-    run = {
-        "command": "compare",
-        "models": {
-            spec: {
-                "model": view.model.name,
-                "fields": view.model.to_fields(),
-                "diagnostics": view.diagnostics,
-            }
-            for spec, view in views.items()
-        },
-        "method": attrs["method"],
-        "settings": json.loads(attrs["settings"]),
-        "replicates": replicates,
-        "seed": seed,
-        "versions": json.loads(attrs["versions"]),
-        "data": describe_data(first.data) | {"hash": attrs["data_hash"]},
-        "seconds": {"total": time.perf_counter() - began},
+    asked = {name: json.loads(attrs[name]) for name in ("settings", "versions")}
+    asked |= {"method": attrs["method"], "replicates": replicates, "seed": seed}
+    asked["models"] = {
+        spec: {"model": view.model.name, "fields": view.model.to_fields(), "diagnostics": view.diagnostics}
+        for spec, view in views.items()
     }
+    run = describe_study("compare", first.data, began, **asked)
     return tables, write_results(folder, tables, drawn, run)
 
 
@@ -188,44 +171,34 @@ def _concat(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
-    """Return a comparison in words: a line for each model, and the statistics that it does not predict."""
+    """Return a comparison: a row for each model, and the statistics that it does not predict."""
     loo, ppc = tables["loo.csv"], tables["ppc.csv"]
-    width = max(4, *map(len, loo["name"]))
-    header = f"{'model':<{width}} {'elpd_loo':>10} {'elpd_diff':>10} {'se_diff':>8} {'weight':>6} {'k > 0.7':>7}"
-    scored = "accuracy" in loo
-    yield header + ("  accuracy  log_score" if scored else "")
-    for row in loo.to_dict("records"):
-        line = f"{row['name']:<{width}} {row['elpd_loo']:>10.1f} {row['elpd_diff']:>10.1f} {row['se_diff']:>8.1f} "
-        line += f"{row['weight']:>6.2f} {row['n_high_pareto_k']:>7}"
-        known = scored and row["accuracy"] == row["accuracy"]
-        yield line + (f"  {row['accuracy']:>8.4f}  {row['log_score']:>9.4f}" if known else "")
+    yield show_table(loo[[name for name in SHOWN if name in loo]])
     whole = ppc[ppc["level"] == "total"]
     of = [f" of {name}" for name in whole["dimension"]] if "dimension" in whole else ""
-    whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.3f})".format))
+    whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.2g})".format))
     for name in loo["name"]:
         low = whole[(whole["name"] == name) & (whole["p"] < SMALL)].sort_values("p", kind="stable")["said"]
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"
 
 
-@opt.reads_data(without=("successes", "trials"), several=False)
+@opt.command(ba.fit, ReadOptions)
 def sensitivity(
     model: opt.ModelName,
     data: opt.DataSource,
     out: opt.OutFolder,
-    grid: list[str] | None = opt.option(
-        None, "Fit again with these values, in all combinations; tuples are 0.5:0.5.", "FIELD=V1,V2,..."
-    ),
-    settings: opt.Settings = None,
-    formula: opt.ClassPriorFormula = None,
-    classifier: opt.ClassifierColumns = None,
-    draws: opt.Draws = NUTSSettings.draws,
-    tune: opt.Tune = NUTSSettings.tune,
-    chains: opt.Chains = NUTSSettings.chains,
-    workers: int = opt.option(0, "Fits in parallel; 0 for as many as there are cores."),
-    resume: Path | None = opt.option(None, "Keep finished fits here, and continue from them (with --seed).", "DIR"),
-    seed: opt.Seed = None,
     *,
-    options: opt.DataOptions,
+    grid: Annotated[
+        opt.Texts, opt.value("FIELD=V1,V2,...", "Fit again with these values, in all combinations; tuples are 0.5:0.5.")
+    ] = None,
+    settings: opt.Settings = None,
+    sampling: opt.Sampling,
+    random_seed: opt.Seed,
+    reading: opt.ReadingForModel,
+    workers: Annotated[int, opt.value("N", "Fits in parallel; 0 for as many as there are cores.", min=0)] = 0,
+    resume: Annotated[
+        opt.File, opt.value("DIR", "Keep finished fits here, and continue from them (with --seed).")
+    ] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Study how the prior of MODEL affects its fit to DATA.
@@ -233,18 +206,19 @@ def sensitivity(
     The files describe the prior, how much the fit depends on it, and what other priors change.
     """
     began, show = time.perf_counter(), sys.stderr.isatty()
-    chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
+    options, drawn = opt.gather_options(**reading), known_seed(random_seed)
+    chosen = choose_model(model, opt.parse_settings(settings), data, options)
     values = parse_grid(grid or ())
-    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     choose_method("nuts", **sampling)
-    if resume is not None and seed is None:
+    if resume is not None and random_seed is None:
         raise ba.ModelError("--resume goes on with a study of a known seed: give --seed as well")
+    if resume is not None and resume.is_file():
+        raise ba.errors.DataFileError(f"--resume {resume} is a file: name a folder")
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for(chosen, data, options)
         require_labels(chosen, answers)
-        drawn = known_seed(seed)
         if values:
-            lay_out_grid(chosen, values, answers, drawn, sampling)  # refuses what is not possible
+            lay_out_grid(chosen, values, answers, drawn, {**sampling})  # refuses what is not possible
         typer.echo(f"{chosen.name}: {described}", err=True)
         before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
         fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
@@ -264,16 +238,9 @@ def sensitivity(
             )
             tables |= {"grid.csv": study.table, "flips.csv": study.flips, "annotators.csv": study.annotators}
             figures["priors.png"] = ba.plot_priors(study)
-        run = {
-            "command": "sensitivity",
-            "model": chosen.name,
-            "fields": chosen.to_fields(),
-            "grid": {field: list(tried) for field, tried in values.items()},
-            "settings": sampling,
-            "seed": drawn,
-            "data": describe_data(answers) | {"hash": answers.hash},
-            "seconds": time.perf_counter() - began,
-        }
+        asked = {"model": chosen.name, "fields": chosen.to_fields(), "settings": sampling, "seed": drawn}
+        asked["grid"] = {field: list(tried) for field, tried in values.items()}
+        run = describe_study("sensitivity", answers, began, **asked)
         files = write_results(folder, tables, figures, run)
     lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
     print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)

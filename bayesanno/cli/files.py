@@ -19,7 +19,7 @@ from bayesanno._core.files import write_whole
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.running import status
-from bayesanno._core.wording import counted
+from bayesanno._core.wording import counted, name_error, percent
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects
@@ -40,9 +40,14 @@ from bayesanno.modeling.pairs import SUBSET
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
 FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
 CANNOT_SEE = "only true labels can show errors that all annotators of an item share"
+BESIDE = {
+    "accuracy_at_90": "of the most certain 90%",
+    "accuracy_at_75": "of the most certain 75%",
+    "vote_accuracy": "majority vote",
+}
+LARGE = 100  # numbers in tables on the screen with one decimal
 SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
 
@@ -56,7 +61,8 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         If `path` exists and is not to be overwritten, or is not what a run wrote, or its parent does not exist or
         cannot be written to.
     """
-    check_out(path, overwrite=overwrite)
+    if not overwrite or not path.is_dir():
+        check_out(path, overwrite=overwrite)
     if path.exists() and not (path / "run.json").is_file():
         raise ba.errors.DataFileError(f"{path} was not written by a run and is not replaced: choose another --out")
     with write_whole(path.absolute()) as unfinished:
@@ -65,11 +71,13 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def check_out(path: Path | None, *, overwrite: bool) -> None:
-    """Raise a DataFileError if a path is given and exists and must not be overwritten, or there is no folder for it."""
+    """Raise a DataFileError if a file is given that must not be overwritten, that is a folder, or has no folder."""
     if path is None:
         return
     if path.exists() and not overwrite:
         raise ba.errors.DataFileError(f"{path} exists: choose another --out, or --overwrite")
+    if path.is_dir():
+        raise ba.errors.DataFileError(f"{path} is a folder: name a file")
     if not path.absolute().parent.is_dir():
         raise ba.errors.DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
 
@@ -79,8 +87,10 @@ def reading_of(folder: Path) -> dict[str, Any]:
     path = folder / "run.json"
     if not path.is_file():
         return {}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("reading", {})
-    return found
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")).get("reading", {}))
+    except (ValueError, AttributeError) as error:
+        raise ba.errors.DataFileError(f"{path} is not what `bayesanno fit` wrote ({name_error(error)}): fit again") from None
 
 
 def show_status(message: str) -> AbstractContextManager[None]:
@@ -178,8 +188,12 @@ def write_results(
 
 
 def show_table(table: pd.DataFrame) -> str:
-    """Return a table as text for the screen, with numbers to three decimals; "" where there is none."""
-    return str(table.to_string(index=False, float_format="{:.3f}".format, na_rep=""))
+    """Return a table as text for the screen: three decimals, or one in a column of large numbers; "" for no number."""
+    shown = table.copy()
+    for name, column in table.select_dtypes("float").items():
+        digits = 1 if column.abs().max() >= LARGE else 3
+        shown[name] = column.map(f"{{:.{digits}f}}".format, na_action="ignore")
+    return str(shown.to_string(index=False, na_rep=""))
 
 
 def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
@@ -210,6 +224,12 @@ def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None)
     }
 
 
+def describe_study(command: str, data: Data, began: float, **more: Any) -> dict[str, Any]:
+    """Return the settings of a command that writes no fit, as JSON can hold them."""
+    seconds = {"total": time.perf_counter() - began}
+    return {"command": command, **more, "data": describe_data(data) | {"hash": data.hash}, "seconds": seconds}
+
+
 def _score_votes(view: FitView) -> dict[str, Any]:
     """Return how often a majority vote is right, and which annotators agree most and least with the true labels."""
     parts = {part.dimension: part.data for part in parts_of(view) if part.gold and not part.is_of_types}
@@ -229,7 +249,7 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
     yield from describe_accuracy(run)
     yield from _describe_recalibration(run.get("recalibration", {}))
     if found["min_ess_bulk"] is not None:
-        rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4f}"
+        rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4g}"
         ess = f"min ESS {found['min_ess_bulk']:.0f} (bulk) and {found['min_ess_tail']:.0f} (tail)"
         yield f"{rhat}, {ess}, {found['divergences']} divergences"
     if found.get("pareto_k") is not None:
@@ -249,23 +269,17 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
 
 def describe_accuracy(run: Mapping[str, Any]) -> Iterator[str]:
     """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
-    found = {name: run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75") if name in run}
-    several = isinstance(found.get("accuracy"), dict)
-    for dimension in found["accuracy"] if several else [""] if found else []:
-        n, *accuracy = (one[dimension] if several else one for one in (run["data"]["gold"], *found.values()))
-        where = f" in {dimension}" if several else ""
-        line = f"accuracy against gold of {counted(n, 'item')}{where} {accuracy[0]:.4f}"
-        if len(accuracy) > 1:  # which takes the entropies of all items in order
-            line += f"; of the most certain 90% {accuracy[1]:.4f}, of the most certain 75% {accuracy[2]:.4f}"
-        if "vote_accuracy" in run:
-            vote = run["vote_accuracy"]
-            line += f"; majority vote {vote[dimension] if several else vote:.4f}"
-        yield line
+    several = isinstance(run.get("accuracy"), dict)
+    for dimension in run["accuracy"] if several else [""] if "accuracy" in run else []:
+        own = {name: run[name][dimension] if several else run[name] for name in ("accuracy", *BESIDE) if name in run}
+        n, where = (run["data"]["gold"][dimension], f" in {dimension}") if several else (run["data"]["gold"], "")
+        first = f"accuracy against gold of {counted(n, 'item')}{where} {percent(own.pop('accuracy'))}"
+        yield "; ".join([first, *(f"{BESIDE[name]} {percent(share)}" for name, share in own.items())])
     if "most_agreement_with_gold" in run:
         most, least = (run[f"{which}_agreement_with_gold"] for which in ("most", "least"))
         yield (
-            f"agreement with gold: {most['annotator']} most often, {most['share']:.4f}; {least['annotator']} least "
-            f"often, {least['share']:.4f}"
+            f"agreement with gold: {most['annotator']} most often, {percent(most['share'])}; {least['annotator']} "
+            f"least often, {percent(least['share'])}"
         )
 
 
@@ -277,22 +291,15 @@ def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:
         mean, low, high = (about["temperature"][name] for name in ("mean", lower, upper))
         yield (
             f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), of {counted(about['n_known'], 'true label')}; "
-            f"their log score, each left out, {about['log_score']:.4f}, before {about['log_score_before']:.4f}, by "
-            f"frequencies alone {about['log_score_shares']:.4f}"
+            f"their log score, each left out, {about['log_score']:.3g}, before {about['log_score_before']:.3g}, by "
+            f"frequencies alone {about['log_score_shares']:.3g}"
         )
 
 
 def _describe_climb(found: Mapping[str, Any]) -> str:
     starts = f"{found['agreed']} of {found['restarts']} starts agree" if found["restarts"] > 1 else "one start"
-    others = [
-        f"{other['starts']} ended {other['nats_lower']:.3g} nats lower, with {counted(other['items_differ'], 'item')} "
-        "labelled differently"
-        for other in found["others"][:MOST_OTHERS]
-    ]
-    if (more := len(found["others"]) - MOST_OTHERS) > 0:
-        others.append(f"and {counted(more, 'other end')} lower still")
-    what = f"ELBO {found['elbo']:.4f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.4f}"
-    return "; ".join([f"{what} after {found['steps']} steps; {starts}", *others])
+    what = f"ELBO {found['elbo']:.1f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.1f}"
+    return f"{what} after {found['steps']} steps; {starts}"
 
 
 def write_simulation(

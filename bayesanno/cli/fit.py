@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,55 +19,35 @@ from bayesanno.cli.files import check_out, finish_fit, new_folder, reading_of, s
 from bayesanno.cli.for_model import choose_model, read_for
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
-from bayesanno.inference.methods import METHODS, NUTSSettings, choose_method
+from bayesanno.inference.methods import NUTSSettings, choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 from bayesanno.io.columns import read_known
 from bayesanno.io.read_options import ReadOptions
 
-OPTIONS = "; ".join(
-    f"of {name} " + ", ".join(f"{option}={value}" for option, value in method.options.items())
-    for name, method in METHODS.items()
-    if method.options
+DASK_HELP = (
+    "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the address of a "
+    f"scheduler, as tcp://10.0.0.1:8786 ({opt.ON_DASK}; needs the extra bayesanno[dask])."
 )
-ON_DASK = " and ".join(name for name, method in METHODS.items() if not method.needs_graph)
 
 
-@opt.reads_data()
+@opt.command(ba.fit, ReadOptions)
 def fit(
     model: opt.ModelName,
     data: opt.DataSource,
     out: opt.OutFolder,
-    settings: opt.Settings = None,
-    formula: opt.ClassPriorFormula = None,
-    classifier: opt.ClassifierColumns = None,
-    method: str = opt.option("nuts", f"{', '.join(METHODS)}."),
-    draws: opt.Draws = NUTSSettings.draws,
-    tune: opt.Tune = NUTSSettings.tune,
-    chains: opt.Chains = NUTSSettings.chains,
-    target_accept: float = opt.option(NUTSSettings.target_accept, "Target acceptance rate of NUTS."),
-    nuts_sampler: str = opt.option(NUTSSettings.nuts_sampler, "nutpie, pymc, numpyro or blackjax."),
-    initvals: str = opt.option("auto", "Where chains start: auto (the modes that carry mass), vote, prior or em."),
-    method_option: list[str] | None = opt.option(None, f"A further option of the method: {OPTIONS}.", "NAME=VALUE"),
-    seed: opt.Seed = None,
     *,
-    options: opt.DataOptions,
+    settings: opt.Settings = None,
+    arguments: opt.Fitting,
+    reading: opt.ReadingForModel,
     coverage: opt.Coverage = None,
-    grades: bool = opt.flag("--grades", "Write grades.csv: the labels are grades, in order."),
-    bio: bool = opt.flag("--bio", "Write tags.csv: items are tokens, such as text/3, and labels BIO tags."),
-    dask: str | None = opt.option(
-        None,
-        "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the "
-        f"address of a scheduler, as tcp://10.0.0.1:8786 ({ON_DASK}; needs the extra bayesanno[dask]).",
-        "local|ADDRESS",
-    ),
-    recalibrate: Path | None = opt.option(
-        None, "True labels of some items (item,gold), to recalibrate the probabilities of labels.", "FILE"
-    ),
-    adjust: bool = opt.flag(
-        "--adjust/--no-adjust",
-        "Adjust the probabilities of labels where the fit finds that errors of annotators are correlated.",
-        default=True,
-    ),
+    grades: Annotated[bool, opt.flag("--grades", "Write grades.csv: the labels are grades, in order.")] = False,
+    bio: Annotated[
+        bool, opt.flag("--bio", "Write tags.csv: items are tokens, such as text/3, and labels BIO tags.")
+    ] = False,
+    dask: Annotated[opt.Text, opt.value("local|ADDRESS", DASK_HELP)] = None,
+    recalibrate: Annotated[
+        opt.File, opt.value("FILE", "True labels of some items (item,gold), to recalibrate the label probabilities.")
+    ] = None,
     report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
@@ -80,19 +60,20 @@ def fit(
     (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
     """
     begin = time.perf_counter()
-    chosen = choose_model(model, opt.parse_settings(settings), data, options, formula, classifier)
-    further = opt.parse_settings(method_option, option="--method-option", form="NAME=VALUE", example="steps=10000")
-    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
-    sampling |= {"nuts_sampler": nuts_sampler, "method_options": further}
-    choose_method(method, **sampling)  # refuses what is not possible
-    check_initvals(initvals)
+    options = opt.gather_options(**reading)
+    chosen = choose_model(model, opt.parse_settings(settings), data, options)
+    further = opt.parse_settings(
+        arguments["method_options"], option="--method-option", form="NAME=VALUE", example="steps=10000"
+    )
+    asked: dict[str, Any] = {**arguments, "method_options": further}
+    of_method = {name: asked[name] for name in asked if name in ("method_options", *NUTSSettings.default_fields())}
+    choose_method(asked["method"], **of_method)  # refuses what is not possible
+    check_initvals(asked["initvals"])
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
-        sampling |= {"method": method, "random_seed": seed, "initvals": initvals, "adjust": adjust}
         if dask is not None:
-            of_items: dict[str, Any] = {"--class-prior": formula, "--classifier": classifier}
-            of_items |= {"--coverage": coverage, "--grades": grades, "--bio": bio, "--recalibrate": recalibrate}
-            fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, **sampling)
+            of_items = {"--coverage": coverage, "--grades": grades, "--bio": bio, "--recalibrate": recalibrate}
+            fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, **asked)
         else:
             answers, described = read_for(chosen, data, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
@@ -101,7 +82,7 @@ def fit(
                 check_grades(chosen, answers)
             if bio:
                 check_tags(chosen, answers)
-            fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **sampling), None
+            fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **asked), None
             if known is not None:
                 fitted = ba.recalibrate(fitted, known)
         view = view_of(fitted)
@@ -126,12 +107,13 @@ def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: ReadOpt
     return known.get("", known)
 
 
+@opt.command()
 def recalibrate(
     folder: opt.FitFolder,
     out: opt.OutFolder,
-    gold: Path | None = opt.option(
-        None, "True labels of some items (item,gold); by default the gold of the fit's own data.", "FILE"
-    ),
+    gold: Annotated[
+        opt.File, opt.value("FILE", "True labels of some items (item,gold); by default those of the fit's own data.")
+    ] = None,
     coverage: opt.Coverage = None,
     report: opt.Report = True,
     overwrite: opt.Overwrite = False,
@@ -154,15 +136,15 @@ def recalibrate(
     finish_fit(view, run, out, report=report)
 
 
+@opt.command(ba.write_report)
 def report(
     folder: opt.FitFolder,
-    out: Path | None = opt.option(None, "Where to write it; by default DIR/report.html.", "FILE.html"),
-    checks: bool = opt.flag(
-        "--checks/--no-checks",
-        "Run predictive checks and power-scaling of the prior, and look at what more answers would bring.",
-        default=True,
-    ),
-    seed: opt.Seed = None,
+    random_seed: opt.Seed,
+    checks: Annotated[
+        bool,
+        opt.flag("--checks/--no-checks", "Run predictive checks and power-scaling, and look at what answers bring."),
+    ],
+    out: Annotated[opt.File, opt.value("FILE.html", "Where to write it; by default DIR/report.html.")] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Write the report of a fit as one HTML page."""
@@ -172,5 +154,5 @@ def report(
         raise ba.errors.DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
     fit = ba.load(folder)
     with show_status("writing the report"):
-        ba.write_report(fit, path, checks=checks, random_seed=seed)
+        ba.write_report(fit, path, checks=checks, random_seed=random_seed)
     typer.echo(path)

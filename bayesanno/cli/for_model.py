@@ -11,7 +11,7 @@ from typing import Any
 
 import bayesanno as ba
 from bayesanno._core.wording import counted, listed
-from bayesanno.cli.options import DataOptions, parse_label_names, parse_labels_by_dimension, split_names
+from bayesanno.cli.options import DataOptions, parse_label_names, split_names
 from bayesanno.io.added import add_from
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
@@ -47,20 +47,21 @@ def read_for(model: ba.AnnotationModel, source: str, options: DataOptions) -> tu
         is said to be the positive one.
     """
     kind = _KINDS[model.data_class]
-    options.refuse(kind.refused, model.name)
+    options.refuse(kind.refused, f"{model.name} reads {kind.reads}")
     return kind.read(model, source, options)
 
 
 def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[ba.AnnotationData, str]:
     if not model.two_labels:
-        options.refuse(_EVERY_LABEL, model.name)
-    data = annotations_from(*open_source(source, require_one_column(model, options)))
+        options.refuse(("positive",), f"{model.name} takes every label as it is")
+    require_one_column(model, options)
+    data = annotations_from(*open_source(source, options))
     if options.controls is None and not model.takes_controls:
         data = replace(data, controls={})  # those that an export comes with
     added = ""
     if options.add is not None:
         n_before = data.n_annotations
-        data = add_from(data, options.add, options.of_one_column)
+        data = add_from(data, options.add, options)
         added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
     if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
@@ -69,19 +70,12 @@ def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptio
 
 def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.CountData, str]:
     positive = given.positive
-    table, options = open_source(source, require_one_column(model, given))
+    require_one_column(model, given)
+    table, options = open_source(source, given)
     of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANSWERS, *_OF_TABLES)
     if of_counts or (not of_annotations and not options.gives("count") and holds_counts(table)):
-        if of_annotations:
-            raise ba.DataError(
-                "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure, "
-                "--format, --columns, --transpose, --missing, --strip, --ignore-case and --same are for "
-                "annotations: give those of one kind"
-            )
-        if positive is not None:
-            raise ba.DataError(
-                f"{table.name} has columns of successes and trials, counted already: leave out --positive"
-            )
+        why = "--successes and --trials name counts" if of_counts else f"{table.name} has counts already"
+        given.refuse(("positive", *_OF_ANSWERS, *_OF_TABLES), why)
         data = counts_from(table, options)
         return data, data.describe()
     annotations = annotations_from(table, options)
@@ -95,28 +89,22 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
     return data, data.describe(positive=what) + left_out
 
 
-def _read_dimensions(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.MultiAnnotationData, str]:
-    if given.format not in EXPORTS:
-        given.refuse({"--format": _LONG_ALONE}, model.name)
-    options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
+def _read_dimensions(
+    model: ba.AnnotationModel, source: str, options: DataOptions
+) -> tuple[ba.MultiAnnotationData, str]:
+    if options.format not in EXPORTS:
+        options.refuse(("format",), f"{model.name} reads a long table or an export")
     check_dimensions(options)
     data = multi_annotations_from(*open_source(source, options))
     return data, data.describe()
 
 
-def require_one_column(model: ba.AnnotationModel, options: DataOptions) -> DataOptions:
-    """Return the options of reading one label column.
-
-    Raises
-    ------
-    DataError
-        If there are several, or the labels are not declared as those of one.
-    """
+def require_one_column(model: ba.AnnotationModel, options: DataOptions) -> None:
+    """Raise a DataError if there are several label columns."""
     if len(options.label) > 1:
         raise ba.DataError(
             f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
         )
-    return options.of_one_column
 
 
 def _last_of_two(data: ba.AnnotationData) -> str:
@@ -170,48 +158,31 @@ def _design_dimensions(*, dimensions: str, **asked: Any) -> ba.MultiAnnotationDa
 
 @dataclass(frozen=True, kw_only=True)
 class _Kind:
-    """How a kind of data is read and designed, and the messages for options that it does not take."""
+    """How a kind of data is read and designed, and the options that it does not take."""
 
     read: Callable[[ba.AnnotationModel, str, DataOptions], tuple[Any, str]]
     design: Callable[..., Any]
-    refused: dict[str, str]
+    reads: str
+    refused: tuple[str, ...]
 
 
-_FOR_COUNTS = dict.fromkeys(
-    ("--successes", "--trials"), "{option} is for models of counts: {model} reads annotations, so leave it out"
-)
-_EVERY_LABEL = {
-    "--positive": "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it "
-    "out"
-}
-_LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
+_OF_COUNTS = ("successes", "trials")
 _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")
 _OF_TABLES = ("format", "columns", "transpose")
-_KNOWN = ("--gold", "--gold-file", "--controls")
-_ADDED = dict.fromkeys(
-    ("--add", "--items", "--annotators", *(f"--{name.replace('_', '-')}" for name in OF_COMPARISONS)),
-    "{option} is for models of annotations with one label column: {model} takes others, so leave it out",
-)
+_OF_ITEMS = ("gold", "gold_file", "controls", "add", "items", "annotators", *OF_COMPARISONS)
 
 _KINDS: Mapping[type, _Kind] = {
-    ba.AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
+    ba.AnnotationData: _Kind(
+        read=_read_annotations, design=_design_annotations, reads="annotations of one label column", refused=_OF_COUNTS
+    ),
     ba.CountData: _Kind(
-        read=_read_counts,
-        design=_design_counts,
-        refused={**dict.fromkeys(_KNOWN, "{model} has no true labels: leave out {option}"), **_ADDED},
+        read=_read_counts, design=_design_counts, reads="counts, without true labels or items", refused=_OF_ITEMS
     ),
     ba.MultiAnnotationData: _Kind(
         read=_read_dimensions,
         design=_design_dimensions,
-        refused={
-            **_FOR_COUNTS,
-            **dict.fromkeys(_KNOWN, "{option} is for one label column: {model} reads several, so leave it out"),
-            **_EVERY_LABEL,
-            **_ADDED,
-            **dict.fromkeys(("--columns", "--count", "--transpose"), _LONG_ALONE),
-            "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
-            "empty those cells, which are then no answers",
-        },
+        reads="a label column for each dimension, of which no answer may be unsure",
+        refused=(*_OF_COUNTS, *_OF_ITEMS, "positive", "columns", "count", "transpose", "unsure"),
     ),
 }
 
@@ -221,8 +192,6 @@ def choose_model(
     fields: Mapping[str, Any],
     source: str,
     options: DataOptions,
-    formula: str | None = None,
-    classifier: str | None = None,
 ) -> ba.AnnotationModel:
     """Return a model with some fields, and the class prior that --class-prior, --classifier and --pairs ask for.
 
@@ -236,8 +205,6 @@ def choose_model(
     source : str
         The data.
     options : DataOptions
-    formula, classifier : str, optional
-        The columns of items that the class depends on, and the name of a classifier's columns.
 
     Raises
     ------
@@ -245,7 +212,7 @@ def choose_model(
         If the model or a field is unknown, a value is out of its range, a formula cannot be read, the class prior is
         given twice, or the model has none.
     """
-    given = {"--class-prior": formula, "--classifier": classifier, "--pairs": options.sides or None}
+    given = {"--class-prior": options.class_prior, "--classifier": options.classifier, "--pairs": options.sides or None}
     asked = [option for option, value in given.items() if value is not None]
     can = FIELD in model_class(name).default_fields()
     if asked and not can:
@@ -264,6 +231,6 @@ def choose_model(
     terms: list[Term] = (
         [ba.Pairs(first=pairs[0], second=pairs[1], weight=options.weight, by=options.by or "")] if pairs and can else []
     )
-    terms += [ba.Columns(formula)] if formula is not None else []
-    terms += [ba.Classifier(columns_of=classifier)] if classifier is not None else []
+    terms += [ba.Columns(options.class_prior)] if options.class_prior is not None else []
+    terms += [ba.Classifier(columns_of=options.classifier)] if options.classifier is not None else []
     return ba.get_model(name, {**fields, **({FIELD: ba.modeling.ClassPrior(tuple(terms))} if terms else {})})

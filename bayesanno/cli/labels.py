@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import bayesanno as ba
+from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd
 from bayesanno._core.validate import check_share
 from bayesanno._core.wording import counted, listed
@@ -25,27 +26,18 @@ GROUP = "group"
 FIGURES = (".png", ".pdf", ".svg")
 
 
+@opt.command(ba.group_table)
 def groups(
     folder: opt.FitFolder,
     by: Annotated[
         str,
-        opt.value(
-            "FILE|COL",
-            "The group of every item: a column of the items, or a file (item,group), such as the table of answers.",
-        ),
+        opt.value("FILE|COL", "The group of every item: a column of the items, or a file (item,group)."),
     ],
-    item: str | None = opt.option(None, "The item column of FILE.", "COL"),
-    group: str | None = opt.option(None, "The column of groups in FILE; by default group, or the only other.", "COL"),
+    arguments: opt.Grouping,
+    item: Annotated[opt.Text, opt.value("COL", "The item column of FILE.")] = None,
+    group: Annotated[opt.Text, opt.value("COL", "The column of groups in FILE; by default the only other.")] = None,
     out: opt.OutTable = None,
-    at_large: bool = opt.flag("--at-large", "Shares in the population that the items of a group are a sample of."),
-    ignore_gold: bool = opt.flag("--ignore-gold", "Do not count items by their known true labels."),
-    ci_prob: float | None = opt.option(None, "The probability of the intervals; ArviZ's by default (0.89).", "P"),
-    label: str | None = opt.option(None, "The only label to give shares of; of two labels the last by default."),
-    differences: bool = opt.flag("--differences", "The differences between groups instead of their shares."),
-    order: str | None = opt.option(None, "The labels from the lowest to the highest, for mean grades.", "A,B,..."),
-    dimension: opt.Dimension = None,
-    seed: opt.Seed = None,
-    figure: Path | None = opt.option(None, "Draw the groups with their intervals (png, pdf or svg).", "FILE.png"),
+    figure: Annotated[opt.File, opt.value("FILE.png", "Draw the groups (png, pdf or svg).")] = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Compare groups of items, such as the outputs of systems.
@@ -54,39 +46,31 @@ def groups(
     mean grade where labels are in order. Where five true labels of each group are known, rows of the source "ppi" have
     shares that hold without the model.
     """
-    if ci_prob is not None:
-        check_share("--ci-prob", ci_prob)
+    if arguments["ci_prob"] is not None:
+        check_share("--ci-prob", arguments["ci_prob"])
     for path in (out, figure):
         check_out(path, overwrite=overwrite)
     if figure is not None and figure.suffix not in FIGURES:
         raise ba.DataError(f"--figure {figure}: the name must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
     options = ReadOptions.of_files_beside(reading_of(folder))
     options = options if item is None else replace(options, item=item)
-    is_file = Path(by).exists()
+    is_file = by.startswith("@") or Path(by).exists()
     table: Any = read_groups(by, options, group=group) if is_file else by  # asks before anything takes long
     fit = ba.load(folder)
     data = FitView(fit).data
-    if not is_file and by not in getattr(data, "item_columns", {}):
-        table = read_groups(by, options, group=group)
+    if not is_file and by not in (columns := getattr(data, "item_columns", {})):
+        raise ba.DataError(
+            f"--by {by} is neither a file nor a column of the items, which have {listed([*columns]) or 'none'}"
+        )
     if not isinstance(table, str):
         code_items(table, data.items, where=f"--by {by}")
     with show_status("drawing labels"):
-        found = ba.group_table(
-            fit,
-            table,
-            at_large=at_large,
-            use_gold=not ignore_gold,
-            ci_prob=ci_prob,
-            label=label,
-            differences=differences,
-            order=None if order is None else opt.split_names(order),
-            dimension=dimension,
-            random_seed=seed,
-        )
+        found = ba.group_table(fit, table, **arguments)
     typer.echo(show_table(found))
     write_if_asked(found, out)
     if figure is not None:
-        ba.plot_groups(found).savefig(figure, dpi=150)
+        with write_whole(figure.absolute()) as unfinished:
+            ba.plot_groups(found).savefig(unfinished, format=figure.suffix[1:], dpi=150)
         typer.echo(figure)
 
 
@@ -120,30 +104,12 @@ def _find_group(table: TextTable, option: str | None, item: int) -> int:
     raise ba.DataError(f"{table.name}: no column 'group' among {listed(header)}: name the column with --group COL")
 
 
+@opt.command(ba.export_labels)
 def export(
     folder: opt.FitFolder,
     to: Annotated[str, opt.value("TOOL", f"{opt.name_one_of([*TOOLS])}.")],
     out: Annotated[Path, opt.value("FILE", "The file to write.")],
-    tasks: Path | None = opt.option(
-        None,
-        "The contents of items to show: the tool's own export (JSON or JSON Lines), or a table (item,text).",
-        "FILE",
-    ),
-    item: str | None = opt.option(None, "The field of --tasks that names the item, such as data.ticket.", "COL"),
-    question: str | None = opt.option(
-        None,
-        "The question in Argilla, or the control in Label Studio; by default the only one in --tasks.",
-        "NAME",
-        "--question",
-        "--from-name",
-    ),
-    to_name: str | None = opt.option(None, "What the control labels in Label Studio, such as text.", "NAME"),
-    agent: str | None = opt.option(
-        None, 'Who gives the labels; by default "bayesanno MODEL".', "NAME", "--agent", "--model-version"
-    ),
-    min_probability: float = opt.option(0.0, "Leave out items whose label is less probable."),
-    ignore_gold: bool = opt.flag("--ignore-gold", "Do not label items by their known true labels."),
-    dimension: opt.Dimension = None,
+    arguments: opt.Exporting,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Write the labels of a fit in the format of a tool.
@@ -155,20 +121,15 @@ def export(
     bayesanno export run --to doccano --tasks texts.csv --out labels.jsonl
     """  # noqa: D301  (the escape keeps the lines as they are)
     check_out(out, overwrite=overwrite)
-    options: dict[str, Any] = {"question": question, "to_name": to_name, "tasks": tasks, "item": item, "agent": agent}
-    written = ba.export_labels(
-        ba.load(folder),
-        out,
-        to=to,
-        **options,
-        min_probability=min_probability,
-        dimension=dimension,
-        use_gold=not ignore_gold,
-    )
+    written = ba.export_labels(ba.load(folder), out, to=to, **arguments)
     known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
     typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")
     if written.n_unsure:
-        typer.echo(f"left out: {counted(written.n_unsure, 'label')} less probable than {min_probability}")
+        typer.echo(
+            f"left out: {counted(written.n_unsure, 'label')} less probable than {arguments['min_probability']:g}"
+        )
     if written.n_without_task:
-        typer.echo(f"left out: {counted(written.n_without_task, 'label')} of items that {tasks} does not have")
+        typer.echo(
+            f"left out: {counted(written.n_without_task, 'label')} of items that {arguments['tasks']} does not have"
+        )
     typer.echo(out)

@@ -13,29 +13,12 @@ import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import require_one_column
-from bayesanno.cli.options import DATA_OPTIONS, DataOptions
+from bayesanno.cli.options import DataOptions, ReadingForModel
 from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import check_method_on_dask
 
-OF_ITEMS = {
-    "--coverage": "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column "
-    "entropy of the labels",
-    **{
-        name: f"{name} is for data in memory: with --dask leave it out"
-        for name in ("--grades", "--bio", "--class-prior", "--classifier")
-    },
-    "--recalibrate": "--recalibrate is for data in memory: a fit on Dask holds no items; leave out one of the two",
-}
 READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long table in parts
-REFUSED = {
-    **dict.fromkeys(
-        (f"--{name.replace('_', '-')}" for name in DATA_OPTIONS if name not in READ),
-        "{option} is for data in memory: with --dask a long table is read in parts; leave it out",
-    ),
-    "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
-    "no answers, or leave out --dask",
-}
 
 
 def fit_on_dask(
@@ -76,10 +59,10 @@ def fit_on_dask(
     check_method_on_dask(method)
     for option, value in of_items.items():
         if value not in (None, False):
-            raise ba.FitError(OF_ITEMS[option])
-    options.refuse(REFUSED, model.name)
+            raise ba.FitError(f"{option} needs all items in memory: leave it out, or --dask")
+    options.refuse((name for name in ReadingForModel.__annotations__ if name not in READ), "--dask reads a long table")
     require_updates(model, method)
-    options = require_one_column(model, options)
+    require_one_column(model, options)
     if source.startswith("@"):
         raise ba.DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
     with connect(address) as client:

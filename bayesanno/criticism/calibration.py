@@ -23,7 +23,7 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.grades import grade_items
 from bayesanno.analysis.views import view_for_table
@@ -360,5 +360,5 @@ def _scored_parts(view: FitView) -> list[FitPart]:
     scored = [part for part in parts if part.gold and _predict(part).right.size]
     if not scored:
         but = " of an item that is not a control" if any(part.gold for part in parts) else ""
-        raise FitError(f"no gold label is known{but}: read the data with a gold column, or with gold_file=...")
+        raise FitError(f"no gold label is known{but}: read the data with a gold column, or with {option('gold_file')}")
     return scored

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, enumerated, listed
+from bayesanno._core.wording import counted, enumerated, listed, spell
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described
 
@@ -74,7 +74,7 @@ class MultiAnnotationData(Described):
             if part.unsure:
                 raise DataError(
                     f"dimension {name!r} has unsure labels, {listed(part.unsure)}, and no model of several dimensions "
-                    "uses them: leave those answers out (data.without_unsure())"
+                    f"uses them: leave those answers out ({spell('data.without_unsure()', '--drop-unsure')})"
                 )
         for what in ("items", "annotators"):
             first, *others = [(name, getattr(part, what)) for name, part in parts.items()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, enumerated, listed
+from bayesanno._core.wording import counted, enumerated, listed, option
 from bayesanno.data.described import Described, freeze
 from bayesanno.data.names import read_numbers
 from bayesanno.data.orders import InEitherOrder
@@ -149,14 +149,14 @@ class Labelled(InEitherOrder, Described):
         if len(self.labels) < 2:
             raise DataError(
                 f"only one label, {self.labels[0]!r}: a model needs at least two; "
-                "if others were possible but never used, declare them with labels=..."
+                f"if others were possible but never used, declare them with {option('labels')}"
             )
         if len(self.classes) < 2:
             left = f"only one class is left, {self.classes[0]!r}" if self.classes else "no class is left"
             verb = "is" if len(self.unsure) == 1 else "are"
             raise DataError(
                 f"{left}, since {listed(self.unsure)} {verb} declared as unsure: a model needs at least two; if "
-                "others were possible but never used, declare them with labels=..."
+                f"others were possible but never used, declare them with {option('labels')}"
             )
 
     def _facts(self) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import as_names, listed, nearest
+from bayesanno._core.wording import as_names, listed, nearest, option
 
 _NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})", re.ASCII)
 
@@ -86,7 +86,7 @@ def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
     odd = next((name for name in unsure if name not in labels), None)
     if odd is not None:
         raise DataError(
-            f"unsure: {odd!r} is not among the labels {listed(labels)}; declare an unused label with labels=..."
+            f"unsure: {odd!r} is not among the labels {listed(labels)}; declare an unused label with {option('labels')}"
             f"{nearest(odd, labels)}"
         )
 

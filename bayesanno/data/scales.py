@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 
 SCALES = (
     ("none", "absent", "minimal", "very mild", "mild", "moderate", "severe", "very severe", "extreme"),
@@ -53,6 +53,6 @@ def order_by_scale(labels: Sequence[str]) -> tuple[str, ...]:
     if not scale or len(name_of) < len(labels):
         raise DataError(
             f"the labels {listed(labels)} have no order that is known: declare them from the lowest to the highest "
-            "with labels=..."
+            f"with {option('labels')}"
         )
     return tuple(name_of[word] for word in scale if word in name_of)

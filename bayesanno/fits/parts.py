@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import as_names, listed
+from bayesanno._core.wording import as_names, listed, option
 from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import extend_columns
@@ -328,10 +328,10 @@ def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) ->
     """
     parts = {part.dimension or None: part for part in parts_of(view, need_items=need_items)}
     if dimension not in parts and None in parts:
-        raise FitError(f"this fit has no dimensions: leave out dimension={dimension!r}")
+        raise FitError(f"this fit has no dimensions: leave out {option('dimension', dimension)}")
     if dimension not in parts:
         wrong = "" if dimension is None else f", and none {dimension!r}"
-        raise FitError(f"this fit has dimensions {', '.join(map(str, parts))}{wrong}: name one (dimension=...)")
+        raise FitError(f"this fit has dimensions {', '.join(map(str, parts))}{wrong}: name one ({option('dimension')})")
     return parts[dimension]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from bayesanno._core.errors import DataFileError, FitError
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pm, xr
+from bayesanno._core.wording import option
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import Column
 from bayesanno.data.counts import CountData
@@ -309,7 +310,7 @@ def save(fit: xr.DataTree, path: str | Path, *, overwrite: bool = False) -> None
     require_tree(fit)
     path = Path(path)
     if path.exists() and not overwrite:
-        raise DataFileError(f"{path} exists: give another path, or overwrite=True to replace it")
+        raise DataFileError(f"{path} exists: give another path, or {option('overwrite', True)} to replace it")
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
     # In memory first: HDF5 crashes Python if the disk is full.

@@ -21,7 +21,7 @@ import numpy as np
 
 from bayesanno._core.errors import CacheWarning, FitError, warn
 from bayesanno._core.lazy import import_when_called, pm
-from bayesanno._core.wording import name_error
+from bayesanno._core.wording import name_error, option
 from bayesanno.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
 from bayesanno.graph.functions import BY_NUMPY, compile_once, exact_arithmetic, keep
 
@@ -90,7 +90,7 @@ class Density:
         if kept is None:
             raise FitError(
                 "the model's parameters cannot be computed at a sampled point (a transform fails there): try another "
-                "seed; nuts_sampler='pymc' shows where it fails"
+                f"seed; {option('nuts_sampler', 'pymc')} shows where it fails"
             )
         return {name: kept[self.parts[name][0]].reshape(self.parts[name][1]) for name in self.names}
 

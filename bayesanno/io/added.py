@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
+from bayesanno._core.wording import option
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import extend_columns
 from bayesanno.data.described import require_kind
@@ -89,7 +90,9 @@ def add_from(data: AnnotationData, source: Source, options: ReadOptions) -> Anno
         if not all(pair[:2]):
             raise DataError(f"{table.where(row)}: label {labels[row]!r} has no item or no annotator: fill in both")
         if labels[row] not in data.labels:
-            raise refuse_label(table.where(row), labels[row], data.labels, advice="; declare all with labels=...")
+            raise refuse_label(
+                table.where(row), labels[row], data.labels, advice=f"; declare all with {option('labels')}"
+            )
         if pair in given:
             raise DataError(f"{table.where(row)}: {pair[1]!r} has already answered item {pair[0]!r}: leave the row out")
         given.add(pair)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, nearest
+from bayesanno._core.wording import counted, nearest, option
 from bayesanno.data.columns import Column
 from bayesanno.io.columns import NamedAnswers
 from bayesanno.io.names import warn_names
@@ -53,7 +53,7 @@ def add_item_columns(answers: NamedAnswers, table: TextTable, comparisons: Compa
     found = _read_columns(table, rows, "item")
     twice = next((name for name in found if name in answers.item_columns), None)
     if twice is not None:
-        raise DataError(f"{table.name}: column {twice!r} is also one of pairs=...: rename it or leave it out")
+        raise DataError(f"{table.name}: column {twice!r} is also one of {option('pairs')}: rename it or leave it out")
     said = f"columns of items {', '.join(map(repr, found))}; {len(new):,} items added, {rows.count(-1):,} without a row"
     return replace(
         answers,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, listed, nearest
+from bayesanno._core.wording import counted, listed, nearest, option
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import Column
 from bayesanno.data.labelled import Codes
@@ -93,7 +93,7 @@ def check_distinct(table: TextTable, columns: Mapping[str, int | None]) -> None:
         if column in role_of:
             raise DataError(
                 f"{table.name}: column {table.header[column]!r} cannot be both {role_of[column]} and {role}: name "
-                f"another with {role}=..."
+                f"another with {option(role)}"
             )
         role_of[column] = role
 
@@ -197,14 +197,14 @@ def make_annotations(
 def _explain_several(answers: NamedAnswers, label: str, separator: str) -> str:
     first = answers.label.index(label)
     annotator, item = answers.annotators[answers.annotator[first]], answers.items[answers.item[first]]
-    apart = f"split={separator!r}" if separator else ""
+    apart = option("split", separator) if separator else ""
     if separator and annotator.count(separator) == label.count(separator):
         remedy = f"if each is the label of another annotator, use {apart}"
     else:
-        remedy = f"make each a yes-or-no question with multi_label=True{' and ' * bool(apart)}{apart}"
+        remedy = f"make each a yes-or-no question with {option('multi_label', True)}{' and ' * bool(apart)}{apart}"
     return (
         f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} looks like several "
-        f"labels in one cell: {remedy}; if it is one label, declare it with labels=..."
+        f"labels in one cell: {remedy}; if it is one label, declare it with {option('labels')}"
     )
 
 
@@ -272,7 +272,7 @@ def read_known(
             strange.setdefault(item, row)
             known[row] = ""
         elif labels is not None and label not in labels:
-            advice = "; declare unused labels with labels=... when reading annotations"
+            advice = f"; declare unused labels with {option('labels')} when reading annotations"
             raise refuse_label(table.where(row), label, labels, item=item, advice=advice)
     found = collect_gold(table, names, known, what="labels")
     if strange:

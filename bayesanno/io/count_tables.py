@@ -7,6 +7,7 @@ import logging
 import numpy as np
 
 from bayesanno._core.errors import DataError
+from bayesanno._core.wording import option
 from bayesanno.data.counts import CountData
 from bayesanno.io.columns import check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.read_options import ReadOptions
@@ -81,7 +82,8 @@ def _find_count(table: TextTable, columns: dict[str, int], options: ReadOptions)
         name, trials = table.header[found], table.header[columns["trials"]]
         raise DataError(
             f"{table.name}: the column {name!r} may say how many items have the numbers of a row: if so, use "
-            f"trials={trials!r} and count={name!r}; if it says something else, use trials={trials!r} alone"
+            f"{option('trials', trials)} and {option('count', name)}; if it says something else, use "
+            f"{option('trials', trials)} alone"
         )
     return found if is_sure else None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import as_names, listed, nearest
+from bayesanno._core.wording import as_names, listed, nearest, option, spell
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.read_options import ReadOptions, label_names
@@ -85,7 +85,10 @@ def check_dimensions(options: ReadOptions) -> None:
     """Raise a DataError unless the options name several label columns, and labels only for these."""
     names = options.label
     if len(names) < 2:
-        raise DataError("several dimensions need several label columns: name each one with dimensions=[...]")
+        raise DataError(
+            "several dimensions need several label columns: name each one with "
+            f"{spell('dimensions=[...]', '--label A --label B')}"
+        )
     if len(set(names)) < len(names):
         raise DataError(f"a label column appears twice in {listed(names)}: name each one once")
     odd = next((name for name in options.labels_by_dimension if name not in names), None)
@@ -117,6 +120,8 @@ def multi_annotations_from(table: TextTable, options: ReadOptions) -> MultiAnnot
                 own, replace(options, format="long", label=(name,), labels=labels, gold=gold, labels_by_dimension={})
             )
         except DataError as error:
-            said = str(error).replace("labels=...", f"labels={{{name!r}: [...]}}")
+            said = str(error).replace(
+                option("labels"), spell(f"labels={{{name!r}: [...]}}", f"--labels {name}=A,B,...")
+            )
             raise DataError(f"dimension {name!r}: {said}") from None
     return MultiAnnotationData(by_dimension=parts)

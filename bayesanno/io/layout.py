@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed
-from bayesanno.io.read_options import OF_SPANS, ReadOptions
+from bayesanno._core.wording import listed, option
+from bayesanno.io.read_options import ReadOptions, of_spans
 from bayesanno.io.text_table import ALIASES, CONTENTS, TextTable
 
 ROLES = ("item", "annotator", "label")
@@ -54,14 +54,14 @@ def is_long(table: TextTable, options: ReadOptions) -> bool:
     people = table.find("annotator", options.annotator)
     left = {people, *others_than_annotators(table, options)}
     n_others = sum(at not in left and name != "" for at, name in enumerate(table.header))
-    others, named = name_columns(table, left), " and ".join(f"{role}=..." for role in lacking)
+    others, named = name_columns(table, left), " and ".join(map(option, lacking))
     ways = [
         f"{table.name} looks like a long table, but has no column for the {' and the '.join(lacking)} among "
         f"{listed(table.header)}: name {'it' if len(lacking) == 1 else 'them'} with {named}"
     ]
     if people is not None and n_others:
-        ways.append(f"if a row is an annotator, use transpose=True and {name_columns(table, [people])}")
-        ways.append(f"if columns hold 1 where an answer has a label, use multi_label=True and {others}")
+        ways.append(f"if a row is an annotator, use {option('transpose', True)} and {name_columns(table, [people])}")
+        ways.append(f"if columns hold 1 where an answer has a label, use {option('multi_label', True)} and {others}")
     if n_others > 1:
         ways.append(f"if a column is an annotator, use {others}")
     raise DataError("; ".join(ways))
@@ -72,7 +72,7 @@ def name_columns(table: TextTable, others: Iterable[int | None]) -> str:
     left_out = set(others)
     named = {at: name for at, name in enumerate(table.header) if name and at not in left_out}
     by_place = any("," in name for name in named.values())
-    return f"columns={','.join(f'{at + 1}:{at + 1}' if by_place else name for at, name in named.items())!r}"
+    return option("columns", ",".join(f"{at + 1}:{at + 1}" if by_place else name for at, name in named.items()))
 
 
 def others_than_annotators(table: TextTable, options: ReadOptions) -> list[int | None]:
@@ -116,7 +116,7 @@ def find_annotators(
         if len(twice) >= max(1, len(names) - 1) and not {*options.columns} <= {*table.header}:
             raise DataError(
                 f"{table.name}: the names {listed(twice)} are labels too, so the first line may be data: if so, use "
-                f"no_header=True; if they are annotators, use columns={','.join(names)!r}"
+                f"{option('no_header', True)}; if they are annotators, use {option('columns', ','.join(names))}"
             )
         return chosen
     left_out = {item, *others, *others_than_annotators(table, options)}
@@ -133,23 +133,27 @@ def _ask(table: TextTable, options: ReadOptions, columns: Sequence[int], item: i
     """Return the error that the names of columns do not say which are annotators."""
     header = table.header
     if len(header) > 1 and re.fullmatch(r"[TERAN]\d+", header[0]) and re.match(r"\S+ \d+ \d+", header[1]):
-        return DataError(f"{table.name} holds annotations of brat, which mark spans: {OF_SPANS}")
+        return DataError(f"{table.name} holds annotations of brat, which mark spans: {of_spans()}")
     if len(header) == 1:
         return DataError(f"{table.name} has one column, {header[0]!r}: a table needs several{table.explain_width()}")
     numbered = [at for at in columns if _NUMBERED.fullmatch(header[at].casefold())]
     meant = numbered if len(numbered) > 1 else columns or range(len(header))
     meant = [at for at in meant if header[at].casefold() not in _TOTALS] or meant
     annotators = name_columns(table, set(range(len(header))).difference(meant))
-    long = " and ".join(f"{role}=..." for role in ROLES if role != "item" or item is None)
-    of_item = "" if item is not None else ", and item=... if one names the items"
-    who = f", annotator={header[0]!r}" if header[0] and not table.matching("annotator") else ""
+    long = " and ".join(option(role) for role in ROLES if role != "item" or item is None)
+    of_item = "" if item is not None else f", and {option('item')} if one names the items"
+    who = f", {option('annotator', header[0])}" if header[0] and not table.matching("annotator") else ""
     turned = name_columns(table, [0])
-    no_header = "" if options.no_header else "; if the first line is data, use no_header=True: columns are 1, 2, ..."
+    no_header = (
+        ""
+        if options.no_header
+        else f"; if the first line is data, use {option('no_header', True)}: columns are 1, 2, ..."
+    )
     return DataError(
-        f"{table.name}: the names {listed(header)} do not say which columns are annotators: if each column is one, use "
-        f"{annotators}{of_item}; if each row is an answer, use {long}; if columns are labels with their numbers of "
-        f"answers, use format='votes' and {annotators}; if each row is an annotator, use transpose=True{who} and "
-        f"{turned}{no_header}"
+        f"{table.name}: the names {listed(header)} do not say which columns are annotators: if each column is one, "
+        f"use {annotators}{of_item}; if each row is an answer, use {long}; if columns are labels with their numbers "
+        f"of answers, use {option('format', 'votes')} and {annotators}; if each row is an annotator, use "
+        f"{option('transpose', True)}{who} and {turned}{no_header}"
     )
 
 
@@ -180,13 +184,13 @@ def choose_columns(table: TextTable, chosen: Sequence[str], others: Iterable[int
         elif bounds:
             first, last = int(bounds[1] or 1), int(bounds[2] or len(table.header))
             if first == 0:
-                raise DataError(f"columns={each!r}: positions count from 1, as in columns='1:'")
+                raise DataError(f"{option('columns', each)}: positions count from 1, as in {option('columns', '1:')}")
             matching = [at for at in range(first - 1, min(last, len(table.header))) if at not in left_out]
         else:
             matching = [at for at, name in enumerate(table.header) if fnmatchcase(name, each) and at not in left_out]
         if not matching:
             table.need("annotator", each)  # which refuses it
-            raise DataError(f"{table.name}: columns={each!r} stands for no column of {listed(table.header)}")
+            raise DataError(f"{table.name}: {option('columns', each)} stands for no column of {listed(table.header)}")
         found += [at for at in matching if at not in found and (table.header[at] or each in table.header)]
     return found
 
@@ -205,7 +209,8 @@ def refuse_sides(table: TextTable, options: ReadOptions, label: int) -> None:
     if len(sides) == 2:
         raise DataError(
             f"{table.name}: the columns {sides[0]!r} and {sides[1]!r} may be two systems, of which the label is the "
-            f"better: if so, use pairs='{sides[0]},{sides[1]}'; if not, use label={table.header[label]!r}"
+            f"better: if so, use {option('pairs', ','.join(sides[:2]))}; if not, use "
+            f"{option('label', table.header[label])}"
         )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from shlex import quote
 
 from bayesanno._core.errors import DataError, NamesWarning, warn
-from bayesanno._core.wording import counted, listed, nearest
+from bayesanno._core.wording import counted, listed, nearest, option, spell
 from bayesanno.data.names import is_number, read_numbers
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, normalize_text, value_of
@@ -75,10 +76,10 @@ def warn_of_unused(table: str, answers: Iterable[str], options: ReadOptions) -> 
     if named and options.gold_file is None and not options.controls:
         said = {*answers, *options.same.values()}
         found = {value_of(name, options) for name in said}
-        for option, code in named:
+        for role, code in named:
             if value_of(code, options) not in found:
-                close = nearest(code, said) if option == "same" else ""
-                warn_names(f"{table}: {option}=... names {code!r}, which is no answer here{close}")
+                close = nearest(code, said) if role == "same" else ""
+                warn_names(f"{table}: {option(role)} names {code!r}, which is no answer here{close}")
 
 
 def warn_of_doubtful_names(table: str, *, quoted: bool, **names: Iterable[str]) -> None:
@@ -104,8 +105,9 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
     strange = sorted(set(gold.values()) - {*labels, *MISSING_CODES})
     if strange and not set(gold.values()) & set(labels):
         warn_names(
-            f"{table}: none of the true labels {listed(strange)} is among the labels {listed(labels)}, so all count as "
-            "errors: name the column of labels with label=..., or the column of true labels with gold=..."
+            f"{table}: none of the true labels {listed(strange)} is among the labels {listed(labels)}, so all count "
+            f"as errors: name the column of labels with {option('label')}, or the column of true labels with "
+            f"{option('gold')}"
         )
         return
     if strange:
@@ -120,7 +122,7 @@ def warn_of_scale(table: str, labels: Sequence[str]) -> None:
         warn_names(
             f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points on a "
             "scale, group them into at most a dozen grades, for ordinal_dawid_skene (no model takes continuous "
-            "ratings); if they are classes, declare them with labels=..."
+            f"ratings); if they are classes, declare them with {option('labels')}"
         )
 
 
@@ -152,9 +154,16 @@ def _find_options(alike: Iterable[Sequence[str]]) -> str:
         for other in others:
             if normalize_text(first).casefold() != normalize_text(other).casefold():
                 continue
-            needed |= {"ignore_case=True"} if normalize_text(first) != normalize_text(other) else set()
-            needed |= {"strip=True"} if first.casefold() != other.casefold() else set()
+            needed |= {option("ignore_case", True)} if normalize_text(first) != normalize_text(other) else set()
+            needed |= {option("strip", True)} if first.casefold() != other.casefold() else set()
     return " and ".join(sorted(needed))
+
+
+def _option_same(same: Mapping[str, str | None]) -> str:
+    """Return the option that reads some labels as others; None stands for another that the user knows."""
+    pairs = [(name, right or "...") for name, right in same.items()]
+    in_python = ", ".join(f"{name!r}: {right if right == '...' else repr(right)}" for name, right in pairs)
+    return spell(f"same={{{in_python}}}", " ".join(f"--same {quote(f'{name}={right}')}" for name, right in pairs))
 
 
 def warn_of_odd_number(table: str, answers: Iterable[str], unsure: Collection[str] = ()) -> None:
@@ -164,13 +173,19 @@ def warn_of_odd_number(table: str, answers: Iterable[str], unsure: Collection[st
     odd = find_odd_numbers(judged)
     if odd and all(map(_DECIMAL.fullmatch, odd)) and not find_alike(count):
         same = {name: name.replace(",", ".") for name in odd}
-        warn_names(f"{table}: {listed(odd)} may be numbers with a decimal comma, but are texts: if so, use {same=}")
+        warn_names(
+            f"{table}: {listed(odd)} may be numbers with a decimal comma, but are texts: if so, use "
+            f"{_option_same(same)}"
+        )
     elif odd and len(judged) > 2 and are_numbers(judged):
         n = counted(sum(count[name] for name in odd), "answer")
         what = f"{listed(odd)} are no numbers ({n}): if they are no labels"
         if len(odd) == 1:
             what = f"{odd[0]!r} is the only label that is no number ({n}): if it is no label"
-        warn_names(f"{table}: {what}, use missing={','.join(odd)!r}; if not, declare all labels with labels=...")
+        warn_names(
+            f"{table}: {what}, use {option('missing', ','.join(odd))}; if not, declare all labels with "
+            f"{option('labels')}"
+        )
 
 
 def warn_of_rare(table: str, answers: Iterable[str]) -> None:
@@ -190,10 +205,10 @@ def warn_of_rare(table: str, answers: Iterable[str]) -> None:
     for name in (*near, *(name for name in few if name not in near)):
         right = near.get(name)
         what = f"may be a misspelling of {right!r} ({count[right]:,})" if right else "is rare"
-        same = f"same={{{name!r}: {right!r}}}" if right else f"same={{{name!r}: ...}}"
         warn_names(
-            f"{table}: label {name!r} ({counted(count[name], 'answer')}) {what}: if it is another label, use {same}; "
-            f"if it is no label, use missing={name!r}; if it is right, declare all labels with labels=..."
+            f"{table}: label {name!r} ({counted(count[name], 'answer')}) {what}: if it is another label, use "
+            f"{_option_same({name: right})}; if it is no label, use {option('missing', name)}; if it is right, "
+            f"declare all labels with {option('labels')}"
         )
 
 
@@ -233,19 +248,20 @@ def warn_of_missing_codes(table: str, answers: Iterable[str], gold: Mapping[str,
         n, total = sum(count[code] for code in found), sum(count.values())
         warn_names(
             f"{table}: {listed(found)} may stand for missing answers, but count as labels ({n:,} of "
-            f"{counted(total, 'answer')}): if so, use missing={','.join(found)!r}; if not, declare them "
-            "with labels=..."
+            f"{counted(total, 'answer')}): if so, use {option('missing', ','.join(found))}; if not, declare them "
+            f"with {option('labels')}"
         )
     known = [code for code in find_missing_codes({*gold.values(), *count}) if code not in found]
     if known:
         warn_names(
-            f"{table}: {listed(known)} may stand for missing known labels: if so, use missing={','.join(known)!r}"
+            f"{table}: {listed(known)} may stand for missing known labels: if so, use "
+            f"{option('missing', ','.join(known))}"
         )
 
 
 def refuse_label(place: str, label: str, labels: Sequence[str], *, item: str = "", advice: str = "") -> DataError:
     """Return the error that a label is not declared; it may stand for a missing answer."""
     if label in MISSING_CODES:
-        advice = f"; if it stands for a missing answer, use missing={label!r}{advice}"
+        advice = f"; if it stands for a missing answer, use {option('missing', label)}{advice}"
     name = f"{place}: label {label!r}" + (f" of item {item!r}" if item else "")
     return DataError(f"{name} is not among the declared labels, {listed(labels)}{nearest(label, labels)}{advice}")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, enumerated, listed, nearest
+from bayesanno._core.wording import counted, enumerated, listed, nearest, option
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import Column
 from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold
@@ -115,8 +115,8 @@ class Words:
         if named and code not in (None, *named) and not is_declared and self.sides != RANKED:
             raise DataError(
                 f"{where}: label {label!r} may be a system ({named[0]}) or a side ({code}): if it is the system, use "
-                f"first={self.sides[0]!r} and second={self.sides[1]!r}; if it is the side, use first={pair[1]!r} and "
-                f"second={pair[0]!r}"
+                f"{option('first', self.sides[0])} and {option('second', self.sides[1])}; if it is the side, use "
+                f"{option('first', pair[1])} and {option('second', pair[0])}"
             )
         if label in self.codes:
             return self.sides[self.codes[label]]
@@ -138,8 +138,8 @@ class Words:
         if not is_system:
             ties = ",".join((*(self.ties or (TIE,)), label))
             advice = (
-                f"for a side use first={label!r} or second={label!r}, for a tie tie={ties!r}, for no answer "
-                f"missing={label!r}"
+                f"for a side use {option('first', label)} or {option('second', label)}, for a tie "
+                f"{option('tie', ties)}, for no answer {option('missing', label)}"
             )
         close = nearest(label, (*self.sides, *pair, *self.ties))
         raise DataError(f"{where}: label {label!r} is neither {first} nor {second}, nor a tie: {advice}{close}")
@@ -368,7 +368,7 @@ def _check_once(table: TextTable, pairs: Sequence[Pair], annotators: Sequence[st
         if label and (pair, annotator) in seen:
             raise DataError(
                 f"{table.where(row)}: {annotator!r} compares {pair[0]!r} with {pair[1]!r} again, but without an item "
-                "column each pair is one item: name the column of items with item=..."
+                f"column each pair is one item: name the column of items with {option('item')}"
             )
         if label:
             seen.add((pair, annotator))

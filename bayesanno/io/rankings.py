@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.wording import listed, nearest, option
 from bayesanno.data.names import is_number
 from bayesanno.io.cells import find_several, parse_cell, split_cell
 from bayesanno.io.layout import choose_columns
@@ -91,7 +91,10 @@ def _check_systems(table: TextTable, ranked: Sequence[Levels], options: ReadOpti
     if several is not None and not options.ranks:
         why = f"{several[0]!r} may be several systems: if so, write ' > ' between them, or ' = ' if they are equal"
     if options.ranking and names and all(map(is_number, names)):
-        why = f"{listed(names)} may be ranks, and columns the systems: if so, use ranks=... in place of ranking=..."
+        why = (
+            f"{listed(names)} may be ranks, and columns the systems: if so, use {option('ranks')} in place of "
+            f"{option('ranking')}"
+        )
     if why:
         raise DataError(f"{table.name}: {why}; if not, rename these systems")
 
@@ -156,7 +159,7 @@ def _parse(cell: str, where: str, options: ReadOptions) -> Levels:
     if separator not in cell and _EQUAL not in cell:
         raise DataError(
             f"{where}: {cell!r} is no ranking: write it as 'a > b = c', as a list, or say what separates systems, the "
-            "best first, with split=..."
+            f"best first, with {option('split')}"
         )
     equal = [f" {each} ".split(_EQUAL) for each in split_cell(cell, separator)]
     return _of_groups([[name.strip() for name in group] for group in equal], where)

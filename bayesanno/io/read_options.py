@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import as_names, listed, nearest
+from bayesanno._core.wording import as_names, listed, nearest, option
 from bayesanno.data.names import name_unsure
 from bayesanno.io.registry import FORMAT_NAMES
 
-OF_SPANS = "for spans, write a table with a row for each token, annotator and tag (item='{text}/{token}')"
 # The options of any file about the items.
 OF_FILES = ("item", "gold", "missing", "strip", "ignore_case", "same", "encoding", "separator")
 OF_EXPORTS = ("predictions", "multi_label", "drop_rejected")
@@ -160,7 +159,10 @@ class ReadOptions:
         useless += ("annotator", "label", "count", "transpose") if self.format == "votes" else ()
         needless = next((each for each in useless if self.gives(each)), None)
         if needless is not None:
-            raise DataError(f"{needless}=... does not apply to votes, or to tables with transpose=True: leave out one")
+            raise DataError(
+                f"{option(needless)} does not apply to votes, or to tables with {option('transpose', True)}: leave "
+                "out one"
+            )
         twice = next((name for name, label in self.same.items() if label in self.same or not (name and label)), None)
         if twice is not None:
             raise DataError(
@@ -169,7 +171,8 @@ class ReadOptions:
             )
         if self.columns and self.format not in ("auto", "wide", "votes", "records"):
             raise DataError(
-                f"columns=... names columns of a wide table, but format={self.format!r} is not wide: leave out one"
+                f"{option('columns')} names columns of a wide table, but {option('format', self.format)} is not wide: "
+                "leave out one"
             )
         if self.format not in FORMAT_NAMES:
             raise DataError(
@@ -181,7 +184,9 @@ class ReadOptions:
                 f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: leave out one"
             )
         if self.drop_unsure and not self.unsure:
-            raise DataError("drop_unsure=True leaves out unsure answers: name their labels with unsure=...")
+            raise DataError(
+                f"{option('drop_unsure', True)} leaves out unsure answers: name their labels with {option('unsure')}"
+            )
 
     def _check_pairs(self) -> None:
         """Raise a DataError unless one option names columns of comparisons, and other options suit it."""
@@ -189,39 +194,41 @@ class ReadOptions:
         own = next((name for name in (*OF_PAIRS, "baseline") if self.gives(name) and not self.pairs), None)
         own = "by" if own is None and self.by is not None and not asked else own
         if own is not None:
-            raise DataError(f"{own}=... is only for comparisons: name the columns of systems with pairs=...")
+            raise DataError(
+                f"{option(own)} is only for comparisons: name the columns of systems with {option('pairs')}"
+            )
         if not asked:
             return
         if len(asked) > 1:
-            raise DataError(f"comparisons are named twice, by {asked[0]}=... and {asked[1]}=...: leave out one")
+            raise DataError(f"comparisons are named twice, by {option(asked[0])} and {option(asked[1])}: leave out one")
         columns, n = getattr(self, asked[0]), 2 if self.baseline is None else 1
         if self.pairs and (len(columns) != n or not all(columns) or len({*columns}) < n):
             found, of_all = (
                 ", ".join(map(repr, columns)),
-                "name the two columns of systems, as in pairs='model_a,model_b'",
+                f"name the two columns of systems, as in {option('pairs', 'model_a,model_b')}",
             )
             one = "name the one column of systems that were compared with the baseline"
             raise DataError(f"pairs is {found}: {of_all if n == 2 else one}")
         if self.best_worst and len(columns) < 3:
             raise DataError(
-                "best_worst=... needs the columns of the best, of the worst, and of the set, as in 'b,w,set'"
+                f"{option('best_worst')} needs the columns of the best, of the worst, and of the set, as in 'b,w,set'"
             )
         if self.format not in ("auto", "long", "records"):
             raise DataError(
-                f"{asked[0]}=... names columns of a long table or fields of records, but format={self.format!r} is "
-                "neither: leave out one"
+                f"{option(asked[0])} names columns of a long table or fields of records, but "
+                f"{option('format', self.format)} is neither: leave out one"
             )
         useless = ("columns", "count", "transpose", *OF_EXPORTS, *(("split",) if self.pairs else ("label", "gold")))
-        for option in useless:
-            if self.gives(option):
+        for name in useless:
+            if self.gives(name):
                 raise DataError(
-                    f"{option}=... does not apply to comparisons, which {asked[0]}=... reads: leave out one"
+                    f"{option(name)} does not apply to comparisons, which {option(asked[0])} reads: leave out one"
                 )
 
     @property
     def compared(self) -> tuple[str, ...]:
         """The columns of comparisons, or patterns of these; none for other tables."""
-        return tuple(name for option in ("pairs", *OF_RANKINGS) for name in getattr(self, option))
+        return tuple(name for each in ("pairs", *OF_RANKINGS) for name in getattr(self, each))
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -263,6 +270,11 @@ def _split(names: str | Iterable[Any]) -> Iterable[Any]:
     if isinstance(names, str):
         return names.split(",")
     return names if isinstance(names, Iterable) else [names]
+
+
+def of_spans() -> str:
+    """Return the remedy for data that label parts of items."""
+    return f"for spans, write a table with a row for each token, annotator and tag ({option('item', '{text}/{token}')})"
 
 
 def label_names(what: str, labels: Iterable[str]) -> tuple[str, ...]:

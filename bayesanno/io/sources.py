@@ -17,7 +17,7 @@ from typing import Any
 
 from bayesanno._core.errors import DataError, DataFileError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, name_error
+from bayesanno._core.wording import listed, name_error, option, spell
 from bayesanno.io.cells import plain
 from bayesanno.io.datasets import load_named, options_of
 from bayesanno.io.exports.answers import Export, tabulate
@@ -58,7 +58,9 @@ def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOp
     others = (options.items, options.annotators, options.gold_file, options.controls)  # which may be texts
     alone = all(other is None for other in others)
     if needless is not None and alone and not is_text:
-        raise DataError(f"{document.name} is no table of text, and {needless}=... does not apply to it: leave it out")
+        raise DataError(
+            f"{document.name} is no table of text, and {option(needless)} does not apply to it: leave it out"
+        )
     named = {name: value for name, value in options_of(source).items() if not options.gives(name)}
     items, annotators = (_open_columns(options, role) for role in ("item", "annotator"))
     options = replace(options, **named, items=items, annotators=annotators)
@@ -142,8 +144,8 @@ def _fill_in(table: TextTable, **names: str | None) -> TextTable:
             )
             if len({*own}) > len({*cells}):
                 raise DataError(
-                    f"{table.name}: {role}={name!r} gives one name to rows that differ: put another separator between "
-                    "its fields"
+                    f"{table.name}: {option(role, name)} gives one name to rows that differ: put another separator "
+                    "between its fields"
                 )
             table = replace(table, header=(*table.header, name), columns=(*table.columns, cells))
     return table
@@ -272,7 +274,7 @@ def read_bytes(path: Path) -> bytes:
     except IsADirectoryError:
         raise DataFileError(
             f"{str(path)!r} is a folder: give the path of a file, or fit a folder of Parquet files on Dask by em or "
-            "vb with client=..."
+            f"vb with {spell('client=...', '--dask local')}"
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes, as one with a zero byte
         reason = error.strerror if isinstance(error, OSError) else error
@@ -324,12 +326,12 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
     chosen = found if options.format == "auto" else exports.get(options.format)
     if chosen is not None and not chosen.looks_like(document, options):
         raise DataError(
-            f"{document.name} does not have the form that format={chosen.name!r} reads, {chosen.form}: "
+            f"{document.name} does not have the form that {option('format', chosen.name)} reads, {chosen.form}: "
             f"{_instead(found)}"
         )
     if chosen is None and document.table is None and needs_paths(document, options):
         named = options.format != "auto"
-        no_table = f", and format={options.format!r} reads tables (CSV, TSV, Parquet)" if named else ""
+        no_table = f", and {option('format', options.format)} reads tables (CSV, TSV, Parquet)" if named else ""
         raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(found)}")
     _refuse_unused(document.name, chosen, options)
     return chosen
@@ -346,18 +348,18 @@ def _kind(document: Document) -> str:
 def _instead(found: Export | None) -> str:
     """Return the remedy for a document that does not have the expected form."""
     if found is not None:
-        return f"it looks like {found.name}, {found.form}; leave out format=..."
+        return f"it looks like {found.name}, {found.form}; leave out {option('format')}"
     return f"known exports are {listed(list(load_all(EXPORTS)), most=20)}"
 
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:
     """Raise a DataError if an option is given that does not apply to the export, or to a plain table."""
     useless = ("split",) if export is None else ("item", "annotator", "gold", *_OF_TABLES)
-    for option in (*OF_EXPORTS, *useless):
-        if options.gives(option) and not (export and option in export.uses):
-            users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
+    for role in (*OF_EXPORTS, *useless):
+        if options.gives(role) and not (export and role in export.uses):
+            users = [each.name for each in load_all(EXPORTS).values() if role in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"
             raise DataError(
-                f"{name} is {what}, and {option}=... does not apply to it: leave it out"
+                f"{name} is {what}, and {option(role)} does not apply to it: leave it out"
                 + (f"; it is for {', '.join(users)}" if users and export is None else "")
             )

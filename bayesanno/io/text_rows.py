@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from bayesanno._core.errors import DataError, ExtraError
-from bayesanno._core.wording import listed, name_error
+from bayesanno._core.wording import listed, name_error, option
 from bayesanno.io.cells import write_cell
 
 SEPARATORS = ",\t;|"
@@ -45,12 +45,12 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> str:
             line = raw[:wrong].count(b"\n") + 1
             raise DataError(
                 f"{name}, line {line}: byte 0x{raw[wrong]:02x} is not {codec.upper()}: save the file as UTF-8, or name "
-                "its encoding when reading annotations, as in encoding='latin-1'"
+                f"its encoding when reading annotations, as in {option('encoding', 'latin-1')}"
             ) from None
         text = raw[: zero + 1].decode("latin-1")
     except (LookupError, ValueError):  # such as "hex", which is not a text encoding
         raise DataError(
-            f"there is no text encoding {encoding!r}: name one that Python has, as in encoding='latin-1'"
+            f"there is no text encoding {encoding!r}: name one that Python has, as in {option('encoding', 'latin-1')}"
         ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
@@ -71,7 +71,7 @@ def split_text(text: str, name: str, given: str | None = None) -> tuple[Rows, st
         If a quoted cell does not end, or more follows after it.
     """
     if given is not None and len(given) != 1:
-        raise DataError(f"the separator is {given!r}: it must be one character, as in separator=' '")
+        raise DataError(f"the separator is {given!r}: it must be one character, as in {option('separator', ' ')}")
     separator = _find_separator(text, given)
     if separator == " ":
         text = re.sub(r"(?m)^ +| +(?=\r?$)", "", text)

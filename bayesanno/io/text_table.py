@@ -16,7 +16,7 @@ from typing import Any
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.wording import listed, nearest, option
 from bayesanno.io.cells import write_cell
 from bayesanno.io.text_rows import SEPARATORS, Rows, split_text
 
@@ -154,21 +154,21 @@ class TextTable:
             if name.casefold() in CONTENTS or (_ID.fullmatch(name) and strip_id(name) not in others)
         ]
 
-    def find(self, role: str, option: str | None = None) -> int | None:
-        """Return the column that plays a role: the one the option names, else the one with the role's name or an alias.
+    def find(self, role: str, given: str | None = None) -> int | None:
+        """Return the column that plays a role: the one the given names, else the one with the role's name or an alias.
 
         Raises
         ------
         DataError
-            If the option names no column, or two columns have an alias of the role and none its own name.
+            If the given names no column, or two columns have an alias of the role and none its own name.
         """
-        if option is not None:
-            if str(option) not in self.header:
+        if given is not None:
+            if str(given) not in self.header:
                 raise DataError(
-                    f"{self.name} has no column {str(option)!r} to use as {role}; its columns are "
-                    f"{listed(self.header)}{nearest(str(option), self.header)}{self.explain_width()}"
+                    f"{self.name} has no column {str(given)!r} to use as {role}; its columns are "
+                    f"{listed(self.header)}{nearest(str(given), self.header)}{self.explain_width()}"
                 )
-            return self.header.index(str(option))
+            return self.header.index(str(given))
         matching = self.matching(role)
         canonical = [column for column in matching if self.header[column].casefold() == role]
         if role == "annotator" and canonical and self.columns:  # it may name groups, and another one the people
@@ -176,7 +176,7 @@ class TextTable:
             canonical = canonical if n_names[canonical[0]] == max(n_names.values()) else []
         return self.only(role, canonical if len(canonical) == 1 else matching)
 
-    def find_item(self, option: str | None = None) -> int | None:
+    def find_item(self, given: str | None = None) -> int | None:
         """Return the column that names the items: as `find`, or else the only id of anything, text or image.
 
         Raises
@@ -184,7 +184,7 @@ class TextTable:
         DataError
             As for `find`, or if there are several.
         """
-        found = self.find("item", option)
+        found = self.find("item", given)
         return self.only("item", self.matching_loosely()) if found is None else found
 
     def only(self, role: str, columns: Sequence[int]) -> int | None:
@@ -193,7 +193,7 @@ class TextTable:
             names = " and ".join(repr(self.header[column]) for column in columns)
             raise DataError(
                 f"{self.name}: the columns {names} could each be the {role}: choose one with "
-                f"{role}={self.header[columns[0]]!r} or {role}={self.header[columns[1]]!r}"
+                f"{option(role, self.header[columns[0]])} or {option(role, self.header[columns[1]])}"
             )
         return next(iter(columns), None)
 
@@ -201,9 +201,9 @@ class TextTable:
         """Return the separator that may divide the only column, for the end of a message; empty for other tables."""
         cell = self.columns[0][0] if len(self.header) == 1 and self.n_rows else ""
         mark = next((mark for mark in _OTHER_SEPARATORS if mark in cell), None)
-        return f"; if {mark!r} separates its cells, use separator={mark!r}" if mark else ""
+        return f"; if {mark!r} separates its cells, use {option('separator', mark)}" if mark else ""
 
-    def need(self, role: str, option: str | None = None, *, may_be_named: bool = True, loosely: bool = True) -> int:
+    def need(self, role: str, given: str | None = None, *, may_be_named: bool = True, loosely: bool = True) -> int:
         """Return the column that plays a role; the message names its option, if it may be named.
 
         An item may be named `loosely`, by an id of anything.
@@ -213,11 +213,11 @@ class TextTable:
         DataError
             As for `find`, or if there is none.
         """
-        column = self.find_item(option) if role == "item" and loosely else self.find(role, option)
+        column = self.find_item(given) if role == "item" and loosely else self.find(role, given)
         if column is None:
             raise DataError(
                 f"{self.name} has no column for the {role}: looked for {listed(ALIASES[role])} among "
-                f"{listed(self.header)}; {f'name it with {role}=...' if may_be_named else f'rename it to {role!r}'}"
+                f"{listed(self.header)}; {f'name it with {option(role)}' if may_be_named else f'rename it to {role!r}'}"
             )
         return column
 
@@ -336,7 +336,7 @@ def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: 
         if column and column in seen:
             raise DataError(
                 f"{name}: two columns, {seen[column] + 1} and {position + 1}, are named {column!r}: give each its own "
-                "name, or, if the file has no header line, use no_header=True"
+                f"name, or, if the file has no header line, use {option('no_header', True)}"
             )
         seen[column] = position
     if not names:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.wording import listed, nearest, option
 from bayesanno.io.exports.paths import Rows
 from bayesanno.io.sources import open_document
 from bayesanno.io.text_table import ALIASES
@@ -93,7 +93,7 @@ def predict_in_label_studio(labels: Labels) -> Iterator[Record]:
         if not labels.tasks.by_item and not (item.isdecimal() and item.isascii()):
             raise DataError(
                 f"item {item!r} is not a task id of Label Studio, which is a number: to make tasks of a new project, "
-                "give tasks=..."
+                f"give {option('tasks')}"
             )
         shown = _show_task(task, from_name) if labels.tasks.by_item else {}
         yield {**shown, "predictions": [prediction]} if shown else {"task": int(item), **prediction}
@@ -112,13 +112,13 @@ def _find_control(labels: Labels) -> Control:
     if question is not None and used:
         raise DataError(
             f"question is {question!r}, but the tasks were annotated with {listed(names)}: name one of these, or add "
-            f"to_name=...{nearest(question, names)}"
+            f"{option('to_name')}{nearest(question, names)}"
         )
     if len(used) > 1:
-        raise DataError(f"the tasks were annotated with {listed(names)}: choose one with question=...")
+        raise DataError(f"the tasks were annotated with {listed(names)}: choose one with {option('question')}")
     raise DataError(
         'label-studio needs two names from the labeling interface: for <Choices name="topic" toName="text"> give '
-        "question='topic' and to_name='text', or give annotated tasks with tasks=..."
+        f"{option('question', 'topic')} and {option('to_name', 'text')}, or give annotated tasks with {option('tasks')}"
     )
 
 
@@ -177,7 +177,7 @@ def suggest_in_argilla(labels: Labels) -> Iterator[Record]:
     if len(asked) != 1:
         raise DataError(
             f"argilla needs one question, but {labels.tasks.name} has answers to {listed(asked) or 'none'}: name it "
-            "with question=..."
+            f"with {option('question')}"
         )
     example = next((value for name, value in answers if name == asked[0] and value is not None), "")
     for record, item, label, score in labels:
@@ -309,16 +309,16 @@ def find_tool(name: str, given: Mapping[str, Any]) -> Tool:
             f"{table if name in ('cleanlab', 'soft-labels') else ''}"
         )
     tool = TOOLS[name]
-    for option, value in given.items():
-        if value is not None and option not in (*tool.takes, "tasks", "item", "agent"):
-            raise DataError(f"{option}=... does not apply to {name}: leave it out")
+    for argument, value in given.items():
+        if value is not None and argument not in (*tool.takes, "tasks", "item", "agent"):
+            raise DataError(f"{option(argument)} does not apply to {name}: leave it out")
     if tool.needs_tasks and given["tasks"] is None:
         raise DataError(
             f"{name} shows the text or other data of each item, and a fit does not hold them: give the tool's own "
-            "export, or a table of items, with tasks=..."
+            f"export, or a table of items, with {option('tasks')}"
         )
     if given["item"] is not None and given["tasks"] is None:
-        raise DataError("item=... names a field of tasks: leave it out, or give tasks=...")
+        raise DataError(f"{option('item')} names a field of tasks: leave it out, or give {option('tasks')}")
     return tool
 
 
@@ -350,7 +350,7 @@ def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
     found = [own for one in usual for own in first if own.casefold() == one] if item is None else [item]
     if not found:
         looked = f"looked for {listed(usual)} among {listed([*first])}"
-        raise DataError(f"{document.name} has no field for the item: {looked}; name it with item=...")
+        raise DataError(f"{document.name} has no field for the item: {looked}; name it with {option('item')}")
     rows = Rows({"item": found[0]}, first)
     by_item: dict[str, list[Record]] = {}
     for record in records:
@@ -359,7 +359,7 @@ def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
     rows.check(lambda: iter(records), ["item"])
     if "" in by_item:
         place = next(record.place for record in records if record.given is by_item[""][0])
-        raise DataError(f"{place}: {found[0]} is missing: fill it in, or name another field with item=...")
+        raise DataError(f"{place}: {found[0]} is missing: fill it in, or name another field with {option('item')}")
     tasks = Tasks(document.name, by_item, found[0])
     if shows and not any(isinstance(task.get(what), str) for task in tasks for what in shows):
         raise DataError(f"{tasks.name} has nothing that {name} can show: add a field {' or '.join(shows)}")

@@ -24,7 +24,7 @@ import numpy as np
 from bayesanno._core.errors import BayesannoError, DataError, ModelError
 from bayesanno._core.fields import Fields, Positive
 from bayesanno._core.lazy import pm, pt, xr
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, spell
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.graph.functions import BY_NUMPY
@@ -308,18 +308,20 @@ def require_data(model: AnnotationModel, data: Any) -> None:
         term.check(data)
     if not model.takes_other_labels and (unsure := getattr(data, "unsure", ())):
         raise DataError(
-            f"{model.name} takes each label as a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} not "
-            "one: leave those answers out with data.without_unsure(), or fit model_b or mace"
+            f"{model.name} takes each label as a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} "
+            f"not one: leave those answers out with {spell('data.without_unsure()', '--drop-unsure')}, or fit model_b "
+            "or mace"
         )
     if getattr(data, "has_both_orders", False) and not isinstance(model, ClassModel):
+        pairs = f"class_prior=Pairs(first={data.sides[0]!r}, second={data.sides[1]!r})"
         raise DataError(
             f"{model.name} takes comparisons in one order, and these are in both: fit model_b or mace with "
-            f"class_prior=Pairs(first={data.sides[0]!r}, second={data.sides[1]!r})"
+            f"{spell(pairs, f'--pairs {data.sides[0]},{data.sides[1]}')}"
         )
     if model.two_labels and data.n_labels > 2:
         raise DataError(
             f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; compare one of them with "
-            "all others: data.binarise(positive=...)"
+            f"all others: {spell('data.binarise(positive=...)', '--positive')}"
         )
     of_classes = model.state_dim == "true_class" or model.overrides("constrain")
     if getattr(data, "controls", None) and not (model.takes_controls and of_classes):

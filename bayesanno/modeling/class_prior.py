@@ -26,7 +26,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.fields import Fields, UnfitError
 from bayesanno._core.lazy import pm, pt, xr
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.wording import listed, nearest, spell
 from bayesanno.data.columns import Column
 from bayesanno.graph.functions import stack_samples
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
@@ -284,8 +284,9 @@ def column_of(data: Any, name: str, who: str, of: str = "item") -> Column:
     if name not in columns:
         there_are = f"their columns are {listed(tuple(columns))}" if columns else "they have no columns"
         raise DataError(
-            f"{who} needs the column {name!r} of the {of}s, and {there_are}: give it with {of}s=... where data are "
-            f"read, or with {of}_columns=... where they are made{nearest(name, columns)}"
+            f"{who} needs the column {name!r} of the {of}s, and {there_are}: give it with "
+            f"{spell(f'{of}s=... where data are read, or with {of}_columns=... where they are made', f'--{of}s')}"
+            f"{nearest(name, columns)}"
         )
     column: Column = columns[name]
     if column.is_missing.any():

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, SupportsFloat
 
 from bayesanno._core import errors
 from bayesanno._core.errors import as_line, warn
-from bayesanno._core.wording import enumerated
+from bayesanno._core.wording import enumerated, spell
 
 Level = Literal["stop", "care", "note"]
 LEVELS: tuple[Level, ...] = ("stop", "care", "note")
@@ -88,6 +88,15 @@ class Finding:
         return cls(**known | {"about": tuple(record.get("about", ()))})
 
 
+# What templates name, in Python and on the command line.
+OPTIONS = {
+    "nuts": ("method='nuts'", "--method nuts"),
+    "steps": ("method_options={'steps': ...}", "--method-option steps=..."),
+    "restarts": ("method_options={'restarts': ...}", "--method-option restarts=..."),
+    "labels": ("labels=[...]", "--labels A,B,..."),
+}
+
+
 @cache
 def read_rules() -> Mapping[str, Rule]:
     """Return the rules by their codes.
@@ -144,6 +153,7 @@ def find(
     limit = rule.threshold if threshold is None else threshold
     measured = None if value is None or float(value) != float(value) else float(value)
     words |= {"about": enumerated(names, most=MOST_NAMED), "n_about": len(names), "value": value, "threshold": limit}
+    words |= {f"option_{name}": spell(*spelt) for name, spelt in OPTIONS.items()}
     message, remedy = (as_line(template.format(**words)) for template in (rule.message, rule.remedy))
     return Finding(code, message, remedy, level or rule.level, names, measured, limit, rule.warning)
 

@@ -14,7 +14,7 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_count
-from bayesanno._core.wording import as_names, nearest
+from bayesanno._core.wording import as_names, nearest, option
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.recalibrated import known_items
 from bayesanno.analysis.views import view_for_table
@@ -191,7 +191,7 @@ def _of_each(
         if name not in given:
             raise DataError(
                 f"{what} has no number for annotator {name!r}: give a number for everyone who can be asked, or name "
-                "them with annotators=..."
+                f"them with {option('annotators')}"
             )
         value = given[name]
         is_number = isinstance(value, int | float | np.number) and np.isfinite(value)

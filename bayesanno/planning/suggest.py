@@ -11,7 +11,7 @@ from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.running import one_blas_thread
 from bayesanno._core.validate import check_count, check_seed
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.wording import counted, listed, option
 from bayesanno.analysis.ranking import require_pairs
 from bayesanno.data.frame import name_winners, show_systems
 from bayesanno.fits.parts import find_positions
@@ -147,13 +147,15 @@ def suggest_annotations(
     worth = choose_utility(utility, asked.states.names)
     if target == "gold":
         if any(given is not None for given in (annotators, among, per_annotator, costs)):
-            raise DataError("target='gold' asks an expert: leave out annotators, among, per_annotator and costs")
+            raise DataError(
+                f"{option('target', 'gold')} asks an expert: leave out annotators, among, per_annotator and costs"
+            )
         return _suggest_gold(asked, n, of_items, worth, rng)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
     is_open = _find_open(asked, of_items, among)
     _check_enough(n, is_open, budget, asked.data.annotators)
     if target != "labels" and utility != "information":
-        raise DataError(f"utility applies to labels: leave it out with target={target!r}")
+        raise DataError(f"utility applies to labels: leave it out with {option('target', target)}")
     gains: Gains | AnnotatorGains | RankingGains
     if target == "labels":
         gains = Gains(asked.states, worth, rng)
@@ -199,7 +201,7 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
     by_annotator = np.minimum(is_open.sum(axis=0).reshape(-1, budget.most.size).sum(axis=0), budget.most)
     if n > by_annotator.sum():
         if not is_open.any():
-            raise DataError("everyone has answered every item that can be asked about: try target='gold'")
+            raise DataError(f"everyone has answered every item that can be asked about: try {option('target', 'gold')}")
         free = int((by_annotator > 0).sum())
         raise DataError(
             f"n is {n:,}, but only {int(by_annotator.sum()):,} answers can be asked for, from {free} of "

@@ -6,6 +6,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.wording import percent
 from bayesanno.analysis.labels import score
 from bayesanno.cli.files import describe_accuracy
 from bayesanno.fits.parts import concat_parts, parts_of, split_data
@@ -157,13 +158,15 @@ def test_accuracy_is_reported_in_words(multi_fit, mace_fit):
     found = score(multi_fit) | {"data": {"gold": {"focus": 1, "polarity": 40}}}
     first, second = describe_accuracy(found)
     assert first.startswith(
-        f"accuracy against gold of 1 item in focus {found['accuracy']['focus']:.4f}; of the most certain"
+        f"accuracy against gold of 1 item in focus {percent(found['accuracy']['focus'])}; of the most certain"
     )
-    assert second.startswith(f"accuracy against gold of 40 items in polarity {found['accuracy']['polarity']:.4f}; of")
+    assert second.startswith(
+        f"accuracy against gold of 40 items in polarity {percent(found['accuracy']['polarity'])}; of"
+    )
     one = score(mace_fit) | {"data": {"gold": 300}}
     assert list(describe_accuracy(one)) == [
-        f"accuracy against gold of 300 items {one['accuracy']:.4f}; "
-        f"of the most certain 90% {one['accuracy_at_90']:.4f}, of the most certain 75% {one['accuracy_at_75']:.4f}"
+        f"accuracy against gold of 300 items {percent(one['accuracy'])}; of the most certain 90% "
+        f"{percent(one['accuracy_at_90'])}; of the most certain 75% {percent(one['accuracy_at_75'])}"
     ]
     assert list(describe_accuracy({})) == []
 

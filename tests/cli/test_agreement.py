@@ -41,7 +41,13 @@ def test_tables_and_figures_are_written_and_listed(run, tmp_path):
     assert read["labels.csv"].columns[:4].tolist() == ["label_1", "label_2", "times_confused", "rate"]
     assert read["subsets.csv"].columns[:2].tolist() == ["size", "annotators"]
     lines = out.splitlines()
-    assert lines[0].startswith("percent_agreement")
+    assert lines[1].split()[0] == "percent_agreement"
+    noise, bound = read["noise.csv"].iloc[0], ba.noise.bound_noise_of(data)
+    assert tuple(noise[["n", "d", "t0"]]) == (bound.n, bound.d, bound.t0)
+    assert (
+        f"unanimous by chance: at most {bound.n_noise} of {bound.n_agreed} unanimous items, with probability 0.95"
+        in out
+    )
     assert any(line.startswith("labels that annotators most often give to the same item: ") for line in lines)
     written = json.loads((tmp_path / "found" / "run.json").read_text())
     assert {path.name for path in (tmp_path / "found").iterdir()} == set(written["files"])
@@ -75,6 +81,7 @@ def test_two_annotators_are_enough(run, tmp_path):
     code, out, _ = run("two.csv --out found --seed 1")
     assert code == 0
     assert "alike" not in out
+    assert not (tmp_path / "found" / "noise.csv").exists()  # no item is disagreed on
     assert not (tmp_path / "found" / "distances.png").exists()
     assert (tmp_path / "found" / "usage.png").exists()
 
@@ -86,7 +93,7 @@ def test_two_annotators_are_enough(run, tmp_path):
         ("s1,a,x\ns2,b,y\n", "", "no item has two annotations: agreement is between at least two"),
         ("s1,a,x\ns1,b,x\n", "", "bad.csv: only one label, 'x': a model needs at least two"),
         ("s1,a,x\ns1,b,y\n", "--resamples -1", "resamples is -1: it must be 0 or more"),
-        ("s1,a,x\ns1,b,y\n", "--seed -1", "random_seed is -1"),
+        ("s1,a,x\ns1,b,y\n", "--seed -1", "--seed is -1"),
     ],
 )
 def test_what_cannot_be_measured_is_one_line_and_nothing_is_written(run, tmp_path, table, arguments, message):

@@ -103,20 +103,20 @@ def test_costs_and_items_to_ask_about_are_read_from_files(at, folder):
         (("next", "run", "--target", "all"), "target is 'all'"),
         (
             ("next", "run", "--target", "ranking"),
-            "this fit of one_coin compares no systems: fit with class_prior=Pairs",
+            "this fit of one_coin compares no systems: fit with --pairs A,B",
         ),
         (("next", "run", "--utility", "fame"), "utility is 'fame'"),
         (("next", "run", "--annotators", "twice.csv"), "twice.csv, line 3: annotator 'a1' is named twice"),
         (
             ("next", "run", "--annotators", "free.csv"),
-            "free.csv, line 2: cost of 'a1' is '0': it must be a number above",
+            "costs of annotator 'a1' is 0.0: it must be a number above 0",
         ),
-        (("next", "run", "--annotators", "some.csv"), "some.csv, line 2: answers of 'a1' is 'few': it must be a whole"),
+        (("next", "run", "--annotators", "some.csv"), "some.csv, line 2: answers is 'few': it must be a number"),
         (("next", "run", "--annotators", "new.csv"), "annotator 'zoe' is not in this fit"),
         (("next", "run", "--annotators", "crowd.csv"), "crowd.csv, line 8: annotator 'a3' is named twice"),
         (("next", "run", "--loss", "who.csv"), "who.csv has no column for the label"),
         (("next", "run", "--loss", "truth.csv"), "truth.csv has no column for the label"),
-        (("next", "run", "--loss", "words.csv"), "words.csv, line 2: keep of 'no' is 'much': it must be a number"),
+        (("next", "run", "--loss", "words.csv"), "words.csv, line 2: keep is 'much': it must be a number"),
         (("next", "run", "--loss", "half.csv"), "the cost matrix must have one row per label (no, yes): see 'yes'"),
         (("next", "run", "--loss", "bare.csv"), "bare.csv has no decision"),
         (("next", "run", "--loss", "half.csv", "--utility", "accuracy"), "--utility and --loss both set how"),
@@ -129,7 +129,7 @@ def test_costs_and_items_to_ask_about_are_read_from_files(at, folder):
         ),
         (
             ("fit", "model_a_multi", "crowd.csv", "--add", "crowd.csv", "--out", "x"),
-            "--add is for models of annotations",
+            "model_a_multi reads a label column for each dimension",
         ),
     ],
 )

@@ -69,5 +69,5 @@ def test_what_is_wrong_is_one_line(project, refuses, given, match):
 
 
 def test_counts_of_an_export_are_refused(project, refuses):
-    with refuses(DataError, "--successes and --trials name columns of counts"):
+    with refuses(DataError, "--successes and --trials name counts"):
         read_for(get_model("binomial_mixture"), str(project), gather_options(label="mood", successes="x"))

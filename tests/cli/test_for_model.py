@@ -10,7 +10,7 @@ import pytest
 from bayesanno import CountData, get_model, load, read_counts
 from bayesanno._core.errors import DataError
 from bayesanno.cli.for_model import read_for
-from bayesanno.cli.options import DataOptions
+from bayesanno.cli.options import DataOptions, gather_options
 from bayesanno.io import sources
 from bayesanno.io.write import write_table
 from tests.cli.within import run
@@ -29,7 +29,7 @@ def read(tmp_path):
     def from_text(text, model="binomial_mixture", positive=None, labels=(), **options):
         path = tmp_path / "data.csv"
         path.write_text(text)
-        return read_for(get_model(model), str(path), DataOptions(declared=tuple(labels), positive=positive, **options))
+        return read_for(get_model(model), str(path), gather_options(labels=labels, positive=positive, **options))
 
     return from_text
 
@@ -67,7 +67,10 @@ def test_labels_that_are_declared_count_as_labels(read):
 
 @pytest.mark.parametrize("option", ["gold", "gold_file", "controls"])
 def test_an_option_that_counts_have_no_use_for_is_refused(read, refuses, option):
-    with refuses(DataError, f"binomial_mixture has no true labels: leave out --{option.replace('_', '-')}"):
+    with refuses(
+        DataError,
+        f"binomial_mixture reads counts, without true labels or items: leave out --{option.replace('_', '-')}",
+    ):
         read(LONG, **{option: "x"})
 
 
@@ -102,10 +105,10 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
         read(NAMED, successes="yes")
     with refuses(DataError, "'x' and 'positives' could each be the successes: choose one with successes="):
         read("item,x,positives,n\ns1,1,2,3\n")
-    with refuses(DataError, "--successes and --trials name columns of counts, .*: give those of one kind"):
+    with refuses(DataError, "--successes and --trials name counts: leave out --label"):
         read(NAMED, successes="yes", trials="asked", label=("x",))
     for option in ("successes", "trials"):
-        with refuses(DataError, f"--{option} is for models of counts: mace reads annotations, so leave it out"):
+        with refuses(DataError, f"mace reads annotations of one label column: leave out --{option}"):
             read(LONG, model="mace", **{option: "x"})
 
 
@@ -153,9 +156,9 @@ def test_labels_that_are_wrongly_declared_are_refused(read, refuses, model, wron
 
 
 def test_a_positive_label_needs_something_to_count(read, refuses):
-    with refuses(DataError, "--positive is for models of counts or of two labels: mace takes every label as it is"):
+    with refuses(DataError, "mace takes every label as it is: leave out --positive"):
         read(LONG, model="mace", positive="yes")
-    with refuses(DataError, "columns of successes and trials, counted already: leave out --positive"):
+    with refuses(DataError, "has counts already: leave out --positive"):
         read(COUNTS, positive="yes")
 
 

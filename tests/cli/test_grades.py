@@ -44,7 +44,7 @@ def test_any_model_of_labels_writes_grades_if_asked_to(command, answers, tmp_pat
         ("binomial_mixture answers.csv --positive yes", "binomial_mixture gives no labels, and so no grades"),
         ("easy_hard answers.csv", "easy_hard gives no labels, and so no grades"),
         ("label_usage answers.csv --labels no,maybe,yes", "label_usage gives no labels, and so no grades"),
-        ("mace answers --method em --dask local", "--grades is for data in memory: with --dask leave it out"),
+        ("mace answers --method em --dask local", "--grades needs all items in memory: leave it out, or --dask"),
     ],
 )
 def test_what_has_no_grades_is_refused_in_one_line(arguments, what, command, answers, tmp_path):

@@ -82,7 +82,7 @@ def test_options_are_those_of_the_library(at):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--by", "none.csv"), "there is no file 'none.csv'"),
+        (("--by", "none.csv"), "--by none.csv is neither a file nor a column of the items"),
         (
             ("--by", "unnamed.csv"),
             "unnamed.csv: no column 'group' among 'item', 'system', 'other': name the column with",

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.wording import percent
 from bayesanno.cli import on_dask
 from tests.samples import WITH_EM
 
@@ -52,7 +53,7 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
     assert run["data"]["items"] == data.n_items
     labels = pd.read_parquet(answers.parent / "run" / "labels")
     assert run["accuracy"] == (labels["label"] == labels["gold"]).mean() > 0.9
-    assert f"accuracy against gold of {data.n_items} items {run['accuracy']:.4f}\n" in out
+    assert f"accuracy against gold of {data.n_items} items {percent(run['accuracy'])}\n" in out
     code, out, err = command("fit", "mace", "answers", *options, "--dask", "x", "--out", "run", "--overwrite")
     assert code == 0
     here = ba.fit("mace", data, method="em", method_options={"restarts": 1}, random_seed=1, progressbar=False)
@@ -67,10 +68,10 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
     [
         ("mace answers", r"nuts takes data in memory \(read_annotations\): on a Dask cluster there are em and vb"),
         ("easy_hard answers --method vb", f"easy_hard has no VB: models that have are {WITH_EM}"),
-        ("mace answers --method em --coverage 0.9", "--coverage sorts all items by entropy"),
-        ("mace answers --method em --controls known.csv", "--controls is for data in memory: with --dask a long"),
-        ("mace answers --method em --gold-file known.csv", "--gold-file is for data in memory"),
-        ("mace answers --method em --format wide", "--format is for data in memory"),
+        ("mace answers --method em --coverage 0.9", "--coverage needs all items in memory"),
+        ("mace answers --method em --controls known.csv", "--dask reads a long table: leave out --controls"),
+        ("mace answers --method em --gold-file known.csv", "--dask reads a long table: leave out --gold-file"),
+        ("mace answers --method em --format wide", "--dask reads a long table: leave out --format"),
         ("mace answers --method em --label a --label b", "mace reads one label column, not 2: name one"),
         ("mace @crowd --method em", "@crowd is a named data set, which fits into memory: leave out --dask"),
         ("mace nowhere --method em", "there is no folder 'nowhere': check the path"),

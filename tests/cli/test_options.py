@@ -1,48 +1,64 @@
-"""The options of reading stand once, and reach every command that reads DATA."""
+"""Options stand once, reach every command that has them, and have the defaults of the library."""
 
+import re
 from inspect import signature
+from pathlib import Path
 
 import pytest
+import typer
 
+import bayesanno as ba
 from bayesanno._core.errors import DataError
-from bayesanno.cli.agreement import agreement, noise
+from bayesanno.cli import options as opt
+from bayesanno.cli.agreement import agreement
+from bayesanno.cli.app import app
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit
-from bayesanno.cli.options import DATA_OPTIONS, DEFAULTS, OF_MODELS, DataOptions, gather_options, reads_data
+from bayesanno.cli.options import gather_options
 
-LACKING = {
-    fit: set(),
-    compare: set(),
-    sensitivity: {"successes", "trials"},
-    noise: {*OF_MODELS},
-    agreement: {*OF_MODELS},
+GROUPS = {
+    fit: (opt.Fitting, opt.ReadingForModel),
+    compare: (opt.Sampling, opt.ReadingForModel),
+    sensitivity: (opt.Sampling, opt.ReadingForModel),
+    agreement: (opt.Reading,),
 }
 
 
-@pytest.mark.parametrize("command", LACKING, ids=lambda command: command.__name__)
-def test_a_command_has_the_options_of_reading_in_their_order(command):
-    named = [name for name in signature(command).parameters if name in DATA_OPTIONS]
-    own = named[1:] if command is noise else named  # its first is --items N
-    assert own == [name for name in DATA_OPTIONS if name not in LACKING[command]]
+@pytest.mark.parametrize("command", GROUPS, ids=lambda command: command.__name__)
+def test_a_command_has_the_options_of_its_groups_in_their_order(command):
+    names = [name for group in GROUPS[command] for name in group.__annotations__]
+    assert [name for name in signature(command).parameters if name in names] == names
 
 
-def test_a_command_finds_what_the_options_say():
+def test_defaults_are_those_of_the_library():
+    own, of_fit = signature(fit).parameters, signature(ba.fit).parameters
+    for name in ("method", "draws", "tune", "chains", "target_accept", "nuts_sampler", "initvals", "adjust"):
+        assert own[name].default == of_fit[name].default
+    assert (own["format"].default, own["item"].default, own["strip"].default) == ("auto", None, False)
+
+
+def test_a_command_gets_the_values_of_a_group():
     found = []
 
-    @reads_data(without=OF_MODELS)
-    def command(data: str, *, options: DataOptions) -> None:
-        found.append((data, options))
+    @opt.command(ba.fit)
+    def command(data: str, sampling: opt.Sampling, *, more: int = 3) -> None:
+        found.append((data, sampling, more))
 
-    given = {name: DEFAULTS.get(name) for name in DATA_OPTIONS if name not in OF_MODELS}
-    command(data="x.csv", **given | {"label": ["a", "b"], "labels": ["a=1,2"], "format": "long"})
-    assert found == [("x.csv", DataOptions(format="long", label=("a", "b"), declared=("a=1,2",)))]
+    command(data="x.csv", draws=10, tune=20, chains=2, more=4)
+    assert found == [("x.csv", {"draws": 10, "tune": 20, "chains": 2}, 4)]
+
+
+def test_what_messages_name_are_options_of_a_command():
+    sources = [path.read_text(encoding="utf-8") for path in Path(ba.__file__).parent.rglob("*.py")]
+    named = {name for source in sources for name in re.findall(r"\boption\(['\"](\w+)['\"]", source)}
+    commands = typer.main.get_group(app).commands.values()
+    known = {flag for command in commands for each in command.params for flag in each.opts}
+    assert len(named) > 30
+    assert {f"--{name.replace('_', '-')}" for name in named} <= known
 
 
 def test_what_is_not_given_is_not_refused(refuses):
-    reasons = {"--format": "{option} is no use to {model}", "--gold-file": "neither is {option}"}
     for given in ({}, {"format": "long"}, {"item": "x"}):
-        gather_options(**given).refuse(reasons, "mace")
-    with refuses(DataError, "--format is no use to mace"):
-        gather_options(format="wide").refuse(reasons, "mace")
-    with refuses(DataError, "neither is --gold-file"):
-        gather_options(gold_file="gold.csv").refuse(reasons, "mace")
+        gather_options(**given).refuse(("format", "gold_file"), "mace is odd")
+    with refuses(DataError, "mace is odd: leave out --gold-file"):
+        gather_options(gold_file="gold.csv").refuse(("format", "gold_file"), "mace is odd")

@@ -17,7 +17,7 @@ import bayesanno as ba
 from bayesanno._core.errors import NamesWarning
 from bayesanno.cli.app import app
 from bayesanno.cli.for_model import read_for
-from bayesanno.cli.options import DATA_OPTIONS, gather_options
+from bayesanno.cli.options import ReadingForModel, gather_options
 from tests.io.exports.shapes import FILES, SHAPES
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide.md"
@@ -252,7 +252,7 @@ def read_as_commanded(command, folder):
         (folder / name).write_text(TEXTS[name])
     else:
         WRITERS[name](folder / name)
-    options = gather_options(**{key: parsed[key] for key in DATA_OPTIONS if key in parsed})
+    options = gather_options(**{key: parsed[key] for key in ReadingForModel.__annotations__ if key in parsed})
     data, _ = read_for(ba.get_model(parsed.get("model", "mace")), str(folder / name), options)
     return data, name
 

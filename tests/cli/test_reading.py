@@ -96,4 +96,4 @@ def test_words_of_a_warning_are_those_of_options(at, folder):
     rows = "".join(f"{n},{'ab'[n % 2]},{'pass' if n % 3 else 'fail'}\n" for n in range(600))
     (folder / "typos.csv").write_text(f"item,worker,label\n{rows}600,a,psas\n")
     _, _, err = at("agreement", "typos.csv", "--out", "typos", "--no-plots", "--resamples", "0")
-    assert "if it is another label, use --same 'psas=pass'; if it is no label, use --missing psas;" in err
+    assert "if it is another label, use --same psas=pass; if it is no label, use --missing psas;" in err

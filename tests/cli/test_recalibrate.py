@@ -102,7 +102,7 @@ def test_by_default_the_gold_of_the_data_and_with_a_report(at, folder):
         ),
         (
             ("fit", "model_b", "answers", "--out", "x", *BY_EM, "--dask", "local", "--recalibrate", "gold.csv"),
-            "--recalibrate is for data in memory",
+            "--recalibrate needs all items in memory",
         ),
     ],
 )

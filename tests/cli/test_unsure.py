@@ -55,11 +55,17 @@ def test_a_model_without_such_labels_takes_the_rest(command, table, tmp_path):
         (["fit", "model_b", "--unsure", "unsure", "--unsure", "no"], "only one class is left, 'yes'"),
         (["fit", "model_b", "--unsure", "unsure", "--labels", "no,maybe"], "label 'yes' of item .* is not among"),
         (["fit", "model_b", "--drop-unsure"], "--drop-unsure leaves out .* name their labels with --unsure"),
-        (["fit", "mace", "--unsure", "unsure", "--dask", "local", "--method", "em"], "--unsure is for data in memory"),
-        (["fit", "model_a_multi", "--unsure", "x", "--label", "label", "--label", "gold"], "--unsure is for one label"),
+        (
+            ["fit", "mace", "--unsure", "unsure", "--dask", "local", "--method", "em"],
+            "--dask reads a long table: leave out --unsure",
+        ),
+        (
+            ["fit", "model_a_multi", "--unsure", "x", "--label", "label", "--label", "gold"],
+            "a label column for each dimension, of which no answer may be unsure: leave out --unsure",
+        ),
         (
             ["fit", "binomial_mixture", "--unsure", "unsure", "--successes", "label", "--trials", "gold"],
-            "--unsure, .* are for annotations",
+            "--successes and --trials name counts: leave out --unsure",
         ),
         (["fit", "binomial_mixture", "--unsure", "unsure", "--positive", "unsure"], "positive label 'unsure' is not"),
         (
@@ -102,12 +108,6 @@ def test_agreement_leaves_them_out_and_says_so(command, table, tmp_path):
     assert "usage[unsure]" in pd.read_csv(tmp_path / "unsure" / "annotators.csv")
     n = int(ba.read_annotations(table, unsure="unsure").unsure_by_annotator.sum())
     assert json.loads((tmp_path / "unsure" / "run.json").read_text())["unsure_left_out"] == n
-
-
-def test_noise_is_that_of_the_rest(command, table):
-    code, said, err = command("noise", table, "--unsure", "unsure", "--json")
-    assert code == 0, err
-    assert said == command("noise", table, "--unsure", "unsure", "--drop-unsure", "--json")[1]
 
 
 def test_simulated_annotators_may_be_unsure(command, tmp_path):

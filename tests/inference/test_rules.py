@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
-from bayesanno.modeling.findings import LEVELS, Finding, find, read_rules, sort_findings
+from bayesanno._core.wording import on_command_line
+from bayesanno.modeling.findings import LEVELS, OPTIONS, Finding, find, read_rules, sort_findings
 
 SNAPSHOT = Path(__file__).with_name("findings.txt")
 
@@ -45,13 +46,19 @@ def test_a_rule_is_whole_and_short(code):
     assert rule.measured.endswith(".")
     assert rule.why.endswith(".")
     assert not rule.warning or issubclass(getattr(ba, rule.warning), UserWarning)
-    known = {*rule.example, "about", "n_about", "value", "threshold"}
+    known = {*rule.example, "about", "n_about", "value", "threshold", *(f"option_{name}" for name in OPTIONS)}
     assert placeholders(rule.message) | placeholders(rule.remedy) <= known
 
 
 def test_a_template_that_names_what_is_not_measured_is_refused():
     with pytest.raises(KeyError, match="parameter"):
         find("rhat", value=1.2, where="")
+
+
+def test_remedies_name_options_as_their_reader_writes_them():
+    assert "Use method='nuts' where" in find("pareto-k", value=0.9).remedy
+    with on_command_line():
+        assert "Use --method nuts where" in find("pareto-k", value=0.9).remedy
 
 
 def test_findings_are_sorted_by_level_and_each_is_there_once():

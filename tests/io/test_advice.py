@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError
-from bayesanno.cli.app import name_options
+from bayesanno._core.wording import on_command_line
 from bayesanno.io.annotations import read_annotations
 
 OPTIONS = "item|annotator|label|columns|pairs|format|transpose|multi_label|count|no_header|separator|missing"
@@ -98,7 +98,9 @@ def test_what_an_error_advises_is_read(keep, which):
     assert advised
     data = read_annotations(path, **{**given, **advised})
     assert (data.items, data.annotators, data.labels) == tuple(expected.values())
-    shown = name_options(message)
+    with on_command_line(), pytest.raises(DataError) as refused_there:
+        read_annotations(path, **given)
+    shown = str(refused_there.value)
     for name, value in advised.items():
         option = f"--{name.replace('_', '-')}"
         assert option in shown

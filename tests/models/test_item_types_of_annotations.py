@@ -135,5 +135,5 @@ def test_the_command_line_sets_one_label_against_all_others(refuses):
     assert described.endswith("25 annotators; labels not other, other")
     with refuses(DataError, "there are 4 labels, .*: say with --positive which"):
         read_for(entry, "@crowd", options)
-    with refuses(DataError, "--positive is for models of counts or of two labels: easy_hard takes every label"):
+    with refuses(DataError, "easy_hard takes every label as it is: leave out --positive"):
         read_for(get_model("easy_hard"), "@crowd", counting)

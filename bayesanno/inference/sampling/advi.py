@@ -27,6 +27,7 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, xr
 from bayesanno._core.running import track
+from bayesanno._core.wording import option
 from bayesanno.graph.density import Density
 from bayesanno.graph.draws import as_one_chain
 from bayesanno.inference.diagnosis.measures import find_pareto_k
@@ -70,7 +71,7 @@ def approximate(
     if full_rank and density.n_dim > MOST_FULL_RANK:
         raise FitError(
             f"fullrank_advi: {density.n_dim:,} parameters have {density.n_dim**2:,} covariances, too many to hold (at "
-            f"most {MOST_FULL_RANK:,} parameters): take method='advi', or 'nuts'"
+            f"most {MOST_FULL_RANK:,} parameters): take {option('method', 'advi')}, or 'nuts'"
         )
     normal = Normal(start.centre, np.full(density.n_dim, INITIAL_SD))
     done, converged = _climb(density, normal, LEARNING_RATE, settings.steps, rng, "ADVI", progressbar)
@@ -203,7 +204,7 @@ def _draw_where_dense(
             return standard, value, gradient
     raise FitError(
         f"ADVI: {TRIES} draws of the approximation are where the posterior has no density; another seed, a stronger "
-        "prior or method='nuts' may do"
+        f"prior or {option('method', 'nuts')} may do"
     )
 
 

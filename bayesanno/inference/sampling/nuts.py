@@ -16,7 +16,7 @@ from bayesanno._core.errors import CacheWarning, FitError, warn
 from bayesanno._core.lazy import pm
 from bayesanno._core.private.nutpie import check_settings, import_nutpie, make_compiled_model
 from bayesanno._core.running import hold_interrupts
-from bayesanno._core.wording import name_error
+from bayesanno._core.wording import name_error, option
 from bayesanno.graph.density import Density
 from bayesanno.graph.draws import name_draws
 from bayesanno.inference.methods import Draws, NUTSSettings
@@ -88,7 +88,7 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
         if type(problem).__name__ == "PanicException":  # of Rust; it has no class that can be imported
             raise FitError(
                 f"nutpie failed ({str(problem).splitlines()[0]}): try another seed, a stronger prior or another "
-                "sampler (nuts_sampler='pymc')"
+                f"sampler ({option('nuts_sampler', 'pymc')})"
             ) from problem
         raise
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, listed, nearest
+from bayesanno._core.wording import counted, listed, nearest, option
 from bayesanno.io.cells import find_several, split_cell
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import Row, Rows
 from bayesanno.io.exports.value import Value
 from bayesanno.io.names import refuse_label, warn_names, warn_of_alike, warn_of_missing_codes, warn_of_unused
-from bayesanno.io.read_options import OF_SPANS, ReadOptions
+from bayesanno.io.read_options import ReadOptions, of_spans
 from bayesanno.io.spelling import join_names, join_spellings
 from bayesanno.io.text_table import TextTable
 
@@ -25,18 +25,13 @@ GOLD, CONTROL = "gold", "control"
 OF_TABLES = frozenset({"item", "annotator", "gold", "multi_label"})
 SAID = {name: f"said[].{name}" for name in ("question", "label", "known")}  # the paths of `with_answers`
 
-# What cannot be read, by a field of it, and what to do instead.
-_OF_RANKS = "write a row for each two of the options with the better one, and name their columns with pairs=..."
-_RANKING, _SPANS = ("a ranking", _OF_RANKS), ("spans", OF_SPANS.removeprefix("for spans, "))
-_BOXES = ("boxes or places", "write a table with a row for each box, annotator and label (item='{image}/{box}')")
-_TEXTS = ("texts", "give each text a label first")
+# What cannot be read, by a field of it; `instead_of` has what to do instead.
 PARTS = {
-    **dict.fromkeys(("rank", "ranker"), _RANKING),
-    **dict.fromkeys(("start", "labels", "spans"), _SPANS),
-    **dict.fromkeys(("x", "points", "rle", "bbox", "segmentation", "rectanglelabels"), _BOXES),
-    "textarea": _TEXTS,
+    **dict.fromkeys(("rank", "ranker"), "a ranking"),
+    **dict.fromkeys(("start", "labels", "spans"), "spans"),
+    **dict.fromkeys(("x", "points", "rle", "bbox", "segmentation", "rectanglelabels"), "boxes or places"),
+    "textarea": "texts",
 }
-_OTHER_PARTS = ("more than a label", "choose another question with label=...")
 
 
 class Answer(NamedTuple):
@@ -142,11 +137,11 @@ class Export:
         rows.check(lambda: self.records(document, options), named)
         _refuse_parts(parts, options, answered)
         if options.predictions and not n_predictions:
-            raise DataError(f"{document.name} has no predictions: leave out predictions=True")
+            raise DataError(f"{document.name} has no predictions: leave out {option('predictions', True)}")
         if n_predictions and not answered and not options.predictions:
             raise DataError(
                 f"{document.name} has no answers by annotators, but {counted(n_predictions, 'prediction')}: read them "
-                "with predictions=True"
+                f"with {option('predictions', True)}"
             )
 
     def name_fields(self, _document: Document, _options: ReadOptions) -> dict[str, str]:
@@ -173,13 +168,13 @@ class Export:
         if not item and not self.prefix:
             rows.refuse_lack(record, "item")
             raise DataError(
-                f"{record.place}: {row.item.name} is missing: fill it in, or name another field with item=..."
+                f"{record.place}: {row.item.name} is missing: fill it in, or name another field with {option('item')}"
             )
         key = (record.place.rpartition(", ")[0], item, row.part.as_text())
         if self.is_unique and seen is not None and seen.setdefault(key, record.place) != record.place:
             raise DataError(
                 f"{record.place}: item {item!r} already occurs at {seen[key]}: keep one of the two, or name a field "
-                "that distinguishes items with item=..."
+                f"that distinguishes items with {option('item')}"
             )
 
 
@@ -190,13 +185,25 @@ def _refuse_parts(parts: Mapping[str, Value], options: ReadOptions, answered: Se
     if odd is None:
         return
     first = next(part for part in parts[odd].as_list() if part and isinstance(part, list | Mapping))
-    what, instead = next((said for name, said in PARTS.items() if name in first), _OTHER_PARTS)
-    if isinstance(first, list):
-        what, instead = _SPANS
+    what = next((said for name, said in PARTS.items() if name in first), "more than a label")
+    what = "spans" if isinstance(first, list) else what
     raise DataError(
         f"{parts[odd].whole_place}: question {odd!r} asks for {what}, but only labels and ratings of whole items can "
-        f"be read: {instead}"
+        f"be read: {instead_of(what)}"
     )
+
+
+def instead_of(what: str) -> str:
+    """Return what to do with labels that cannot be read: those of a ranking, of spans, of boxes, or others."""
+    remedies = {
+        "a ranking": "write a row for each two of the options with the better one, and name their columns with "
+        f"{option('pairs')}",
+        "spans": of_spans().removeprefix("for spans, "),
+        "boxes or places": "write a table with a row for each box, annotator and label "
+        f"({option('item', '{image}/{box}')})",
+        "texts": "give each text a label first",
+    }
+    return remedies.get(what, f"choose another question with {option('label')}")
 
 
 def has_columns(*names: str, prefix: str = "") -> Callable[[Document, ReadOptions], bool]:
@@ -237,13 +244,17 @@ def tabulate(document: Document, export: Export, options: ReadOptions) -> tuple[
     for each in given:
         if each.labels and not (each.item and (each.annotator or each.known)):
             field_of = export.annotator or export.paths.get("annotator", "a name")
+            if export.annotator and "annotator" in export.uses:
+                field_of += f", or name another field with {option('annotator')}"
             lacking = f"annotator: fill in {field_of}" if each.item else "item: fill it in"
             raise DataError(f"{each.place}: label {each.labels[0]!r} has no {lacking}")
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
     used: dict[str, Any] = {role: role if options.gives(role) else None for role in ("item", "annotator")}
     used["gold"] = None  # used up
     if len(questions) > 1 and options.multi_label:
-        raise DataError(f"{name}: multi_label=True reads one question at a time: name it with label=...")
+        raise DataError(
+            f"{name}: {option('multi_label', True)} reads one question at a time: name it with {option('label')}"
+        )
     if len(questions) <= 1:
         given = [each for each in given if each.question in ("", *questions)]
         used["label"] = ("label",) if options.label else ()
@@ -289,7 +300,7 @@ def _choose(name: str, questions: Sequence[str], asked: Sequence[str]) -> list[s
     if not asked and len(questions) > 1:
         raise DataError(
             f"{name}: there are {len(questions)} questions, {listed(questions)}: choose one, as in "
-            f"label={questions[0]!r}"
+            f"{option('label', questions[0])}"
         )
     return list(asked or questions)
 
@@ -302,12 +313,12 @@ def _ask_of_each_label(name: str, answers: Sequence[Answer], options: ReadOption
         if labels == ("0", "1"):
             raise DataError(
                 f"{name}: each answer lists 0 and 1 for several labels that have no names: write a column of 0 and "
-                "1 for each label; if 0 and 1 are the labels, declare them with labels=..."
+                f"1 for each label; if 0 and 1 are the labels, declare them with {option('labels')}"
             )
         warn_of_missing_codes(name, [label for each in answers for label in each.labels or ()], {})
         several = find_several({label: each.annotator for each in answers for label in each.labels or ()})
         if several is not None:
-            how = f"use split={several[1] or ' '!r}; if it is one, declare all with labels=..."
+            how = f"use {option('split', several[1] or ' ')}; if it is one, declare all with {option('labels')}"
             warn_names(f"{name}: label {several[0]!r} looks like several labels: if it is, {how}")
         warn_of_alike(name, labels=labels)
     known, found = set(labels), []
@@ -343,12 +354,14 @@ def _only_label(answer: Answer, answers: Sequence[Answer]) -> str:
     orders = {each.labels for each in answers if each.labels and not each.known}
     is_ranking = len(orders) > 1 and len({frozenset(order) for order in orders}) == 1
     advice = (
-        f"each answer has all of them in an order of its own, so it may be a ranking: {_OF_RANKS}"
+        f"each answer has all of them in an order of its own, so it may be a ranking: {instead_of('a ranking')}"
         if is_ranking
-        else "make each label a yes-or-no question with multi_label=True"
+        else f"make each label a yes-or-no question with {option('multi_label', True)}"
     )
     if "[]" in answer.question:
-        advice += f"; if each is an answer of its own, use annotator={answer.question.rpartition('[]')[0] + '[]#'!r}"
+        advice += (
+            f"; if each is an answer of its own, use {option('annotator', answer.question.rpartition('[]')[0] + '[]#')}"
+        )
     raise DataError(
         f"{answer.place}: an answer to item {answer.item!r} has {len(labels)} labels, {listed(labels)}: {advice}"
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayesanno._core.errors import DataError
+from bayesanno._core.wording import option
 from bayesanno.io.exports.answers import Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
@@ -100,7 +101,7 @@ def _submitted(given: Value) -> Iterator[Value]:
         user = response.get("user_id").as_text()
         status = response.get("status").as_text()
         if status not in _STATUSES:
-            paths = f"annotator='{given.name}[].user_id' and label='{given.name}[].value'"
+            paths = f"{option('annotator', given.name + '[].user_id')} and {option('label', given.name + '[].value')}"
             raise DataError(f"{response.whole_place}: status {status!r} is none of Argilla: if so, use {paths}")
         said = response.get("value").given if status in _SUBMITTED else None
         yield response.put({"value": Value(response, said), "user_id": user if user != "None" else ""})

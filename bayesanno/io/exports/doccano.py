@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bayesanno._core.errors import DataError
+from bayesanno._core.wording import option
 from bayesanno.io.exports.answers import SAID, Export, with_answers
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
@@ -37,7 +38,7 @@ def read_members(document: Document, _: ReadOptions) -> Iterator[Value]:
         raise DataError(
             f"{document.name}: {what}, without the annotators: export the whole zip as JSONL from a project that does "
             "not share annotations across all users (a setting of the project); if each label is by another annotator, "
-            "use annotator='label[]#' and label='label[]'"
+            f"use {option('annotator', 'label[]#')} and {option('label', 'label[]')}"
         )
     for name, file in document.files.items():
         for record in file.records():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayesanno._core.errors import DataError, ExportWarning, warn
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 from bayesanno.io.cells import parse_cell
 from bayesanno.io.exports.answers import GOLD, SAID, Export, with_answers
 from bayesanno.io.exports.document import Document
@@ -91,7 +91,7 @@ def _read_result(annotation: Value, options: ReadOptions) -> Iterator[tuple[Valu
             if question in seen:
                 raise DataError(
                     f"{result.place}: one annotation answers {question!r} twice, like a question about regions, but "
-                    "only answers about the whole task can be read: choose another question with label=..."
+                    f"only answers about the whole task can be read: choose another question with {option('label')}"
                 )
             seen.add(question)
             if _ANSWER_IN[kind] not in value.as_object():
@@ -130,7 +130,7 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Value]:
     if form == "CSV" and not options.label:
         raise DataError(
             f"{document.name}: CSV of Label Studio does not mark the columns of questions: name one of "
-            f"{listed(list(document.first))} with label=..., or export JSON"
+            f"{listed(list(document.first))} with {option('label')}, or export JSON"
         )
     warn(
         f"{document.name}: {form} of Label Studio leaves out skipped tasks, ground truth and predictions: export JSON "

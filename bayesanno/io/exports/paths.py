@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.wording import listed, nearest, option
 from bayesanno.io.cells import parse_cell
 from bayesanno.io.exports.value import Value
 
@@ -76,7 +76,7 @@ class Rows:
             for path in paths:
                 other = next((pair for pair in zip(each[path], chain, strict=False) if pair[0] != pair[1]), None)
                 if other is not None:
-                    bare = [f"{of}={text[:-2]!r}" for of, (text, _) in self.templates.items() if text.endswith("[]")]
+                    bare = [option(of, text[:-2]) for of, (text, _) in self.templates.items() if text.endswith("[]")]
                     raise DataError(
                         f"{_join(other[0])!r} and {_join(other[1])!r} are different lists: all paths go through one "
                         f"list, or one inside the other"

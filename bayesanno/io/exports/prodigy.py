@@ -15,7 +15,7 @@ from bayesanno._core.wording import counted, listed
 from bayesanno.io.exports.answers import OF_TABLES, Export
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
-from bayesanno.io.read_options import OF_SPANS, ReadOptions
+from bayesanno.io.read_options import ReadOptions, of_spans
 
 ANSWERS = ("accept", "reject", "ignore")
 CHOICE = "choice"
@@ -66,7 +66,9 @@ def _read_answer(record: Value) -> tuple[str, Value | str | None]:
         return CHOICE, accepted
     other = next((name for name in ("spans", "relations", "user_input") if record.get(name).given is not None), None)
     if label.given is None and other is not None:
-        raise DataError(f"{record.place}: this line has {other}: only choices, accept and reject are read; {OF_SPANS}")
+        raise DataError(
+            f"{record.place}: this line has {other}: only choices, accept and reject are read; {of_spans()}"
+        )
     return label.as_text() or "answer", None if answer == "ignore" else answer
 
 
@@ -77,5 +79,5 @@ PRODIGY = Export(
     paths={"item": "_input_hash", "annotator": "who", "question": "question", "label": "said"},
     records=read_lines,
     uses=OF_TABLES,
-    annotator="_annotator_id or _session_id, or name another field with annotator=...",
+    annotator="_annotator_id or _session_id",
 )

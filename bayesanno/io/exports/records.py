@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any, override
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.wording import counted, listed, option
 from bayesanno.io.cells import parse_cell, split_cell
-from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export
+from bayesanno.io.exports.answers import GOLD, OF_TABLES, PARTS, Answer, Export, instead_of
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.paths import FIELD, LANGUAGE, Row, Rows, show_paths
 from bayesanno.io.exports.value import Value
@@ -80,10 +80,11 @@ def _refuse_hidden(document: Document, nested: Iterable[str], table: TextTable) 
         who, said = ([header.header[at] for at in header.matching(role)] for role in ("annotator", "label"))
         said = said or [field for field in header.header if field not in who]
         if who and said:
-            own = " and ".join(f"{role}={table.header[table.matching(role)[0]]!r}" for role in ("annotator", "label"))
+            own = " and ".join(option(role, table.header[table.matching(role)[0]]) for role in ("annotator", "label"))
+            inner = f"{option('annotator', f'{name}[].{who[0]}')} and {option('label', f'{name}[].{said[0]}')}"
             raise DataError(
                 f"{document.name}: elements of {name!r} have an annotator, {who[0]!r}, and so have the records: name "
-                f"those to read, as in annotator='{name}[].{who[0]}' and label='{name}[].{said[0]}', or {own}"
+                f"those to read, as in {inner}, or {own}"
             )
 
 
@@ -156,12 +157,12 @@ def _rows_of(question: str, document: Document, found: Fields, options: ReadOpti
         by_key = {"annotator": question + "{}#", "label": question + "{}"}
         is_flat = not any(isinstance(each, list | Mapping) for each in given.values())
         if is_flat and question != OF_ANNOTATORS and not options.columns:
-            named = " and ".join(f"{role}={path!r}" for role, path in by_key.items())
+            named = " and ".join(option(role, path) for role, path in by_key.items())
             raise DataError(
                 f"{document.name}: {question!r} has a value for each of {listed(list(given))}: if one is the label, "
-                f"use annotator=... and label={f'{question}.{next(iter(given))}'!r}; if they are annotators, use "
-                f"{named}; if they are labels with numbers of answers, write a table with a column for each, and use "
-                "format='votes'"
+                f"use {option('annotator')} and {option('label', f'{question}.{next(iter(given))}')}; if they are "
+                f"annotators, use {named}; if they are labels with numbers of answers, write a table with a column "
+                f"for each, and use {option('format', 'votes')}"
             )
         paths |= by_key
     if paths["annotator"] is None:
@@ -191,7 +192,7 @@ def _answers_in(row: Row, question: str, options: ReadOptions, *, is_template: b
         raise DataError(
             f"{row.place}: {counted(len(annotators), 'annotator')} in {row.annotator.name!r}, "
             f"{counted(len(answers), 'label')} in {question!r}: give each annotator a label or an empty text; if the "
-            f"field names one annotator, use annotator={'{' + row.annotator.name + '}'!r}"
+            f"field names one annotator, use {option('annotator', '{' + row.annotator.name + '}')}"
         )
     for who, answer in zip(annotators, answers, strict=True):
         yield Answer(row.place, item, who.as_text("annotator"), question, _labels_of(answer, options))
@@ -232,7 +233,7 @@ def _gather_columns(document: Document, found: Fields, options: ReadOptions) -> 
         odd = next((flag for flag in flags if flag[1] not in _CHOSEN), None)
         if odd is not None:
             raise DataError(
-                f"{row.place}: {odd[0]} is {odd[1]!r}, but must be 0 or 1: leave this column out of columns=..."
+                f"{row.place}: {odd[0]} is {odd[1]!r}, but must be 0 or 1: leave this column out of {option('columns')}"
             )
         chosen = [name for name, cell in flags if _CHOSEN[cell]] if any(cell for _, cell in flags) else None
         return row.put({**row.as_object(), "label": chosen})
@@ -245,22 +246,22 @@ def _ask_for(
 ) -> DataError:
     """Return the error that no field has a role, with the fields there are; `given` is a list of labels."""
     lacking = [role for role in ("item", "annotator", "label") if found[role] is None]
-    how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(f'{role}=...' for role in lacking)}"
+    how = f"name {'it' if len(lacking) == 1 else 'them'} with {', '.join(map(option, lacking))}"
     if document.kind == "table" and found["label"] is None:
         columns, what = _suggest_columns(document, found, options)
-        how += f", or the columns of {what} with columns={','.join(columns)!r}" if columns else ""
+        how += f", or the columns of {what} with {option('columns', ','.join(columns))}" if columns else ""
     if given:
         inner = header_only(question, given[0] if isinstance(given[0], Mapping) else ())
         who, said = ([f".{inner.header[at]}" for at in inner.matching(role)] for role in ("annotator", "label"))
         paths = f"{question}[]{who[0] if who else '#'}", f"{question}[]{said[0] if said else ''}"
-        how += f"; if each element of {question!r} is by another annotator, use annotator={paths[0]!r} and "
-        how += f"label={paths[1] if question in (*options.label, found['label']) else found['label']!r}"
+        how += f"; if each element of {question!r} is by another annotator, use {option('annotator', paths[0])} and "
+        how += option("label", paths[1] if question in (*options.label, found["label"]) else found["label"])
     nested = any(isinstance(parse_cell(each), list | dict) for each in document.first.values())
     shown = f"{show_paths(document.first) or 'nothing but empty fields'}{f' ({LANGUAGE})' if nested else ''}"
     odd = next((PARTS[name] for name in ("bbox", "segmentation", "spans") if name in str(document.first)), None)
     return DataError(
         f"{next(document.records()).place}: no field names the {', the '.join(lacking)}: {how}; the record has "
-        f"{shown}{f'; {odd[0]} are not read: {odd[1]}' if odd else ''}"
+        f"{shown}{f'; {odd} are not read: {instead_of(odd)}' if odd else ''}"
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayesanno._core.errors import DataError, ExportWarning, warn
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.wording import counted, listed, option
 from bayesanno.io.exports.answers import CONTROL, OF_TABLES, SAID, Export, has_columns, with_answers
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
@@ -25,8 +25,8 @@ def read_pool(document: Document, options: ReadOptions) -> Iterator[Value]:
     inputs = [name for name in document.first if name.startswith(_INPUT)]
     if options.item is None and _ITEM not in document.first and len(inputs) != 1:
         raise DataError(
-            f"{document.name} has no column {_ITEM!r}: name one that distinguishes tasks with item=..., such as "
-            f"{listed(inputs or list(document.first))}"
+            f"{document.name} has no column {_ITEM!r}: name one that distinguishes tasks with {option('item')}, such "
+            f"as {listed(inputs or list(document.first))}"
         )
     known = {_OUTPUT: "", _GOLDEN: CONTROL} if options.gold is None else {_OUTPUT: ""}
     rows = list(document.records())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayesanno._core.errors import ExportWarning, warn
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 from bayesanno.io.exports.answers import OF_TABLES, Export, has_columns
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.value import Value
@@ -32,7 +32,7 @@ def read_classifications(document: Document, options: ReadOptions) -> Iterator[V
     for task, words in asked.items():
         if len(words) > 1 and not options.label:
             what = f"task {task!r} asks {listed(sorted(words))}, and all its answers are read"
-            warn(f"{document.name}: {what}: to read those to one, use label={max(words)!r}", ExportWarning)
+            warn(f"{document.name}: {what}: to read those to one, use {option('label', max(words))}", ExportWarning)
 
 
 ZOONIVERSE = Export(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import enumerated
+from bayesanno._core.wording import enumerated, option
 from bayesanno.data.names import sort_labels
 from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.layout import ROLES, refuse_sides
@@ -90,20 +90,21 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
         if why:
             raise DataError(
                 f"{table.name}: the column {names['item']!r} may not name the items, since {why}: name the column of "
-                f"items with item=..., or use item={names['item']!r}"
+                f"items with {option('item')}, or use {option('item', names['item'])}"
             )
     weak = [role for role in ROLES[1:] if names[role].casefold() in LAST_ALIASES[role] and not options.roles[role]]
     if weak and {*answers.annotators} & {*answers.label}:
         raise DataError(
             f"{table.name}: the columns {names['annotator']!r} and {names['label']!r} have values in common: if they "
-            f"are annotator and label, use annotator={names['annotator']!r} and label={names['label']!r}; if both are "
-            f"annotators, use columns={names['annotator'] + ',' + names['label']!r}"
+            f"are annotator and label, use {option('annotator', names['annotator'])} and "
+            f"{option('label', names['label'])}; if both are annotators, use "
+            f"{option('columns', names['annotator'] + ',' + names['label'])}"
         )
     if "annotator" in weak and pairs < n:
         raise DataError(
             f"{table.name}: the column {names['annotator']!r} may not name the annotators, since some of its names "
-            f"answer an item again: name the column of annotators with annotator=..., or use "
-            f"annotator={names['annotator']!r}"
+            f"answer an item again: name the column of annotators with {option('annotator')}, or use "
+            f"{option('annotator', names['annotator'])}"
         )
     if not options.label and 2 * pairs <= n:
         used, cells = {*columns.values()}, dict(zip(table.header, table.columns, strict=True))
@@ -112,24 +113,25 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
             item = f"{{{names['item']}}} / {{{names['label']}}}"
             raise DataError(
                 f"{table.name}: each annotator answers an item again, and the column {flags[0]!r} has 0 and 1: if a "
-                f"row says whether an answer has a label, use item={item!r} and label={flags[0]!r}; if not, use "
-                f"label={names['label']!r}"
+                f"row says whether an answer has a label, use {option('item', item)} and {option('label', flags[0])}; "
+                f"if not, use {option('label', names['label'])}"
             )
     for at, name in enumerate(table.header if options.item is None and pairs < n else ()):
         parts = [(table.columns[at][row], one) for row, one in zip(answers.row.tolist(), answers.item, strict=True)]
         is_apart = len({*zip(parts, answers.annotator, strict=True)}) == n and 2 * len({*parts}) <= n
         if name and at not in columns.values() and is_apart:
+            both = option("item", f"{{{name}}}/{{{names['item']}}}")
             raise DataError(
                 f"{table.name}: annotators answer a name in {names['item']!r} again, but not with the same "
-                f"{name!r}: if both name an item, use item='{{{name}}}/{{{names['item']}}}'; if not, use "
-                f"item={names['item']!r}"
+                f"{name!r}: if both name an item, use {both}; if not, use "
+                f"{option('item', names['item'])}"
             )
     counts = [at for at in table.matching("count") if at not in columns.values() and not options.label]
     for at in (at for at in counts if table.header[at].casefold() not in LAST_ALIASES["count"]):
         if {*table.columns[at]} - {"0", "1", ""} and all(map(str.isdecimal, filter(None, table.columns[at]))):
             raise DataError(
                 f"{table.name}: the column {table.header[at]!r} may say how often an answer was given, and a row is "
-                f"one answer: repeat the rows, or if it says something else, use label={names['label']!r}"
+                f"one answer: repeat the rows, or if it says something else, use {option('label', names['label'])}"
             )
     n_labels, score = len(set(answers.label)), [one for one in table.header if one.casefold() in LAST_ALIASES["label"]]
     why = ""
@@ -144,7 +146,7 @@ def _doubt(answers: NamedAnswers, columns: Mapping[str, int], options: ReadOptio
     if why and not options.label:
         raise DataError(
             f"{table.name}: the column {names['label']!r} may not hold labels, since {why}: name the column of labels "
-            f"with label=..., or use label={names['label']!r}"
+            f"with {option('label')}, or use {option('label', names['label'])}"
         )
 
 

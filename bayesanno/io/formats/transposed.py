@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 from bayesanno.io.columns import NamedAnswers
 from bayesanno.io.formats.long import read_rows
 from bayesanno.io.layout import ROLES, choose_columns
@@ -35,8 +35,8 @@ def read_transposed(table: TextTable, options: ReadOptions) -> NamedAnswers:
             )
         if first_row.setdefault(name, row) != row:
             raise DataError(
-                f"{table.where(row)}: {name!r} already has a row: name the column of annotators with annotator=..., "
-                "or keep one row for each annotator"
+                f"{table.where(row)}: {name!r} already has a row: name the column of annotators with "
+                f"{option('annotator')}, or keep one row for each annotator"
             )
     items = choose_columns(table, options.columns or ("1:",), [people])
     words = [_NUMBERED.fullmatch(table.header[at].casefold()) for at in items]
@@ -44,7 +44,7 @@ def read_transposed(table: TextTable, options: ReadOptions) -> NamedAnswers:
         asked = ",".join(table.header[at] for at in items)
         raise DataError(
             f"{table.name}: the names {listed([table.header[at] for at in items])} do not say which columns are items: "
-            f"name them, as in columns={asked!r}"
+            f"name them, as in {option('columns', asked)}"
         )
     cells = [(table.header[at], names[row], table.columns[at][row]) for at in items for row in range(table.n_rows)]
     long = TextTable(
@@ -66,7 +66,7 @@ def _find_people(table: TextTable, options: ReadOptions) -> int:
         found = 0
     if found is None:
         raise DataError(
-            f"{table.name} has no column for the annotator among {listed(table.header)}: with transpose=True name it, "
-            f"as in annotator={table.header[0]!r}"
+            f"{table.name} has no column for the annotator among {listed(table.header)}: with "
+            f"{option('transpose', True)} name it, as in {option('annotator', table.header[0])}"
         )
     return found

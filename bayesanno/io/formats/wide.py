@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
 from bayesanno.data.labelled import ANYONE
 from bayesanno.io.columns import MOST_ROWS, NamedAnswers, check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.exports.paths import FIELD
@@ -44,8 +44,8 @@ def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
     for role in ("annotator", "label"):
         if options.roles[role] is not None:
             raise DataError(
-                f"{table.name}: {role}={options.roles[role]!r} names a column of a long table, but this table is "
-                "read as wide: leave the option out or use format='long'"
+                f"{table.name}: {option(role, options.roles[role])} names a column of a long table, but this table is "
+                f"read as wide: leave the option out or use {option('format', 'long')}"
             )
     count_column, item_column = _find_count(table, options), _find_item(table, options)
     if options.count is not None and options.item is None:
@@ -55,7 +55,8 @@ def read_wide(table: TextTable, options: ReadOptions) -> NamedAnswers:
         annotators = name_columns(table, (count_column, *others_than_annotators(table, options)))
         raise DataError(
             f"{table.name}: column {named!r} names one item, but a row with a number {number!r} stands for several: "
-            f"to leave out the number, use format='wide' and {annotators}; to leave out the names, use count={number!r}"
+            f"to leave out the number, use {option('format', 'wide')} and {annotators}; to leave out the names, use "
+            f"{option('count', number)}"
         )
     gold_column = table.find("gold", options.gold)
     if options.gold is None and gold_column is not None and table.header[gold_column] in options.columns:
@@ -113,7 +114,8 @@ def _doubt(
             why = "numbers the rows" if in_turn else f"stands beside {listed(rest)}"
             raise DataError(
                 f"{table.name}: the column {number!r} {why}, so it may not say how many items have the answers of a "
-                f"row: if it does, use count={number!r}; if not, use format='wide' and {annotators}"
+                f"row: if it does, use {option('count', number)}; if not, use {option('format', 'wide')} and "
+                f"{annotators}"
             )
     n = len(answers.label)
     if n >= ENOUGH and 2 * len(set(answers.label)) > n and not options.columns:
@@ -167,7 +169,9 @@ def _find_count(table: TextTable, options: ReadOptions) -> int | None:
     if options.count is not None:
         found, is_long = table.need("count", options.count), all(map(table.matching, ROLES[1:]))
         if is_long and not options.columns:
-            raise DataError(f"{table.name}: count=... is for wide tables: repeat each row {options.count!r} times")
+            raise DataError(
+                f"{table.name}: {option('count')} is for wide tables: repeat each row {options.count!r} times"
+            )
         return found
     named = () if options.format == "wide" else table.matching("count")
     return next((at for at in named if table.header[at] not in options.columns), None)
@@ -196,12 +200,12 @@ def _find_item(table: TextTable, options: ReadOptions) -> int | None:
         return found
     if name.casefold() in CONTENTS:
         return None
-    what, how = f"column {name!r}", f"use item={name!r}"
+    what, how = f"column {name!r}", f"use {option('item', name)}"
     if not name or found == table.index:
         what, how = "index" if found == table.index else "first column", "leave it out"
     raise DataError(
         f"{table.name}: the {what} repeats a name, so it may not name the items: name the column of items with "
-        f"item=..., or {how}"
+        f"{option('item')}, or {how}"
     )
 
 
@@ -253,7 +257,7 @@ def _doubt_labels(table: TextTable, labels: Sequence[int], item: int | None) -> 
         return
     rest = name_columns(table, {*range(len(table.header))}.difference(labels) | {odd})
     every = name_columns(table, {*range(len(table.header))}.difference(labels))
-    names = f"item={table.header[odd]!r} and {rest}" if names_items or item is None else rest
+    names = f"{option('item', table.header[odd])} and {rest}" if names_items or item is None else rest
     raise DataError(
         f"{table.name}: the column {table.header[odd]!r} may be no label: if so, use {names}; if it is one, use {every}"
     )

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayesanno._core.errors import DataError
-from bayesanno.cli.app import name_options
+from bayesanno._core.wording import on_command_line
 from bayesanno.io.annotations import read_annotations
 from tests.io.exports.shapes import judged
 
@@ -67,8 +67,9 @@ def test_what_an_error_advises_is_read(which):
             read_annotations(content, **given)
         found = {name: ast.literal_eval(value) for name, value in ADVICE.findall(str(refused.value))}
         assert {name: found.get(name) for name in advised} == advised
-        shown = name_options(str(refused.value))
-        assert all(f"--{name.replace('_', '-')}" in shown for name in advised)
+        with on_command_line(), pytest.raises(DataError) as refused_there:
+            read_annotations(content, **given)
+        assert all(f"--{name.replace('_', '-')}" in str(refused_there.value) for name in advised)
     assert read_annotations(content, **given | advised).n_annotations == n_annotations
 
 
