@@ -35,6 +35,11 @@ RTE_HISTOGRAM = np.array([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
 DIMENSIONS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}  # two of them, each with its labels
 
 
+def title_of(axes: Any) -> str:
+    """The title of a figure's panel on one line."""
+    return " ".join(axes.get_title(loc="left").split())
+
+
 def write_parts(frame: Any, folder: Path, n: int) -> Path:
     """Write a table to a new folder of so many Parquet files, and return the folder."""
     folder.mkdir()

@@ -135,7 +135,7 @@ def plot_confusion(
     fit : xarray.DataTree or FitView
         Its model has confusion matrices or implies them: `model_b`, `mace`, `one_coin` and the like.
     annotators : str or sequence of str, optional
-        The annotators; by default the 12 with the most answers.
+        The annotators; by default those with most answers: 12, or fewer where many labels leave no room for so many.
     dimension : str, optional
         Which dimension, where several were annotated together.
     ci_prob, ci_kind
@@ -168,9 +168,12 @@ def plot_confusion(
     view = view_for_table(fit)
     require_confusion(view)
     data = part_of(view, dimension, need_items=False).data
-    everybody, n = data.annotators, data.by_annotator
+    everybody, n, printed = data.annotators, data.by_annotator, data.n_labels <= MOST_PRINTED
+    side = min(3.2, max(1.1, (CELL if printed else THIN_CELL) * data.n_labels))
+    columns = max(1, int((style.WIDTH - 0.7) / side))
     if annotators is None:
-        codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
+        rows = int(style.MOST_HEIGHT / (side + 0.5))
+        codes = np.argsort(-n, kind="stable")[: min(MOST_MATRICES, columns * rows)].tolist()
     else:
         if not annotators:
             raise FitError("no annotator is asked for: name some, or leave annotators out for those with most answers")
@@ -181,9 +184,7 @@ def plot_confusion(
         zip(("mean", "sd", "low", "high"), described.values(), strict=False)
     )  # of (annotator, true_class, response)
 
-    printed = data.n_labels <= MOST_PRINTED
-    side = min(3.2, max(1.1, (CELL if printed else THIN_CELL) * data.n_labels))
-    columns = min(len(chosen), max(1, int((style.WIDTH - 0.7) / side)))
+    columns = min(len(chosen), columns)
     figure, panels = style.new_grid(len(chosen), columns, side + 0.3)
     for number, (axes, name, code) in enumerate(zip(panels, chosen, codes, strict=False)):
         one = {what: values[number] for what, values in found.items()}

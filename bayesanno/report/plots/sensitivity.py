@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any, Unpack
 
 import numpy as np
@@ -74,7 +75,8 @@ def plot_prior(
         words = [*filter(None, dimension), style.WORDS.get(quantity, quantity)]
         one.set_title(": ".join(words), fontsize=style.NORMAL, loc="left", parse_math=False)
         _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
-        style.name_rows(one, models)
+        lines = ["\n".join(wrap(style.cut_name(name, LONGEST), style.MOST_LETTERS)) for name in models]
+        one.set_yticks(range(len(models)), lines, parse_math=False)
     return style.finish(figure, figsize=figsize)
 
 
@@ -104,14 +106,14 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         style.write_legend(axes, handles=keys.values(), ncols=3, bbox_to_anchor=(0, 0.25))
 
 
-def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: Unpack[style.Panels]) -> Figure:
+def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 25, **options: Unpack[style.Panels]) -> Figure:
     """Draw the items whose labels depend on the prior; those that change first are on top.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As `bayesanno.label_power_scaling` gives it, or some of its rows.
-    most : int, default 40
+    most : int, default 25
         Items that are drawn; the title says of how many.
     figsize, title
         As in `plot_coverage`; a figure of several panels takes no `ax`.
