@@ -10,7 +10,7 @@ doi:10.1007/s11222-022-10090-6: the bands of ranks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -75,9 +75,10 @@ def plot_calibration(
     >>> ba.plot_calibration(fit).axes[0].get_xlabel()
     'share that is right (point), probability (bar)'
     """
-    made = {"bins": bins, "equal_counts": True, "ci_prob": ci_prob, "cumulative": cumulative, "order": order}
+    made: dict[str, Any] = {"bins": bins, "ci_prob": ci_prob, "cumulative": cumulative, "order": order}
     named = style.name_fits(fits)
-    table = pd.concat([calibration_table(fit, **made).assign(fit=name) for name, fit in named.items()])
+    tables = [calibration_table(fit, equal_counts=True, **made).assign(fit=name) for name, fit in named.items()]
+    table = pd.concat(tables)
     of = [", ".join(filter(None, row)) for row in table.reindex(columns=["fit", "dimension"], fill_value="").to_numpy()]
     table = table.assign(of=of).iloc[::-1]  # from the bottom to the top
     low, high, interval = find_bounds(table)

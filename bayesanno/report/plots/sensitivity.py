@@ -227,9 +227,8 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     figure, panels = style.new_grid(len(shown), 1, style.height_for(2 * len(table)) - 0.7)
     for one, (column, label) in zip(panels, shown, strict=True):
         one.barh(np.arange(len(table)) - 0.2, table[column], color=style.ACCENT, height=0.4)
-        one.axvline(0, color=style.INK, linewidth=0.8)
         one.grid(axis="x", color=style.PALE, alpha=0.3)
-        one.set_xlabel(label)
+        one.set(xlabel=label, xlim=(0, max(1, 1.05 * table[column].max())), ylim=(-0.6, len(table) - 0.3))
         one.locator_params(axis="x", integer=True)
         style.name_rows(one, names, longest=LONGEST_PRIOR)
         one.tick_params(axis="y", length=0, pad=-4)  # names, which are long, are above their bars

@@ -112,8 +112,8 @@ def open_axes(height: float, options: OneAxes, *, width: float = WIDTH) -> Axes:
 def _begin_axes(axes: Axes) -> Axes:
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=NORMAL)
-    axes.xaxis.label.set_size(NORMAL)
-    axes.yaxis.label.set_size(NORMAL)
+    axes.xaxis.label.set_fontsize(NORMAL)
+    axes.yaxis.label.set_fontsize(NORMAL)
     return axes
 
 
@@ -159,7 +159,7 @@ def draw_shares(axes: Axes, shares: np.ndarray, names: Sequence[str]) -> None:
 
 def write_legend(axes: Axes, **options: Any) -> None:
     """Add a legend below the axes, whose texts are not read as formulas."""
-    below = axes.transAxes + ScaledTranslation(0, -LEGEND, axes.get_figure(root=True).dpi_scale_trans)
+    below = axes.transAxes + ScaledTranslation(0, -LEGEND, cast("Figure", axes.get_figure(root=True)).dpi_scale_trans)
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below, "frameon": False}
     legend = axes.legend(**{**place, "fontsize": SMALLEST, "title_fontsize": SMALLEST, "borderaxespad": 0, **options})
     for text in legend.get_texts():

@@ -28,13 +28,12 @@ def list_at_chance(found: Findings) -> list[str] | None:
     return table.loc[is_at_chance(table), "annotator"].drop_duplicates().tolist()
 
 
-def list_annotators(found: Findings) -> dict[str, Any]:
+def list_annotators(table: pd.DataFrame, is_of_graders: bool) -> dict[str, Any]:
     """Return the table of all annotators, the severest or the least competent first."""
     beside = [f"{name}_{what}" for name in ("severity", "sd") for what in DIAGNOSTICS]  # summary.csv has them
-    shown = found.annotators.drop(columns=[*beside, "competence_ess_tail"], errors="ignore")
+    shown = table.drop(columns=[*beside, "competence_ess_tail"], errors="ignore")
     shown = shown.dropna(axis="columns", how="all")  # EM: no intervals
     shown = shown.rename(columns=lambda name: str(name).removeprefix("competence_"))
-    is_of_graders = found.view.has_severity
     return large_table(shown, "annotators", "severity_mean" if is_of_graders else "mean", down=is_of_graders)
 
 
