@@ -112,7 +112,7 @@ def render(view: FitView, *, checks: bool, random_seed: int) -> str:
     )
     environment.globals.update({one.__name__: one for one in SHOWN})
     environment.filters.update(percent=lambda share, digits=0: f"{share:.{digits}%}", text=as_text, json=json.loads)
-    return environment.get_template("report.html").render(
+    page = environment.get_template("report.html").render(
         view=view,
         found=find_all(view, checks=checks, random_seed=random_seed),
         is_on_cluster=isinstance(view.named_data, AnnotationTotals),
@@ -123,3 +123,4 @@ def render(view: FitView, *, checks: bool, random_seed: int) -> str:
         wrong=WRONG,
         least_items=LEAST_ITEMS,
     )
+    return page.lstrip()  # of the lines that only define parts of the page

@@ -77,6 +77,7 @@ def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, page):
 
 
 def test_a_page_asks_for_nothing_from_elsewhere(page):
+    assert page.startswith("<!doctype html>")
     assert re.findall(r'(?:src|href)="(?!data:|#)([^"]*)"', page) == []
     assert "@import" not in page
     assert "url(" not in page
@@ -109,7 +110,7 @@ def test_doubts_are_on_top(tiny_fit, page, tmp_path):
     del doubtful.attrs["findings"]
     doubts = html.unescape(written(doubtful, tmp_path))
     assert "Use with care: 1 finding below" in doubts
-    assert "divergences (care): " in doubts
+    assert "<b>divergences (care):</b> " in doubts
 
 
 def test_what_data_cannot_tell_is_said(tmp_path):
@@ -118,7 +119,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
     with pytest.warns(IdentifiabilityWarning):
         fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     page = html.unescape(written(fit, tmp_path))
-    assert "design-few-annotators (care): " in page
+    assert "<b>design-few-annotators (care):</b> " in page
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])

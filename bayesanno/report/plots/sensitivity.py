@@ -22,7 +22,6 @@ from bayesanno.report.plots import style
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of the name of a row
 BINS = 41  # of draws from a prior; an odd number, so that a half, third, quarter or fifth is inside of one
-MOST_INCHES = 30.0  # of the height of a figure
 MOST_NAMED = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "largest move of an annotator's rank"}
@@ -68,7 +67,7 @@ def plot_prior(
     by = [name for name in ("dimension", "quantity") if name in table]
     panels = list(table.groupby(by, sort=False))
     models = list(dict.fromkeys(table["model"]))
-    height = min(0.5 + 0.42 * len(models), MOST_INCHES / len(panels))
+    height = min(0.5 + 0.42 * len(models), style.MOST_INCHES / len(panels))
     figure, axes = style.new_grid(len(panels), 1, height)
     for one, (groups, part) in zip(axes, panels, strict=True):
         *dimension, quantity = map(str, groups)

@@ -33,7 +33,7 @@ WIDTH = 4.5  # inches
 SMALLEST, NORMAL = 8, 9  # points of texts
 ROW = 0.2  # inches of a row with a name
 LEGEND = 0.55  # inches below the axes, under the name of the axis
-MOST_HEIGHT = 14.0
+MOST_HEIGHT, MOST_INCHES = 14.0, 30.0  # of a figure, and of one with many panels
 SQUARE = 5.6  # of a figure with a square matrix, and its scale
 MOST_NAMES, MOST_SQUARE = 60, 27  # rows that are all named, and those of a square matrix
 MOST_PARTS = 20  # of a bar: shades of more look alike
@@ -91,22 +91,17 @@ class ShownFigure(Figure):
         return picture.getvalue()
 
 
-def new_figure(
-    width: float = WIDTH, height: float = 4.0, columns: int = 1, *, rows: int = 1, **options: Any
-) -> tuple[Figure, Any]:
-    """Return a figure of a size in inches, and its axes: one, or an array of several side by side, or in rows."""
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return a figure of a size in inches, and its panels, row by row."""
     apart = ConstrainedLayoutEngine(w_pad=0.09)  # so that numbers at the ends of two axes do not meet
     figure = ShownFigure(figsize=(width, height), layout=apart)
-    axes = figure.subplots(rows, columns, **options)
-    for one in np.ravel(axes):
-        _begin_axes(one)
-    return figure, axes
+    return figure, [_begin_axes(axes) for axes in figure.subplots(rows, columns, squeeze=False).flat]
 
 
 def open_axes(height: float, options: OneAxes, *, width: float = WIDTH) -> Axes:
     """Return the axes to draw on: those that are given, or those of a new figure of a size in inches."""
     axes = options.get("ax")
-    return new_figure(width, height)[1] if axes is None else _begin_axes(axes)
+    return new_figure(width, height)[1][0] if axes is None else _begin_axes(axes)
 
 
 def _begin_axes(axes: Axes) -> Axes:
@@ -120,10 +115,10 @@ def _begin_axes(axes: Axes) -> Axes:
 def new_grid(n: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
     """Return a figure, and n panels in rows of so many columns, each of about that height (inches)."""
     rows = -(-n // columns)
-    figure, axes = new_figure(WIDTH, rows * (height + 0.25) + 1.2, columns, rows=rows, squeeze=False)
-    for empty in axes.flat[n:]:
+    figure, panels = new_figure(WIDTH, rows * (height + 0.25) + 1.2, rows, columns)
+    for empty in panels[n:]:
         empty.remove()
-    return figure, list(axes.flat[:n])
+    return figure, panels[:n]
 
 
 def keep_dimension(table: pd.DataFrame, dimension: str | None) -> pd.DataFrame:

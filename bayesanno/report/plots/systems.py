@@ -145,8 +145,8 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A panel for each label of the table, and at most nine; groups from top to bottom, with the means and intervals
-        of the table. Prediction-powered ones are below those of the model.
+        A panel for each label of the table, and at most nine, or fewer where there are many groups; groups from top to
+        bottom, with the means and intervals of the table. Prediction-powered ones are below those of the model.
 
     Raises
     ------
@@ -166,10 +166,12 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     check_made(table, "DataFrame", "group_table", ["group", "source", "quantity", "label", "mean"])
     low, high, interval = find_bounds(table)
     wanted = list(dict.fromkeys(table["label"]))
-    shown = [label for label in wanted if label][: MOST_LABELS - ("" in wanted)] + [""] * ("" in wanted)
     groups = list(dict.fromkeys(table["group"]))[::-1]  # from the bottom to the top
     sources = list(dict.fromkeys(table["source"]))
-    figure, panels = style.new_grid(len(shown), 1, style.height_for(len(groups) * len(sources)) - 0.8)
+    height = style.height_for(len(groups) * len(sources)) - 0.8
+    most = max(2, min(MOST_LABELS, int(style.MOST_INCHES / height)))
+    shown = [label for label in wanted if label][: most - ("" in wanted)] + [""] * ("" in wanted)
+    figure, panels = style.new_grid(len(shown), 1, height)
     for axes, label in zip(panels, shown, strict=True):
         for place, source in enumerate(sources):
             rows = table[(table["label"] == label) & (table["source"] == source)].set_index("group").loc[groups]
