@@ -42,6 +42,11 @@ def find_rooms() -> list[Any]:
     return [ba, *filter(inspect.ismodule, modules)]
 
 
+def title_of(axes: Any) -> str:
+    """The title of a figure's panel on one line."""
+    return " ".join(axes.get_title(loc="left").split())
+
+
 def write_parts(frame: Any, folder: Path, n: int) -> Path:
     """Write a table to a new folder of so many Parquet files, and return the folder."""
     folder.mkdir()

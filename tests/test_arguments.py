@@ -8,7 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import BayesannoError, DataError, FitError, ModelError
-from tests.samples import find_rooms, tiny_data
+from tests.samples import find_rooms, tiny_data, title_of
 
 TABLE = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["yes", "no"]})
 OTHER = {"nothing": None, "a path": "answers.csv", "a table": TABLE, "a model": ba.models.MACE()}
@@ -173,7 +173,7 @@ def test_one_line_changes_the_intervals_of_tables_and_figures(tiny_fit):
         assert "competence_hdi50_lb" in ba.annotator_table(tiny_fit)
         assert "ci50_lb" in ba.agreement_table(data, resamples=0)
         assert "ci50_lb" in ba.calibration_table(tiny_fit)
-        title = ba.plot_annotators(tiny_fit).axes[0].get_title(loc="left")
+        title = title_of(ba.plot_annotators(tiny_fit).axes[0])
     assert title.endswith("50% interval of highest density")
     assert "competence_eti89_lb" in ba.annotator_table(tiny_fit)
 

@@ -164,6 +164,17 @@ def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence
     )
 
 
+def bound_accuracy(table: pd.DataFrame, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of Wilson's interval for each accuracy of a coverage table; nan where no label is known."""
+    from scipy.stats import binomtest
+
+    ends = np.full((2, len(table)), np.nan)
+    for row, (n, accuracy) in enumerate(table[["n_gold", "accuracy"]].to_numpy()):
+        if n:
+            ends[:, row] = binomtest(round(n * accuracy), int(n)).proportion_ci(ci_prob, method="wilson")
+    return ends[0], ends[1]
+
+
 def score(fit: xr.DataTree | FitView) -> dict[str, Any]:
     """Return accuracy against gold: over all items, and over the most certain 90% and 75%.
 

@@ -90,7 +90,9 @@ def reading_of(folder: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")).get("reading", {}))
     except (ValueError, AttributeError) as error:
-        raise ba.errors.DataFileError(f"{path} is not what `bayesanno fit` wrote ({name_error(error)}): fit again") from None
+        raise ba.errors.DataFileError(
+            f"{path} is not what `bayesanno fit` wrote ({name_error(error)}): fit again"
+        ) from None
 
 
 def show_status(message: str) -> AbstractContextManager[None]:

@@ -61,6 +61,7 @@ def calibration_table(
     fit: xr.DataTree | FitView,
     *,
     bins: int = BINS,
+    equal_counts: bool = False,
     ci_prob: float | None = None,
     cumulative: bool = False,
     order: str | Sequence[str] | None = None,
@@ -73,6 +74,9 @@ def calibration_table(
         A fit of data with gold.
     bins : int, default 10
         Number of bins of equal width in [0, 1] for the probability of an item's most probable label.
+    equal_counts : bool, default False
+        Whether bins have equal numbers of items in place of equal widths. Equal probabilities are in one bin, so there
+        may be fewer bins.
     ci_prob : float, optional
         The confidence level of the (Wilson) intervals for the share of right labels; by default as in `summary`.
     cumulative : bool, default False
@@ -115,9 +119,10 @@ def calibration_table(
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         if cumulative:
-            return _tabulate_grades(view, part, bins, ci_prob, order)
+            return _tabulate_grades(view, part, bins, equal_counts, ci_prob, order)
         predicted = _predict(part)
-        return tabulate_reliability(predicted.sure, predicted.right, bins, ci_prob)
+        edges = find_edges(predicted.sure, bins, equal_counts=equal_counts)
+        return tabulate_reliability(predicted.sure, predicted.right, edges, ci_prob)
 
     return concat_parts(_scored_parts(view), tabulate)
 
@@ -231,7 +236,7 @@ def _measure(predicted: Predicted, bins: int, weights: np.ndarray) -> np.ndarray
     possible = np.isfinite(predicted.log_score)  # (item,); -inf times a weight of 0 would be nan
     finite = np.where(possible, predicted.log_score, 0.0)
     away = np.zeros((bins, n))
-    away[_find_bins(predicted.sure, bins), np.arange(n)] = predicted.right - predicted.sure
+    away[_find_bins(predicted.sure, find_edges(predicted.sure, bins)), np.arange(n)] = predicted.right - predicted.sure
     of_items = np.vstack([predicted.right, finite, predicted.brier, ~possible, away])  # (what, item)
     sums = of_items.reshape(len(of_items), len(weights), -1).sum(axis=2) @ weights  # (what, resample)
     means = sums[:3] / n
@@ -240,7 +245,7 @@ def _measure(predicted: Predicted, bins: int, weights: np.ndarray) -> np.ndarray
 
 
 def _tabulate_grades(
-    view: FitView, part: FitPart, bins: int, ci_prob: float, order: Sequence[str] | None
+    view: FitView, part: FitPart, bins: int, equal_counts: bool, ci_prob: float, order: Sequence[str] | None
 ) -> pd.DataFrame:
     graded = grade_items(view, part, order)
     at, names = _find_known(part, part.gold)
@@ -251,23 +256,25 @@ def _tabulate_grades(
     truth = truth[is_graded]
     at_most = graded.at_most[np.array(at)[is_graded], :-1]  # (item, label)
     right = truth[:, None] <= np.arange(at_most.shape[1])
-    return tabulate_reliability(at_most.ravel().clip(max=1), right.ravel(), bins, ci_prob, units=len(at_most))
+    sure = at_most.ravel().clip(max=1)
+    edges = find_edges(sure, bins, equal_counts=equal_counts)
+    return tabulate_reliability(sure, right.ravel(), edges, ci_prob, units=len(at_most))
 
 
 def tabulate_reliability(
-    sure: np.ndarray, right: np.ndarray, bins: int, ci_prob: float, *, units: int | None = None
+    sure: np.ndarray, right: np.ndarray, edges: np.ndarray, ci_prob: float, *, units: int | None = None
 ) -> pd.DataFrame:
-    """Return the table of `calibration_table` from probabilities (item,) and outcomes (item,).
+    """Return the table of `calibration_table` from probabilities (item,), outcomes (item,) and the edges of bins.
 
     Items are independent (Wilson's interval), or come in `units` of one size, one unit after another.
     """
     from scipy.stats import binomtest
 
-    bin_of = _find_bins(sure, bins)
+    bin_of = _find_bins(sure, edges)
     rows = []
     for number in np.unique(bin_of):
         own = bin_of == number
-        row = {"from": number / bins, "to": (number + 1) / bins, "n": int(own.sum())}
+        row = {"from": float(edges[number]), "to": float(edges[number + 1]), "n": int(own.sum())}
         row |= {"predicted": float(sure[own].mean()), "right": float(right[own].mean())}
         if units is None:
             interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(ci_prob, method="wilson")
@@ -318,9 +325,25 @@ def bound_share(counts: np.ndarray, totals: np.ndarray, ci_prob: float) -> tuple
     return float(low), float(high)
 
 
-def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:
+def find_edges(sure: np.ndarray, bins: int, *, equal_counts: bool = False) -> np.ndarray:
+    """Return the edges of bins of equal width, or with equal numbers of these probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.criticism.calibration import find_edges
+    >>> find_edges(np.array([0.5, 0.7, 0.9, 1, 1, 1]), 3, equal_counts=True).tolist()
+    [0.5, 0.7, 1.0]
+    """
+    edges = np.arange(bins + 1) / bins
+    if not equal_counts:
+        return edges
+    return np.concatenate([[sure.min()], np.unique(np.quantile(sure, edges[1:], method="inverted_cdf"))])
+
+
+def _find_bins(sure: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return the bin of each probability; a bin includes its upper end."""
-    return np.clip(np.ceil(sure * bins).astype(int) - 1, 0, bins - 1)
+    return np.clip(np.searchsorted(edges, sure) - 1, 0, len(edges) - 2)
 
 
 def _predict(part: FitPart, gold: Mapping[str, str] | None = None) -> Predicted:

@@ -21,6 +21,7 @@ from bayesanno.criticism.calibration import (
     BINS,
     Predicted,
     bound_share,
+    find_edges,
     score_probabilities,
     tabulate_reliability,
     tabulate_scores,
@@ -106,7 +107,7 @@ def sbc_table(
     check_at_least("bins", bins, 1, DataError)
     labels, n = _score_labels(study), study.sizes["simulation"]
     if of == "labels":
-        return tabulate_reliability(labels.sure, labels.right, bins, ci_prob, units=n)
+        return tabulate_reliability(labels.sure, labels.right, find_edges(labels.sure, bins), ci_prob, units=n)
     return tabulate_scores(labels, bins, ci_prob, resamples, random_seed, units=n)
 
 

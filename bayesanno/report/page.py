@@ -1,33 +1,60 @@
-"""The report: one page on a fit. It needs no network, and its sections answer a reader's questions in turn."""
+"""The report: one page on a fit. It needs no network, and its sections answer a reader's questions in turn.
+
+The invariant: the template has the sentences. A function of `SHOWN` returns tables, figures and numbers that they are
+about, or None where a fit has none.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from bayesanno._core.errors import DataFileError
+from bayesanno._core.fields import as_typed
 from bayesanno._core.files import write_whole
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.wording import counted, enumerated
+from bayesanno.analysis.behaviour import behaviour_table
+from bayesanno.analysis.labels import score
+from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table
+from bayesanno.analysis.recalibrated import view_before
 from bayesanno.analysis.views import view_for_table
+from bayesanno.criticism.calibration import calibration_scores
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import require_fit
 from bayesanno.fits.view import Fit, FitView
-from bayesanno.report.blocks import Section
-from bayesanno.report.sections.annotators import show_annotators, show_dependence
-from bayesanno.report.sections.checks import check_model, show_recalibration
-from bayesanno.report.sections.findings import find_all
-from bayesanno.report.sections.fitting import describe_origin, judge_chains
-from bayesanno.report.sections.labels import ask_of_items, show_items, show_progress
-from bayesanno.report.sections.ranking import show_ranking, show_systems
-from bayesanno.report.sections.summary import summarise
+from bayesanno.inference.diagnosis.findings import WRONG
+from bayesanno.report.blocks import as_text, encode_picture, join_ends, large_table
+from bayesanno.report.plots.agreement import describe_worth, plot_divergence, plot_usage
+from bayesanno.report.plots.annotators import draw_annotators, plot_confusion
+from bayesanno.report.plots.criticism import plot_calibration
+from bayesanno.report.plots.types import plot_types
+from bayesanno.report.sections import annotators, checks, fitting, labels, systems
+from bayesanno.report.sections.findings import LEAST_ITEMS, find_all
+
+SHOWN = (
+    counted, enumerated, as_typed, as_text, encode_picture, join_ends, large_table, parts_of,
+    labels.count_labels, labels.count_unsure, labels.compare_with_vote, labels.check_known, labels.find_hardest,
+    labels.item_rows, labels.expect_progress,
+    systems.rank_systems, systems.share_labels,
+    annotators.list_at_chance, annotators.list_annotators, annotators.describe_typical, annotators.describe_pairs,
+    behaviour_table, describe_worth, draw_annotators, plot_confusion, plot_divergence, plot_usage,
+    checks.check_predictions, checks.scale_prior, calibration_scores, plot_calibration, plot_types, score,
+    about_recalibration, find_bounds, recalibration_table, view_before,
+    fitting.list_modes, fitting.list_cards,
+)  # fmt: skip
 
 
 def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed: int | None = None) -> Path:
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
-    It opens with one verdict on the fit, the labels, the model beside the majority vote, the best and the worst
-    annotators, and what to do next. Then it shows the ranking, where items compare systems; the labels of each system,
-    where items have a column `system`; the items that need another look; the recalibration, if any; the annotators;
-    what more answers would bring; what the model fails to predict, and how much the prior mattered; whether the fit
-    converged; and how it was made. Where the labels or the answers contradict the fit's probabilities, all that rests
-    on these says so, or is left out.
+    It opens with one verdict on the fit and the findings that it rests on. Then come the labels, beside the majority
+    vote; the leaderboard, where items compare systems or have a column `system`; who is no better than chance; and what
+    to do next. The sections after that show the systems, all items, the recalibration, if any, the annotators, what
+    more answers would bring, what the model fails to predict, how much the prior mattered, whether the fit converged,
+    and how it was made. Where the labels or the answers contradict the fit's probabilities, all that rests on these
+    says so, or is left out.
 
     Parameters
     ----------
@@ -60,14 +87,22 @@ def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.write_report(fit, "crowd.html")  # doctest: +SKIP
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
     view = view_for_table(fit)
     require_fit(view.tree)
     seed = int(view.tree.attrs["random_seed"]) if random_seed is None else random_seed
+    page = render(view, checks=checks, random_seed=seed)
+    with write_whole(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8", newline="\n")
+    return path
+
+
+def render(view: FitView, *, checks: bool, random_seed: int) -> str:
+    """Return the page of a fit."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("bayesanno.report"),
         autoescape=True,  # every value; tojson writes < as \u003c as well
@@ -75,31 +110,17 @@ def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update({one.__name__: one for one in SHOWN})
+    environment.filters.update(percent=lambda share, digits=0: f"{share:.{digits}%}", text=as_text, json=json.loads)
     page = environment.get_template("report.html").render(
-        title=f"{view.model.name}: {view.named_data.describe()}",
-        subtitle=f"fitted by {view.tree.attrs['method']}, seed {view.tree.attrs['random_seed']}",
-        sections=list_sections(view, checks=checks, random_seed=seed),
-        footer="Written by bayesanno. The numbers are those of the tables in the same folder, rounded.",
+        view=view,
+        found=find_all(view, checks=checks, random_seed=random_seed),
+        is_on_cluster=isinstance(view.named_data, AnnotationTotals),
+        checks=checks,
+        seed=random_seed,
+        sure=labels.LEAST_SURE,
+        most_labels=labels.MOST_LABELS,
+        wrong=WRONG,
+        least_items=LEAST_ITEMS,
     )
-    with write_whole(path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8", newline="\n")
-    return path
-
-
-def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Section]:
-    """Return the sections of a fit's report, in reading order; a question without an answer is left out."""
-    found = find_all(view, checks=checks, random_seed=random_seed)
-    asked = [
-        ("summary", "What is the result, and what next?", summarise(found)),
-        ("ranking", "Which system is best?", show_ranking(found)),
-        ("systems", "How do the systems compare?", show_systems(found, random_seed=random_seed)),
-        ("labels", ask_of_items(view), show_items(found)),
-        ("recalibration", "What did recalibration change?", show_recalibration(view)),
-        ("annotators", "Who are the annotators?", show_annotators(found)),
-        ("dependence", "Do annotators err together?", show_dependence(found)),
-        ("progress", "What would more answers bring?", show_progress(found, random_seed=random_seed) if checks else ()),
-        ("model", "How good is the model?", check_model(found, checks=checks, random_seed=random_seed)),
-        ("convergence", "Did the fit converge?", judge_chains(found)),
-        ("made", "How was it made?", describe_origin(view)),
-    ]
-    return [Section(name, question, shown) for name, question, blocks in asked if (shown := list(blocks))]
+    return page.lstrip()  # of the lines that only define parts of the page

@@ -9,8 +9,9 @@ from scipy.stats import kendalltau
 
 import bayesanno as ba
 from bayesanno.fits.view import FitView
+from bayesanno.report.page import render
 from bayesanno.report.sections.findings import find_all
-from bayesanno.report.sections.ranking import show_ranking
+from bayesanno.report.sections.systems import rank_systems
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # chains are short
 SYSTEMS = ("bloom", "cerebras", "llama", "opt", "pythia")
@@ -195,8 +196,9 @@ def test_the_figure_and_the_section_name_the_strongest(fit):
     figure = ba.plot_ranking(fit)
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names[::-1] == ba.ranking_table(fit)["system"].tolist()
-    blocks = list(show_ranking(find_all(FitView(fit), checks=False, random_seed=1)))
-    assert "llama is the strongest of 5 systems with a probability of" in blocks[0].text
+    page = render(FitView(fit), checks=False, random_seed=1)
+    assert "llama is the strongest of 5 systems with a probability of" in page
+    assert page.index("Leaderboard") < page.index("llama is the strongest")
 
 
 def test_fits_without_systems_or_draws_have_no_ranking(fit, data, refuses):
@@ -204,7 +206,7 @@ def test_fits_without_systems_or_draws_have_no_ranking(fit, data, refuses):
     for table in (ba.ranking_table, ba.win_table, ba.plot_ranking):
         with refuses(ba.FitError, "this fit of model_b compares no systems: fit with class_prior=Pairs"):
             table(common)
-    assert list(show_ranking(find_all(FitView(common), checks=False, random_seed=1))) == []
+    assert rank_systems(find_all(FitView(common), checks=False, random_seed=1)) is None
     with refuses(ba.FitError, "has no effects of columns"):
         ba.coefficient_table(fit)
     with refuses(ba.FitError, "ties is 'all': choose one of half, out"):

@@ -1,5 +1,7 @@
 """Rankings of comparisons in both orders, in subsets, of judges without errors, and what is asked next of them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import bayesanno as ba
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.class_prior import log_classes_of_items
-from bayesanno.report.sections.findings import find_all
-from bayesanno.report.sections.ranking import show_systems
+from bayesanno.report.page import render
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # chains are short
 SETTINGS = {"draws": 400, "tune": 400, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
@@ -185,6 +186,10 @@ def test_a_report_has_the_systems_of_items():
     ]
     data = ba.AnnotationData.from_records(rows, item_columns={"system": ["old" if i % 2 else "new" for i in range(60)]})
     fitted = ba.fit("one_coin", data, **SETTINGS)
-    blocks = list(show_systems(find_all(FitView(fitted), checks=False, random_seed=1), random_seed=1))
-    assert "The share of each label among the items of a system" in blocks[0].text
-    assert len(blocks) == 3
+    page = render(FitView(fitted), checks=False, random_seed=1)
+    (section,) = re.findall(r"<h2>How do the systems compare\?</h2>(.*?)</section>", page, re.DOTALL)
+    assert "The share of each label among the items of a system" in section
+    assert section.count("<img") == section.count('id="system-table"') == 1
+    table = ba.group_table(fitted, "system", random_seed=1)
+    (leaders,) = re.findall(r"<caption>Leaderboard.*?</table>", page, re.DOTALL)
+    assert re.findall(r"<tr><td>(\w+)</td>", leaders) == table["group"].tolist()

@@ -1,6 +1,7 @@
 """Recalibrated labels of items whose true label nobody named, and of several dimensions."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,8 +10,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno._core.errors import DataError, PredictionWarning
 from bayesanno.fits.view import view_of
-from bayesanno.report.blocks import Heading
-from bayesanno.report.sections.checks import show_recalibration
+from bayesanno.report.page import render
 from tests.inference.draws import make_fit
 from tests.models.contract import as_posterior
 from tests.samples import TINY_RECORDS
@@ -57,8 +57,9 @@ def test_each_dimension_has_a_recalibration_of_its_own(refuses):
         np.testing.assert_allclose(view_of(one).labels[name]["probability"], expected, atol=1e-12)
         assert done["labels"][name]["log_probability"].dims == ("item", "true_class")
     assert json.loads(one.attrs["recalibration"]).keys() == {"polarity"}
-    blocks = show_recalibration(view_of(done))
-    assert [block.text for block in blocks if isinstance(block, Heading)] == ["focus", "polarity"]
+    page = render(view_of(done), checks=False, random_seed=1)
+    (section,) = re.findall(r'<section id="recalibration">(.*?)</section>', page, re.DOTALL)
+    assert re.findall("<h3>(.*?)</h3>", section) == ["focus", "polarity"]
     assert ba.sample_labels(one, dimension="polarity", random_seed=1).sizes["item"] == 60
     assert ba.predict_labels(one, data)["dimension"].unique().tolist() == ["focus", "polarity"]
     with refuses(DataError, "give gold by dimension, as in {'focus': ...}"):

@@ -54,6 +54,16 @@ def test_the_table_is_what_one_counts(mace_fit, known):
     assert scores["ci89_lb"].isna().all()
 
 
+def test_bins_of_equal_counts_differ_only_by_ties(mace_fit):
+    table = ba.calibration_table(mace_fit, bins=4, equal_counts=True)
+    wide = ba.calibration_table(mace_fit, bins=4)
+    assert table["n"].sum() == wide["n"].sum()
+    assert table["n"].max() - table["n"].min() <= 1 + table["n"].sum() // 20
+    assert (table["from"] <= table["predicted"]).all()
+    assert (table["predicted"] <= table["to"]).all()
+    assert np.average(table["right"], weights=table["n"]) == pytest.approx(np.average(wide["right"], weights=wide["n"]))
+
+
 def test_a_wider_confidence_has_wider_intervals(mace_fit):
     tables = [ba.calibration_table(mace_fit, ci_prob=level) for level in (0.5, 0.99)]
     narrow, wide = map(bounds_of, tables)
@@ -93,7 +103,7 @@ def test_intervals_of_cumulative_calibration_hold_at_their_rate(rng, mace_fit, o
         grade = np.minimum((rng.random((400, 1)) > probability.cumsum(axis=1)).sum(axis=1) + off, 2)
         data = replace(view.data, gold={item: LABELS[code] for item, code in zip(view.data.items, grade, strict=True)})
         latent = view.latent.assign(probability=view.latent["probability"].copy(data=probability))
-        table = _tabulate_grades(view, FitPart(data, latent), 10, 0.95, None)
+        table = _tabulate_grades(view, FitPart(data, latent), 10, False, 0.95, None)
         held += ((table["ci95_lb"] <= table["predicted"]) & (table["predicted"] <= table["ci95_ub"])).tolist()
     assert np.mean(held) > least if least else np.mean(held) < 0.3
 

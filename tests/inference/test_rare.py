@@ -13,9 +13,7 @@ from bayesanno.inference.diagnosis.findings import find_in_diagnostics, read_fin
 from bayesanno.inference.diagnosis.measures import FEW_ITEMS, find_rare
 from bayesanno.modeling.findings import threshold_of
 from bayesanno.models import ModelB
-from bayesanno.report.sections.findings import find_all
-from bayesanno.report.sections.fitting import judge_chains
-from bayesanno.report.sections.summary import summarise
+from bayesanno.report.page import render
 
 SPLIT = "i0"  # the item of which half say "c" and half "d", which nobody says otherwise
 MOST_DIFFER = threshold_of("chains-label-differently")
@@ -108,8 +106,7 @@ def test_chains_that_differ_on_one_item_leave_the_others_usable(rare_fit, data):
 
 
 def test_the_report_says_so(rare_fit):
-    found = find_all(view_of(rare_fit), checks=False, random_seed=1)
-    shown = str([*summarise(found), *judge_chains(found)])
+    shown = render(view_of(rare_fit), checks=False, random_seed=1)
     assert "rare-label (note)" in shown
     assert "largest R-hat without nearly empty classes" in shown
 

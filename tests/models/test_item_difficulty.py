@@ -1,5 +1,6 @@
 """Item difficulty: its integral, its forms, what is read off about items, and what it cannot learn."""
 
+import re
 import time
 import warnings
 from dataclasses import dataclass
@@ -22,9 +23,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.modeling.difficulty import bin_centres
 from bayesanno.modeling.posterior import recover
 from bayesanno.models import ItemDifficulty
-from bayesanno.report.blocks import Text
-from bayesanno.report.sections.findings import find_all
-from bayesanno.report.sections.labels import show_items
+from bayesanno.report.page import render
 from tests.models.contract import (
     FAST,
     LABELS,
@@ -312,15 +311,12 @@ class TestTable:
         assert "difficulty.csv" in run["files"]
         table = ba.difficulty_table(fit)
         assert pd.read_csv(tmp_path / "difficulty.csv")["item"].tolist() == table["item"].tolist()
-        page = "".join(
-            block.text
-            for block in show_items(find_all(view_of(fit), checks=False, random_seed=1))
-            if isinstance(block, Text)
-        )
+        page = render(view_of(fit), checks=False, random_seed=1)
         n_hard = (table["difficulty_eti89_lb"] > 0).sum()
         many = f"{counted(n_hard, 'item')} {'is' if n_hard == 1 else 'are'}" if n_hard else "No item is"
         assert f"{many} harder than the average item" in page
-        assert f"{table['item'][0]} ({table['expected_accuracy'][0]:.0%})" in page
+        (hardest,) = re.findall(r"<caption>The hardest items</caption>.*?<td>(.*?)</td>", page, re.DOTALL)
+        assert hardest == table["item"][0]
 
     def test_other_models_have_none(self, refuses):
         fit = ba.fit("one_coin", TINY, method="vb", **QUIET)

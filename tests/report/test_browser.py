@@ -6,7 +6,10 @@ import shutil
 import pytest
 
 import bayesanno as ba
+from bayesanno.report.blocks import DPI
+from bayesanno.report.plots.style import SMALLEST
 
+LEGIBLE = 8.5  # pixels of the height of a line
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 pytestmark = [
@@ -103,6 +106,20 @@ def test_a_narrow_screen_shows_every_column(browser, page):
         last = "one.querySelector('tr').lastElementChild.getBoundingClientRect().right"
         every = f"[...document.querySelectorAll('.wide')].every(one => (one.scrollLeft = 9999, {last} <= 400))"
         assert browser.execute_script(f"return {every}")
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_texts_of_figures_are_legible_on_a_narrow_screen(browser, page):
+    """A picture has pixels of its own, DPI an inch, in which its smallest text has a height; the page scales both."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    )
+    try:
+        browser.get(page.as_uri())
+        scales = browser.execute_script("return [...document.images].map(one => one.clientWidth / one.naturalWidth)")
+        assert len(scales) > 2
+        assert SMALLEST / 72 * DPI * min(scales) >= LEGIBLE
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

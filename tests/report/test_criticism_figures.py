@@ -1,29 +1,43 @@
 """Figures of calibration: they draw what the tables say."""
 
 import numpy as np
+from matplotlib.collections import LineCollection, PathCollection
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
 from bayesanno.report.plots.criticism import plot_calibration
 
 
+def points(axes):
+    """The shares that are right and the probabilities of all bins, from the top, as they are drawn."""
+    right, predicted = (one.get_offsets()[::-1, 0] for one in axes.collections if isinstance(one, PathCollection))
+    return np.column_stack([right, predicted])
+
+
+def names(axes):
+    return [text.get_text() for text in axes.get_yticklabels()][::-1]
+
+
 def test_calibration_of_one_fit_and_of_several(mace_fit, refuses):
-    table = ba.calibration_table(mace_fit)
+    table = ba.calibration_table(mace_fit, bins=5, equal_counts=True)
     (axes,) = plot_calibration(mace_fit).axes
-    assert axes.get_legend() is None
-    np.testing.assert_allclose(axes.lines[1].get_xydata(), table[["predicted", "right"]])
-    (axes,) = plot_calibration({"a": mace_fit, "b": mace_fit}, bins=5).axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
-    np.testing.assert_allclose(
-        axes.lines[2].get_xydata(), ba.calibration_table(mace_fit, bins=5)[["predicted", "right"]]
-    )
+    assert not axes.lines  # nothing between bins
+    np.testing.assert_allclose(points(axes), table[["right", "predicted"]])
+    (bars,) = (one for one in axes.collections if isinstance(one, LineCollection))
+    np.testing.assert_allclose([one[:, 0] for one in bars.get_segments()][::-1], table[["ci89_lb", "ci89_ub"]])
+    printed = [text.get_text() for text in axes.texts]
+    assert printed == [*(str(n) for n in table["n"][::-1]), "n"]
+    assert names(axes)[0] == f"{table['from'][0]:.2f} to {table['to'][0]:.2f}"
+    (axes,) = plot_calibration({"a": mace_fit, "b": mace_fit}, bins=3).axes
+    few = ba.calibration_table(mace_fit, bins=3, equal_counts=True)
+    np.testing.assert_allclose(points(axes), np.tile(few[["right", "predicted"]], (2, 1)))
+    assert [name[0] for name in names(axes)] == ["a"] * len(few) + ["b"] * len(few)
     with refuses(FitError, "there is no fit to draw"):
         plot_calibration({})
 
 
 def test_calibration_of_grades_is_drawn_over_all_probabilities(mace_fit):
-    table = ba.calibration_table(mace_fit, cumulative=True)
+    table = ba.calibration_table(mace_fit, bins=5, equal_counts=True, cumulative=True)
     (axes,) = plot_calibration(mace_fit, cumulative=True).axes
-    np.testing.assert_allclose(axes.lines[1].get_xydata(), table[["predicted", "right"]])
-    assert axes.get_xlim()[0] < 0.05
-    assert axes.get_xlabel() == "probability that the true grade is at most k, for all k"
+    np.testing.assert_allclose(points(axes), table[["right", "predicted"]])
+    assert axes.get_title(loc="left").startswith("Labels up to a grade k, for all k")

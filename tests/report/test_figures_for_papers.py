@@ -9,6 +9,7 @@ import re
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError
@@ -17,7 +18,7 @@ from bayesanno.report.plots import style
 PLOTS = sorted(name for name in dir(ba) if name.startswith("plot_"))
 UNTITLED = {"plot_plates", "plot_prior", "plot_ranks"}  # panels and plates name themselves
 PANELS = UNTITLED - {"plot_plates"} | {
-    "plot_confusion", "plot_groups", "plot_label_power_scaling", "plot_priors", "plot_ranking",
+    "plot_confusion", "plot_groups", "plot_label_power_scaling", "plot_priors",
 }  # fmt: skip
 
 
@@ -62,6 +63,26 @@ def test_an_option_that_is_not_there_is_refused(tiny_fit):
         ba.plot_confusion(tiny_fit, colour="red")
 
 
+def test_figures_are_as_wide_as_a_small_screen_and_no_text_is_tiny(tiny_fit):
+    crowd = ba.read_annotations("@crowd")
+    figures = [
+        *(plot(tiny_fit) for plot in (ba.plot_annotators, ba.plot_confusion, ba.plot_coverage, ba.plot_calibration)),
+        *(plot(crowd) for plot in (ba.plot_usage, ba.report.plot_divergence, ba.report.plot_distances)),
+    ]
+    for figure in figures:
+        figure.draw_without_rendering()
+        assert figure.get_figwidth() == style.WIDTH
+        shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        assert min(text.get_fontsize() for text in shown) >= style.SMALLEST
+
+
+def test_a_legend_is_below_its_axes(tiny_fit):
+    for figure in (ba.plot_coverage(tiny_fit), ba.plot_usage(ba.read_annotations("@crowd"))):
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        assert axes.get_legend().get_window_extent().y1 < axes.xaxis.label.get_window_extent().y0
+
+
 def titles(figure):
     figure.draw_without_rendering()
     found = [figure.get_suptitle(), *(axes.get_title(loc="left") for axes in figure.axes)]
@@ -88,13 +109,13 @@ def test_intervals_have_the_probability_and_the_kind_that_are_asked_for(tiny_fit
     figure = ba.plot_annotators(tiny_fit, ci_prob=0.5, ci_kind="eti")
     tails = draws.quantile([0.25, 0.75], ["chain", "draw"]).values.T[order]
     np.testing.assert_allclose(ends(figure.axes[0]), tails, rtol=1e-6)
-    assert figure.axes[0].get_title(loc="left").endswith("posterior mean and 50% interval")
+    assert " ".join(figure.axes[0].get_title(loc="left").split()).endswith("posterior mean and 50% interval")
     wide, narrow = (np.diff(ends(ba.plot_annotators(tiny_fit, ci_prob=p).axes[0])) for p in (0.89, 0.5))
     assert (narrow < wide).all()
     table = ba.annotator_table(tiny_fit)[["competence_eti89_lb", "competence_eti89_ub"]].to_numpy()[order]
     np.testing.assert_allclose(ends(ba.plot_annotators(tiny_fit).axes[0]), table)
-    shown = ba.plot_confusion(tiny_fit, ["ada"], ci_prob=0.8).get_suptitle()
-    assert shown == "Confusion of ada: posterior mean and 80% interval"
+    shown = " ".join(ba.plot_confusion(tiny_fit, ["ada"], ci_prob=0.8).get_suptitle().split())
+    assert shown == "Confusion of ada: posterior mean and 80% interval, in percent"
 
 
 def test_what_is_no_interval_is_refused(tiny_fit, refuses):
@@ -105,7 +126,7 @@ def test_what_is_no_interval_is_refused(tiny_fit, refuses):
 
 
 def test_numbers_of_panels_side_by_side_do_not_touch():
-    figure, panels = style.new_grid(2, 2, (2.1, 1.5))
+    figure, panels = style.new_grid(2, 2, 1.5)
     for axes in panels:
         axes.set(xlim=(0, 1), xticks=[0, 0.5, 1])
     figure.draw_without_rendering()

@@ -10,7 +10,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import DataFileError, FitError, IdentifiabilityWarning
-from bayesanno.report.blocks import large_table, small_table
+from bayesanno.report.blocks import as_text, join_ends, large_table
 from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
 from bayesanno.report.sections.labels import list_votes
@@ -77,6 +77,7 @@ def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, page):
 
 
 def test_a_page_asks_for_nothing_from_elsewhere(page):
+    assert page.startswith("<!doctype html>")
     assert re.findall(r'(?:src|href)="(?!data:|#)([^"]*)"', page) == []
     assert "@import" not in page
     assert "url(" not in page
@@ -94,6 +95,12 @@ def test_names_from_data_are_never_markup(tmp_path):
     assert page.count("<script") == 3  # two tables and our own
 
 
+def test_what_the_owner_came_for_is_on_top(page):
+    top = page[: page.index("What to do next")]
+    places = [top.index(said) for said in ('class="verdict', "<h3>Labels</h3>", "<h3>Annotators</h3>", "than chance")]
+    assert places == sorted(places)
+
+
 def test_doubts_are_on_top(tiny_fit, page, tmp_path):
     assert "No problems found: the answers are as the model predicts them" in page
     assert "The 4 chains agree" in page
@@ -103,7 +110,7 @@ def test_doubts_are_on_top(tiny_fit, page, tmp_path):
     del doubtful.attrs["findings"]
     doubts = html.unescape(written(doubtful, tmp_path))
     assert "Use with care: 1 finding below" in doubts
-    assert "divergences (care): " in doubts
+    assert "<b>divergences (care):</b> " in doubts
 
 
 def test_what_data_cannot_tell_is_said(tmp_path):
@@ -112,7 +119,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
     with pytest.warns(IdentifiabilityWarning):
         fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     page = html.unescape(written(fit, tmp_path))
-    assert "design-few-annotators (care): " in page
+    assert "<b>design-few-annotators (care):</b> " in page
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])
@@ -121,7 +128,7 @@ def test_fits_without_chains_have_a_report(tmp_path, method):
     fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
     page = written(fit, tmp_path)
     assert ("A point estimate by EM" if method == "em" else "Draws from an approximation") in page
-    assert "Against gold" in page
+    assert "How many of the known labels are right" in page
     annotators = frame_of(grids(page)["annotator-table"])
     assert ("sd" in annotators) == (method == "vb")
     assert "r_hat" not in annotators
@@ -140,9 +147,9 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     assert ["unanimous", WORDS["unanimous"]] in [row[:2] for row in rows]
     assert ["label_counts", f"{WORDS['label_counts']}: distance"] in [row[:2] for row in rows]
     p = parts["p"].nsmallest(12 - len(whole)).round(3)
-    assert [float(row[-1]) for row in rows[len(whole) :]] == p.tolist()
+    assert [row[-1] for row in rows[len(whole) :]] == p.map(as_text).tolist()
     one = parts.loc[p.index[0]]
-    assert [f"{one[name]:.4g}" for name in ("observed", "mean")] == rows[len(whole)][2:4]
+    assert [as_text(float(one[name])) for name in ("observed", "mean")] == rows[len(whole)][2:4]
     assert "How much did the prior matter?" in page
     assert "What would more answers bring?" in page
     again = ba.write_report(tiny_fit, tmp_path / "again.html").read_text(encoding="utf-8")
@@ -159,12 +166,14 @@ def test_votes_in_words():
 
 def test_numbers_are_rounded_and_missing_ones_are_left_out():
     table = pd.DataFrame({"name": ["x", "y", "x", "x"], "value": [0.123456, np.nan, 1, 2], "n": [1, 2000, 3, 4]})
-    content = large_table(table, name="t", what="rows", by="value", choose=["name"]).content
-    name, value, n = content["columns"]
+    name, value, n = large_table(table, "rows", "value", choose=["name"])["columns"]
     assert name == {"name": "name", "kind": "text", "values": [0, 1, 0, 0], "names": ["x", "y"], "filter": True}
-    assert value["values"] == [0.1235, None, 1.0, 2.0]
-    assert n["digits"] == 0
-    assert small_table(table).rows[:2] == [("x", "0.1235", "1"), ("y", "", "2,000")]
+    assert value["values"] == [0.1235, None, 1.0, 2.0]  # sorted by four digits, shown with two
+    assert (value["digits"], n["digits"]) == (2, 0)
+    assert large_table(table.rename(columns={"value": "r_hat"}), "rows", "n")["columns"][1]["digits"] == 3
+    assert [as_text(one) for one in table["value"]] == ["0.12", "", "1", "2"]
+    ends = pd.DataFrame({"rank_eti89_lb": [1.0], "rank_eti89_ub": [3.0], "p": [0.2]})
+    assert join_ends(ends, "rank").iloc[0].to_dict() == {"rank 89% interval": "1 to 3", "p": 0.2}
 
 
 def test_nothing_is_written_where_it_cannot_be(tiny_fit, tmp_path):
@@ -207,12 +216,13 @@ class TestWhoErrsTogether:
         of_types = written(ba.fit("binomial_mixture", counts, **SHORT), tmp_path)
         for one in (page, of_types):
             assert "Do annotators err together?" not in one
-        assert "model and vote" in page
-        for of_labels in ("model and vote", "true labels of 20", "Use the labels"):
+        assert "Model and majority vote" in page
+        for of_labels in ("Model and majority vote", "true labels of 20", "Use the labels"):
             assert of_labels not in of_types
 
     def test_a_model_of_annotators_alone_has_no_labels_to_use(self, tmp_path):
-        usage = written(ba.fit("label_usage", ba.read_annotations("@crowd"), **SHORT), tmp_path)
+        fit = ba.fit("label_usage", ba.read_annotations("@crowd"), **SHORT)
+        usage = ba.write_report(fit, tmp_path / "report.html").read_text(encoding="utf-8")
         assert "Use with care" in usage  # of so few draws
-        for of_labels in ("model and vote", "true labels of 20", "Use the labels", "Review the"):
+        for of_labels in ("Model and majority vote", "true labels of 20", "Use the labels", "Review the"):
             assert of_labels not in usage

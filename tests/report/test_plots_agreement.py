@@ -29,13 +29,14 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("data", [tiny_data(), many(160)], ids=["3", "160"])
-def test_a_figure_has_a_title_and_named_axes_and_fits_on_a_page(name, data, tmp_path):
+def test_a_figure_has_a_title_and_named_rows_and_fits_on_a_page(name, data, tmp_path):
     figure = FIGURES[name](data)
     assert isinstance(figure, Figure)
     axes = figure.axes[0]
     assert axes.get_title(loc="left")
-    assert axes.get_xlabel()
-    assert axes.get_ylabel()
+    shown = [text.get_text() for text in axes.get_yticklabels()]
+    assert shown
+    assert {name.rstrip("…") for name in shown} <= {name[:19] for name in data.annotators} | set(data.annotators)
     width, height = figure.get_size_inches()
     assert max(width, height) <= MOST_HEIGHT
     assert len(axes.get_yticklabels()) <= 60

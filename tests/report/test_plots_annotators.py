@@ -1,6 +1,7 @@
 """Figures of annotators: what they show is what the tables say."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 
@@ -10,7 +11,7 @@ from bayesanno.analysis.behaviour import find_confusion
 from bayesanno.fits.view import view_of
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
 from bayesanno.simulation.designs import make_design
-from tests.samples import tiny_data
+from tests.samples import tiny_data, title_of
 
 QUICK = {"random_seed": 1, "progressbar": False}
 
@@ -21,14 +22,13 @@ def crowd_em(crowd):
 
 
 def points(axes):
-    """The drawn points of annotators as (competence, row, size, whether it is hollow)."""
+    """The drawn points of annotators as (competence, row, whether it is hollow)."""
     drawn = [one for one in axes.collections if isinstance(one, PathCollection) and len(one.get_offsets())]
     return np.concatenate(
         [
             np.column_stack(
                 [
                     one.get_offsets(),
-                    np.resize(one.get_sizes(), len(one.get_offsets())),
                     np.resize(one.get_facecolor()[0, 2] == 1.0, len(one.get_offsets())),
                 ]
             )
@@ -51,22 +51,30 @@ class TestPlotAnnotators:
         shown = points(axes)
         shown = shown[np.argsort(shown[:, 1])]
         np.testing.assert_allclose(shown[:, 0], table["competence_mean"])
-        assert (shown[:, 3] == table["low"]).all()
+        assert (shown[:, 2] == table["low"]).all()
         assert table["low"].any()
         assert not table["low"].all()
-        assert (np.argsort(shown[:, 2], kind="stable") == np.argsort(table["n_annotations"], kind="stable")).all()
-        n = table["n_annotations"]
-        written = [text.get_text() for text in axes.get_legend().get_texts()]
-        assert written[0] == "probably no better than chance"
-        assert {f"{n.min()} answers", f"{n.max()} answers"} <= set(written)
-        assert axes.get_title(loc="left") == f"Competence of {len(table)} annotators: posterior mean and 89% interval"
+        assert axes.get_legend() is None
+        assert [text.get_text() for text in axes.texts] == [*map(str, table["n_annotations"]), "answers"]
+        assert set(axes.lines[0].get_xdata()) == {0}  # of MACE
+        title = title_of(axes)
+        assert title == f"Competence of {len(table)} annotators: posterior mean and 89% interval"
+
+    def test_chance_of_an_accuracy_is_that_of_the_annotators_own_labels(self, tiny_fit):
+        (axes,) = ba.plot_annotators(tiny_fit).axes
+        table = tiny_data().to_frame()
+        said = pd.crosstab(table["annotator"], table["label"], normalize="index")[["no", "yes"]]
+        share = tiny_fit["latent"]["probability"].mean("item").sel(true_class=["no", "yes"]).values
+        chance = (said * share).sum(axis=1)
+        names = [text.get_text() for text in axes.get_yticklabels()]
+        np.testing.assert_allclose(axes.lines[0].get_xdata()[::2], chance[names])
 
     def test_a_point_has_no_intervals(self, crowd_em, tmp_path):
         figure = ba.plot_annotators(crowd_em)
         (axes,) = figure.axes
-        assert "one point" in axes.get_title(loc="left")
+        assert "one point" in title_of(axes)
         low = ba.annotator_table(crowd_em)["competence_mean"] <= 0.1
-        assert points(axes)[:, 3].sum() == low.sum()
+        assert points(axes)[:, 2].sum() == low.sum()
         assert not [one for one in axes.collections if isinstance(one, LineCollection)]
         write_png(figure, tmp_path / "figure.png")
 
@@ -89,23 +97,24 @@ class TestPlotConfusion:
     def test_a_panel_has_the_means_and_prints_the_intervals(self, tiny_fit):
         figure = ba.plot_confusion(tiny_fit, ["cy", "ada"])
         panels = figure.axes[:2]
-        assert [axes.get_title(loc="left") for axes in panels] == ["cy, 5 answers", "ada, 6 answers"]
+        assert [axes.get_title(loc="left") for axes in panels] == ["cy\n5 answers", "ada\n6 answers"]
         table = ba.summary(tiny_fit, ["confusion"]).set_index("parameter")
         rows = table.loc[["confusion[cy, no, no]", "confusion[cy, no, yes]"]]
         np.testing.assert_allclose(panels[0].images[0].get_array()[0], rows["mean"])
         printed = [
-            f"{mean:.2f}\n{low:.2f}–{high:.2f}" for mean, low, high in rows[["mean", "eti89_lb", "eti89_ub"]].to_numpy()
+            f"{mean:.0f}\n{low:.0f}–{high:.0f}"
+            for mean, low, high in 100 * rows[["mean", "eti89_lb", "eti89_ub"]].to_numpy()
         ]
         assert [text.get_text() for text in panels[0].texts[:2]] == printed
         assert [text.get_text() for text in panels[0].get_yticklabels()] == ["no", "yes"]
-        assert figure.get_suptitle() == "Confusion of 2 annotators: posterior mean and 89% interval"
-        assert (figure.get_supxlabel(), figure.get_supylabel()) == ("response", "true class")
+        title = " ".join(figure.get_suptitle().split())
+        assert title == "Confusion of 2 annotators: posterior mean and 89% interval, in percent"
 
     def test_those_with_most_answers_are_drawn(self, mace_fit):
         figure = ba.plot_confusion(mace_fit)
         table = ba.annotator_table(mace_fit).sort_values("n_annotations", ascending=False, kind="stable")[:12]
         shown = [axes.get_title(loc="left") for axes in figure.axes[:-1]]
-        assert shown == [f"{row.annotator}, {row.n_annotations} answers" for row in table.itertuples()]
+        assert shown == [f"{row.annotator}\n{row.n_annotations} answers" for row in table.itertuples()]
         assert figure.get_suptitle().startswith("Confusion of the 12 of 30 annotators with most answers")
 
     def test_matrices_of_mace_follow_from_its_parameters(self, mace_fit):
@@ -124,7 +133,7 @@ class TestPlotConfusion:
         np.testing.assert_allclose(found[:, [0, 1], [0, 1]], np.tile(accuracy[:, None], 2))
         np.testing.assert_allclose(found[:, 0, 1], 1 - accuracy)
         panel = ba.plot_confusion(fit, ["bo"]).axes[0]
-        assert panel.texts[0].get_text() == f"{accuracy[1]:.2f}"
+        assert panel.texts[0].get_text() == f"{100 * accuracy[1]:.0f}"
 
     @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # it is of next to no data
     def test_many_labels_have_lines_for_intervals(self):

@@ -7,7 +7,7 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError
 from bayesanno.report.plots import agreement
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
-from tests.samples import simulate_clique
+from tests.samples import simulate_clique, title_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of short fits
 
@@ -49,8 +49,8 @@ def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit, tmp_path):
     assert np.isnan(np.diag(matrix)).all()
     places = sorted(names.index(name) for name in ("a0", "a1", "a2"))
     assert places[2] - places[0] == 2
-    title = figure.axes[0].get_title(loc="left")
-    assert f"10 answers an item are worth\n{table.loc[0, 'worth']:.1f} independent ones" in title
+    title = title_of(figure.axes[0])
+    assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in title
     assert "by known labels" in title
     write_png(figure, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 5_000
@@ -68,7 +68,7 @@ def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkey
     monkeypatch.setattr(agreement, "MOST_DRAWN", 3)
     figure = ba.plot_dependence(clique_fit)
     assert sorted(shown(figure)[0]) == ["a0", "a1", "a2"]
-    assert "the 3 of 10 that most surely do" in figure.axes[0].get_title(loc="left")
+    assert "the 3 of 10 that most surely do" in title_of(figure.axes[0])
     clique = {name: "clique" if name in ("a0", "a1", "a2") else "rest" for name in ba.data_of(clique_fit).annotators}
     names, matrix = shown(ba.plot_dependence(clique_fit, clique))
     table = ba.dependence_table(clique_fit, clique)

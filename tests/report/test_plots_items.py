@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
@@ -36,7 +37,11 @@ class TestPlotCoverage:
     def test_one_fit_at_chosen_coverages(self, crowd_em):
         (axes,) = ba.plot_coverage(crowd_em, coverages=[0.5, 1]).axes
         assert axes.lines[1].get_xdata().tolist() == [0.5, 1]
-        assert axes.get_ylabel() == "accuracy against gold (share that is right)"
+        assert axes.get_ylabel() == "accuracy against gold"
+        table = ba.coverage_table(crowd_em, [0.5, 1])
+        (band,) = axes.collections
+        low, high = proportion_confint(table["accuracy"] * table["n_gold"], table["n_gold"], 0.11, method="wilson")
+        np.testing.assert_allclose(np.sort(band.get_paths()[0].vertices[:, 1])[[0, -1]], [low.min(), high.max()])
 
     def test_what_cannot_be_drawn_is_refused(self, refuses):
         with refuses(FitError, "no gold label is known"):

@@ -10,7 +10,7 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError, FitError
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots.style import write_png
-from tests.samples import SHORT, tiny_data
+from tests.samples import SHORT, tiny_data, title_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 
@@ -48,8 +48,8 @@ def test_types_of_counts_are_binomials(counted_fit, tmp_path):
     low, high = axes.collections[0].get_datalim(axes.transData).intervaly
     assert low >= expected[:, 0].min()
     assert high <= expected[:, 0].max()
-    assert axes.get_xlabel() == "successes (of 8 answers to an item)"
-    assert axes.get_title(loc="left") == "What types predict of 60 items: posterior mean and 89% interval"
+    assert axes.get_xlabel() == "successes (of 8 to an item)"
+    assert title_of(axes) == "What types predict of 60 items: posterior mean and 89% interval"
     write_png(figure, tmp_path / "types.png")
 
 
@@ -75,7 +75,7 @@ def test_types_of_annotations_take_each_annotator_into_account(easy_fit):
         np.testing.assert_allclose(shown[name], expected[:, state], atol=1e-9)
     votes = data.votes[three, 1].astype(int)
     assert [bar.get_height() for bar in axes.patches] == np.bincount(votes, minlength=answers + 1).tolist()
-    assert f"the {three.size} of 6 items with {answers} answers" in axes.get_title(loc="left")
+    assert f"the {three.size} of 6 items with {answers} answers" in title_of(axes)
     other = curves(ba.plot_types(easy_fit, label="no").axes[0])
     np.testing.assert_allclose(other["hard"], shown["hard"][::-1])
 

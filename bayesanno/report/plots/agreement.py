@@ -24,12 +24,12 @@ from bayesanno.fits.view import Fit
 from bayesanno.report.plots import style
 
 MEASURES = {
-    "leverage": "leverage over the mean of all annotators",
-    "kld": "Kullback-Leibler divergence from the mean of the others",
-    "jsd_mean": "mean Jensen-Shannon divergence from each other",
+    "leverage": "leverage over the mean of all",
+    "kld": "KL divergence from the mean of the others",
+    "jsd_mean": "mean Jensen-Shannon divergence",
 }
 MOST_DRAWN = 30  # annotators, or groups, with a row each
-MOST_PRINTED = 12  # rows up to which the numbers are printed into the cells
+MOST_PRINTED = 10  # rows up to which the numbers are printed into the cells
 MISSING = "#e6e6e6"  # a pair of too few items
 
 
@@ -51,20 +51,20 @@ def plot_usage(data: AnnotationData, **options: Unpack[style.OneAxes]) -> Figure
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.plot_usage(ba.read_annotations("@crowd")).axes[0].get_ylabel()
-    'annotator'
+    >>> ba.plot_usage(ba.read_annotations("@crowd")).axes[0].get_xlabel()
+    "share of the annotator's answers"
     """
     require_kind(data, AnnotationData, "plot_usage")
     shares, table = usage_shares(data), usage_table(data)
     order = table["leverage"].sort_values(na_position="first").index.to_numpy()
     order = order[~np.isnan(shares[order, 0])]
     in_legend = min(data.n_labels, style.MOST_PARTS)
-    axes = style.open_axes(7, style.height_for(max(order.size, in_legend)), options)
+    axes = style.open_axes(style.height_for(order.size + in_legend / 2), options)
     style.draw_shares(axes, shares[order], data.labels)
     style.name_rows(axes, [data.annotators[who] for who in order])
-    axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")
+    axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers")
     style.write_title(axes, "use of the labels by annotator, the most unusual on top")
-    style.write_legend(axes, title="label", loc="upper left", bbox_to_anchor=(1.01, 1))
+    style.write_legend(axes, ncols=2)
     return style.finish(axes, **options)
 
 
@@ -107,8 +107,8 @@ def plot_divergence(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.report.plot_divergence(ba.read_annotations("@crowd"), measure="leverage").axes[0].get_ylabel()
-    'annotator'
+    >>> ba.report.plot_divergence(ba.read_annotations("@crowd"), measure="leverage").axes[0].get_xlabel()
+    'leverage over the mean of all'
     """
     if measure not in MEASURES:
         raise DataError(f"there is no measure {measure!r}: choose one of {', '.join(MEASURES)}")
@@ -122,7 +122,7 @@ def plot_divergence(
     table = table.dropna(subset=[value]).sort_values(value, kind="stable")
     if table.empty:
         raise DataError("only one annotator answered: there are no others whose use of the labels could differ")
-    axes = style.open_axes(7, style.height_for(len(table)), options)
+    axes = style.open_axes(style.height_for(len(table)), options)
     place, shown = np.arange(len(table)), table[value].to_numpy()
     finite = np.isfinite(shown)
     axes.plot(shown[finite], place[finite], "o", color=style.INK, markersize=4)
@@ -132,10 +132,10 @@ def plot_divergence(
     elif (~finite).any():
         edge = 1.05 * max(shown[finite], default=1.0)
         axes.plot(np.full((~finite).sum(), edge), place[~finite], ">", color=style.ACCENT, label="infinite")
-        axes.legend(fontsize=8, loc="lower right")
+        style.write_legend(axes)
     unit = "" if measure == "leverage" else f" ({_unit(base)})"
     style.name_rows(axes, table["annotator"].tolist())
-    axes.set(xlim=(0, None), ylim=(-0.6, len(table) - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
+    axes.set(xlim=(0, None), ylim=(-0.6, len(table) - 0.4), xlabel=MEASURES[measure] + unit)
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
     how = "" if from_data else f", posterior mean and {interval}"
     style.write_title(axes, f"difference of each annotator's use of labels from the others'{how}")
@@ -170,20 +170,18 @@ def plot_distances(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.report.plot_distances(ba.read_annotations("@crowd")).axes[0].get_xlabel()
-    'annotator'
+    >>> len(ba.report.plot_distances(ba.read_annotations("@crowd")).axes[0].get_yticklabels())
+    25
     """
     require_kind(data, AnnotationData, "plot_distances")
     check_base(base)
     table = group_annotators(data, groups=groups)
     order = [data.annotators.index(name) for name in table["annotator"]]
     far = find_distances(usage_shares(data)[order], base)
-    size = min(3 + 0.14 * len(order), 12)
-    axes = style.open_axes(size + 1, size, options)
+    axes = style.open_axes(style.SQUARE, options)
     image = axes.imshow(far, cmap=style.FROM_WHITE, vmin=0, interpolation="nearest")
-    style.add_scale(image, axes, f"Jensen-Shannon divergence ({_unit(base)})", shrink=0.7)
+    style.add_scale(image, axes, f"Jensen-Shannon divergence ({_unit(base)})")
     style.name_square(axes, table["annotator"].tolist(), table["group"].to_numpy())
-    axes.set(xlabel="annotator", ylabel="annotator")
     style.write_title(axes, "distance between annotators by their use of labels (darker: farther)")
     return style.finish(axes, **options)
 
@@ -229,8 +227,8 @@ def plot_dependence(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
-    >>> ba.plot_dependence(fit, least_items=10).axes[0].get_ylabel()
-    'annotator'
+    >>> len(ba.plot_dependence(fit, least_items=10).axes[0].get_yticklabels())
+    25
     """
     view = view_for_table(fit)
     table = dependence_table(view, groups, truth=truth, dimension=dimension, least_items=least_items, ci_prob=ci_prob)
@@ -263,20 +261,17 @@ def draw_dependence(
     order = order_rows(shown, pd.factorize(part_of_row)[0])
     shown, names, part_of_row = shown[np.ix_(order, order)], [names[row] for row in order], part_of_row[order]
 
-    what = "group of annotators" if by_group else "annotator"
-    size = min(4.2 + 0.15 * len(names), 12)
-    axes = style.open_axes(size + 1.6, size, options)
+    axes = style.open_axes(style.SQUARE, options)
     most = max(0.1, np.nanmax(np.abs(shown), initial=0))
     image = axes.imshow(shown, cmap=style.BOTH_WAYS, vmin=-most, vmax=most, interpolation="nearest")
     axes.set_facecolor(MISSING)
-    style.add_scale(image, axes, "correlation of errors beyond the model", shrink=0.7)
-    style.name_square(axes, names, part_of_row, longest=28)
+    style.add_scale(image, axes, "correlation of errors beyond the model")
+    style.name_square(axes, names, part_of_row)
     if len(names) <= MOST_PRINTED:
         texts = np.char.mod("%.2f", np.round(shown, 2) + 0)  # no -0.00
-        style.print_cells(axes, np.where(np.isnan(shown), "", texts), np.abs(shown) > style.DARK * most, 7)
-    axes.set(xlabel=what, ylabel=what)
+        style.print_cells(axes, np.where(np.isnan(shown), "", texts), np.abs(shown) > style.DARK * most)
     which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} that most surely do"
-    worth = describe_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
+    worth = describe_worth(whole)
     by = "known labels" if whole["truth"] == "gold" else "the fit's own labels"
     style.write_title(axes, f"pairs that err together, by {by}{which}\n{worth}", dimension)
     return style.finish(axes, **options)

@@ -13,19 +13,22 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted
+from bayesanno.agreement.behaviour import usage_shares
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import find_positions, part_of
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import FitPart, find_positions, part_of
 from bayesanno.fits.view import Fit, FitView
 from bayesanno.report.plots import style
 
 AT_CHANCE = 0.5  # annotators who are no better than chance with a larger probability are marked
+ACCURACY = "accuracy"  # the competence of most models; any other is 0 at chance
 MOST_MATRICES = 12
-MATRIX_COLUMNS = 4
 SHORTEST = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
 MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
+CELL, THIN_CELL = 0.42, 0.16  # inches of a cell with numbers, and without
 
 
 def plot_annotators(
@@ -38,8 +41,9 @@ def plot_annotators(
 ) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
 
-    A point is larger where an annotator gave more answers, and hollow where the annotator is more probably no better
-    than chance than better (`p_chance` in `annotator_table`).
+    A point is hollow where the annotator is more probably no better than chance than better (`p_chance` in
+    `annotator_table`). The dashed line is chance. Where the competence is an accuracy, that is how often the answers of
+    the annotator would be right if they were given to random items. At the right is the number of answers.
 
     Parameters
     ----------
@@ -83,39 +87,36 @@ def draw_annotators(
 ) -> Figure:
     """Draw what `plot_annotators` does, of the annotator table."""
     is_point, (low, high, interval) = view.yields == "point", find_bounds(table, "competence")
-    table = style.keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
-    axes = style.open_axes(7, max(2.4, style.height_for(len(table))), options)
-    place = np.arange(len(table))
+    chance = find_chance(view, part_of(view, dimension, need_items=False))
+    table = style.keep_dimension(table, dimension).assign(chance=chance).sort_values("competence_mean", kind="stable")
+    n, name, mean = len(table), view.model.competence, table["competence_mean"].to_numpy()
+    axes = style.open_axes(max(2.4, style.height_for(n)), options)
+    place, at_chance = np.arange(n), is_at_chance(table)
+    edges = np.repeat(np.arange(n + 1) - 0.5, 2)[1:-1]
+    axes.plot(np.repeat(table["chance"], 2), edges, color=style.PALE, linewidth=1, linestyle="--", zorder=0)
     if not is_point:
-        width = max(0.5, min(2.0, 120 / len(table)))
-        axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=width)
-    _draw_sizes(axes, table, place)
+        axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=max(0.5, min(2.0, 120 / n)))
+    for which, face in ((~at_chance, style.ACCENT), (at_chance, "white")):
+        look: dict[str, Any] = {"s": 30 if n <= style.MOST_NAMES else 10, "edgecolor": style.INK, "linewidth": 0.8}
+        axes.scatter(mean[which], place[which], facecolor=face, zorder=3, **look)
     style.name_rows(axes, table["annotator"].tolist())
-    name = view.model.competence
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4), ylabel="annotator")
-    axes.set_xlabel(f"{name} (a share of answers, 0 to 1)")
+    style.print_beside(axes, [f"{number:,}" for number in table["n_annotations"]], "answers")
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.6, n - 0.4))
+    hollow = "\nhollow: probably no better than chance" if at_chance.any() else ""
+    axes.set_xlabel(f"{name} (dashed: chance){hollow}")
     what = "one point, without intervals" if is_point else f"posterior mean and {interval}"
-    style.write_title(axes, f"{name} of {len(table):,} annotators: {what}", dimension)
+    style.write_title(axes, f"{name} of {counted(n, 'annotator')}: {what}", dimension)
     return style.finish(axes, **options)
 
 
-def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
-    """Draw points sized by number of answers, with a legend of the sizes."""
-    n, low = table["n_annotations"].to_numpy(), is_at_chance(table)
-    largest = 60.0 if len(table) <= 60 else 24.0
-
-    def size(many: Any) -> Any:
-        return 4 + largest * np.asarray(many) / n.max()
-
-    look: dict[str, Any] = {"edgecolor": style.INK, "linewidth": 0.8}
-    for marked, face in ((~low, style.ACCENT), (low, "white")):
-        mean = table["competence_mean"].to_numpy()[marked]
-        axes.scatter(mean, place[marked], s=size(n[marked]), facecolor=face, zorder=3, **look)
-    if low.any():
-        axes.scatter([], [], s=size(n.max()), facecolor="white", label="probably no better than chance", **look)
-    for many in dict.fromkeys(int(q) for q in np.quantile(n, [0, 0.5, 1], method="nearest")):
-        axes.scatter([], [], s=size(many), facecolor=style.ACCENT, label=counted(many, "answer"), **look)
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+def find_chance(view: FitView, part: FitPart) -> np.ndarray:
+    """Return the competence of annotators who gave their answers to random items, (annotator,); nan if unknown."""
+    if view.model.competence != ACCURACY:
+        return np.zeros(len(part.data.annotators))
+    if not isinstance(part.data, AnnotationData):
+        return np.full(len(part.data.annotators), np.nan)  # the answers are on a cluster
+    said = usage_shares(part.data)[:, part.data.class_codes]  # (annotator, true_class)
+    return np.asarray(said @ part.posterior.values.mean(axis=0))
 
 
 def plot_confusion(
@@ -134,7 +135,7 @@ def plot_confusion(
     fit : xarray.DataTree or FitView
         Its model has confusion matrices or implies them: `model_b`, `mace`, `one_coin` and the like.
     annotators : str or sequence of str, optional
-        The annotators; by default the 12 with the most answers.
+        The annotators; by default those with most answers: 12, or fewer where many labels leave no room for so many.
     dimension : str, optional
         Which dimension, where several were annotated together.
     ci_prob, ci_kind
@@ -145,10 +146,10 @@ def plot_confusion(
     Returns
     -------
     matplotlib.figure.Figure
-        A panel for each annotator. The darker a cell, the more often that response is given to items of that class:
-        the posterior mean, with its interval, which is printed where labels are 5 or fewer. With more labels it is
-        a line across the cell, from 0 at the left edge to 1 at the right edge; none where it would end below 0.05. A
-        fit by EM has no intervals.
+        A panel for each annotator, in as many rows as are needed to read them. The darker a cell, the more often that
+        response is given to items of that class: the posterior mean, with its interval, both printed in percent where
+        labels are 5 or fewer. With more labels the interval is a line across the cell, from 0 at the left edge to 1 at
+        the right edge; none where it would end below 0.05. A fit by EM has no intervals.
 
     Raises
     ------
@@ -167,9 +168,12 @@ def plot_confusion(
     view = view_for_table(fit)
     require_confusion(view)
     data = part_of(view, dimension, need_items=False).data
-    everybody, n = data.annotators, data.by_annotator
+    everybody, n, printed = data.annotators, data.by_annotator, data.n_labels <= MOST_PRINTED
+    side = min(3.2, max(1.1, (CELL if printed else THIN_CELL) * data.n_labels))
+    columns = max(1, int((style.WIDTH - 0.7) / side))
     if annotators is None:
-        codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
+        rows = int(style.MOST_HEIGHT / (side + 0.5))
+        codes = np.argsort(-n, kind="stable")[: min(MOST_MATRICES, columns * rows)].tolist()
     else:
         if not annotators:
             raise FitError("no annotator is asked for: name some, or leave annotators out for those with most answers")
@@ -180,31 +184,28 @@ def plot_confusion(
         zip(("mean", "sd", "low", "high"), described.values(), strict=False)
     )  # of (annotator, true_class, response)
 
-    columns = min(MATRIX_COLUMNS, len(chosen))
-    side = min(3.2, max(1.9, 0.5 * data.n_labels if data.n_labels <= MOST_PRINTED else 0.16 * data.n_labels))
-    figure, panels = style.new_grid(len(chosen), columns, (side, side))
+    columns = min(len(chosen), columns)
+    figure, panels = style.new_grid(len(chosen), columns, side + 0.3)
     for number, (axes, name, code) in enumerate(zip(panels, chosen, codes, strict=False)):
         one = {what: values[number] for what, values in found.items()}
         image = axes.imshow(one["mean"], cmap=style.FROM_WHITE, vmin=0, vmax=1, interpolation="nearest")
-        _draw_intervals(axes, one, printed=data.n_labels <= MOST_PRINTED)
-        style.name_rows(axes, data.classes)
-        style.name_rows(axes, data.labels, along="x")
+        _draw_intervals(axes, one, printed=printed)
+        style.name_rows(axes, data.classes, longest=10)
+        style.name_rows(axes, data.labels, along="x", longest=10)
         axes.tick_params(
-            labelsize=7, length=0, labelleft=number % columns == 0, labelbottom=number + columns >= len(chosen)
-        )
+            labelsize=style.SMALLEST, length=0,
+            labelleft=number % columns == 0, labelbottom=number + columns >= len(chosen),
+        )  # fmt: skip
         axes.spines[:].set_visible(False)
-        axes.set_title(f"{style.cut_name(name)}, {n[code]:,} answers", fontsize=8, loc="left", parse_math=False)
-    size = {"shrink": min(1.0, 2.5 / figure.get_figheight()), "aspect": 25}
-    style.add_scale(image, panels, "probability of the response", **size)
-    figure.supxlabel("response", fontsize=9)
-    figure.supylabel("true class", fontsize=9)
+        said = f"{style.cut_name(name, 14)}\n{counted(int(n[code]), 'answer')}"
+        axes.set_title(said, fontsize=style.SMALLEST, loc="left", parse_math=False)
+    style.add_scale(image, panels, "probability of the response (columns), by true class (rows)")
     whose = f"{len(chosen)} annotators" if len(chosen) > 1 else style.cut_name(chosen[0])
     if annotators is None and len(chosen) < len(everybody):
         whose = f"the {len(chosen)} of {len(everybody):,} annotators with most answers"
-    what = (
-        "one point, without intervals" if view.yields == "point" else f"posterior mean and {find_bounds(described)[2]}"
-    )
-    figure.suptitle(f"Confusion of {whose}: {what}", fontsize=10, parse_math=False).set_gid(style.TITLE)
+    interval = find_bounds(described)[2]
+    what = "one point, without intervals" if view.yields == "point" else f"posterior mean and {interval}"
+    style.write_suptitle(figure, f"Confusion of {whose}: {what}{', in percent' if printed else ''}")
     return style.finish(figure, **options)
 
 
@@ -213,9 +214,9 @@ def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) 
     mean, low, high = found["mean"], found["low"], found["high"]
     known = np.isfinite(low)
     if printed:
-        texts = np.array([f"{value:.2f}" for value in mean.flat], dtype=object).reshape(mean.shape)
-        texts[known] += [f"\n{a:.2f}–{b:.2f}" for a, b in zip(low[known], high[known], strict=True)]
-        style.print_cells(axes, texts, mean > style.DARK, 6)
+        texts = np.array([f"{100 * value:.0f}" for value in mean.flat], dtype=object).reshape(mean.shape)
+        texts[known] += [f"\n{100 * a:.0f}–{100 * b:.0f}" for a, b in zip(low[known], high[known], strict=True)]
+        style.print_cells(axes, texts, mean > style.DARK)
         return
     for there, colour in ((mean > style.DARK, "white"), (mean <= style.DARK, style.INK)):
         rows, columns = np.nonzero(there & known & (high > SHORTEST))

@@ -10,21 +10,22 @@ doi:10.1007/s11222-022-10090-6: the bands of ranks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_seed, check_share
-from bayesanno.criticism.calibration import BINS, calibration_table
+from bayesanno.criticism.calibration import calibration_table
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.fits.view import Fit
 from bayesanno.report.plots import style
 
+FEW_BINS = 5
 RANKS_PANEL = 2.8  # inches
 MOST_SIMULATED = 40_000  # uniform samples that the band is made from
 IN_TAIL = 100  # uniform samples that should be outside the band
@@ -33,23 +34,26 @@ IN_TAIL = 100  # uniform samples that should be outside the band
 def plot_calibration(
     fits: Fit | Mapping[str, Fit],
     *,
-    bins: int = BINS,
+    bins: int = FEW_BINS,
     ci_prob: float | None = None,
     cumulative: bool = False,
     order: str | Sequence[str] | None = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
-    """Draw the share of labels that are right over their probability, of one fit or of several.
+    """Draw the share of labels that are right beside their probability, of one fit or of several.
 
-    On the diagonal a fit is calibrated; below it, it is overconfident. Points are larger where there are more items.
-    For labels in order, `cumulative` draws the share of true grades that are at most that of a label: below the
-    diagonal, grades are higher than the fit says.
+    Each row is a bin of labels of similar probability. Where a fit is calibrated, the interval of the share that is
+    right (point) holds the mean probability of the labels (bar); where the bar is to the right of it, the fit is
+    overconfident. For labels in order, `cumulative` draws the share of true grades that are at most that of a label:
+    where the bar is to the right of the interval, grades are higher than the fit says.
 
     Parameters
     ----------
     fits : xarray.DataTree or FitView, or mapping of name to such
         Fits of data with gold.
-    bins, ci_prob, cumulative, order
+    bins : int, default 5
+        Number of bins, which have equal numbers of items: `calibration_table` with `equal_counts`.
+    ci_prob, cumulative, order
         As for `calibration_table`.
     figsize, title, ax
         As in `plot_coverage`.
@@ -57,6 +61,7 @@ def plot_calibration(
     Returns
     -------
     matplotlib.figure.Figure
+        At the right the number of items of each bin; with `cumulative`, of pairs of an item and a label.
 
     Raises
     ------
@@ -68,33 +73,29 @@ def plot_calibration(
     >>> import bayesanno as ba
     >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> ba.plot_calibration(fit).axes[0].get_xlabel()
-    'probability of the label'
+    'share that is right (point), probability (bar)'
     """
+    made: dict[str, Any] = {"bins": bins, "ci_prob": ci_prob, "cumulative": cumulative, "order": order}
     named = style.name_fits(fits)
-    axes = style.open_axes(5.6, 4.6, options)
-    axes.plot([0, 1], [0, 1], color=style.PALE, linewidth=1)
-    curves: dict[str, pd.DataFrame] = {}
-    for name, fit in named.items():
-        table = calibration_table(fit, bins=bins, ci_prob=ci_prob, cumulative=cumulative, order=order)
-        for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
-            curves[", ".join(filter(None, (name, str(dimension))))] = rows
-    low, high = name_bounds("ci", choose_prob(ci_prob))
-    for (label, rows), curve in zip(curves.items(), style.curve_styles(len(curves)), strict=True):
-        x, colour = rows["predicted"], curve["color"]
-        axes.vlines(x, rows[low], rows[high], color=[colour], linewidth=1)
-        axes.plot(x, rows["right"], color=colour, linewidth=1)
-        look = {"color": [colour], "marker": curve["marker"], "zorder": 3}
-        axes.scatter(x, rows["right"], s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()), label=label, **look)
-    least, lowest = pd.concat(curves.values())[["predicted", low]].min()
-    axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
-    if cumulative:
-        axes.set(xlabel="probability that the true grade is at most k, for all k", ylabel="share of items where it is")
-        style.write_title(axes, "grades up to k: predicted and observed shares")
-    else:
-        axes.set(xlabel="probability of the label", ylabel="share that is right")
-        style.write_title(axes, "confidence and accuracy of the labels")
-    if curves.keys() != {""}:
-        style.write_legend(axes, loc="upper left")
+    tables = [calibration_table(fit, equal_counts=True, **made).assign(fit=name) for name, fit in named.items()]
+    table = pd.concat(tables)
+    of = [", ".join(filter(None, row)) for row in table.reindex(columns=["fit", "dimension"], fill_value="").to_numpy()]
+    table = table.assign(of=of).iloc[::-1]  # from the bottom to the top
+    low, high, interval = find_bounds(table)
+    place, colours = np.arange(len(table)), dict(zip(dict.fromkeys(of), style.COLOURS * len(of), strict=False))
+    ink = [colours[name] for name in table["of"]]
+    axes = style.open_axes(style.height_for(len(table) + 2), options)
+    axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=2)
+    axes.scatter(table["right"], place, s=25, color=ink, zorder=3)
+    axes.scatter(table["predicted"], place, s=120, color=style.INK, marker="|", zorder=4)
+    ends = [f"{a:.2f} to {b:.2f}" for a, b in table[["from", "to"]].to_numpy()]
+    names = [f"{style.cut_name(name)} {end}".strip() for name, end in zip(table["of"], ends, strict=True)]
+    style.name_rows(axes, names, longest=34)
+    style.print_beside(axes, [f"{n:,}" for n in table["n"]], "n")
+    axes.set(ylim=(-0.6, len(table) - 0.4), xlabel="share that is right (point), probability (bar)")
+    axes.grid(axis="x", color=style.PALE, alpha=0.3)
+    what = "labels up to a grade k, for all k" if cumulative else "labels by their probability"
+    style.write_title(axes, f"{what}: how many are right, and {interval}")
     return style.finish(axes, **options)
 
 
@@ -145,13 +146,14 @@ def plot_ranks(
     n_lines = sum(len(names) for _, names, _ in variables)
     n = count_simulations(ranks)
     band = _make_band(n, 1 - (1 - ci_prob) / n_lines, random_seed)
-    figure, axes = style.new_figure(RANKS_PANEL * len(variables) + 0.6, 3.4, len(variables), sharey=True, squeeze=False)
-    for one, (name, names, values) in zip(axes[0], variables, strict=True):
+    figure, panels = style.new_grid(len(variables), 1, RANKS_PANEL)
+    for one, (name, names, values) in zip(panels, variables, strict=True):
         below = (values[:, :, None] < np.arange(1, KEPT + 1)).sum(axis=0)  # (element, rank)
         _draw_panel(one, n, band, below, names)
-        one.set_title(name if len(names) == 1 else f"{name} ({len(names)})", fontsize=9, loc="left", parse_math=False)
-        one.set_xlabel("rank of the true value, of 1", fontsize=9)
-    axes[0][0].set_ylabel("share of lower ranks, less a uniform one's", fontsize=9)
+        title = name if len(names) == 1 else f"{name} ({len(names)})"
+        one.set_title(title, fontsize=style.NORMAL, loc="left", parse_math=False)
+        one.set_ylabel("lower ranks, less expected")
+    panels[-1].set_xlabel("rank of the true value, of 1")
     return style.finish(figure, figsize=figsize)
 
 
@@ -188,4 +190,4 @@ def _draw_panel(axes: Axes, n: int, band: tuple[np.ndarray, np.ndarray], below: 
         axes.plot(at, lines[line], color=style.ACCENT, linewidth=1.5 if named else 0.7, **named)
     if furthest.size:
         title = f"outside: {furthest.size} of {len(lines)}" if furthest.size > len(style.LINES) else None
-        style.write_legend(axes, title=title, title_fontsize=7)
+        style.write_legend(axes, title=title, ncols=2)

@@ -8,19 +8,19 @@ from typing import Unpack, get_args
 from matplotlib.figure import Figure
 
 from bayesanno._core.errors import DataError, FitError
-from bayesanno._core.intervals import find_bounds
+from bayesanno._core.intervals import choose_prob, find_bounds, name_interval
 from bayesanno._core.lazy import pd
 from bayesanno._core.validate import check_made, check_share
 from bayesanno._core.wording import listed
 from bayesanno.agreement.vote import vote_right
-from bayesanno.analysis.labels import coverage_table, measure_coverage
+from bayesanno.analysis.labels import bound_accuracy, coverage_table, measure_coverage
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import measure_entropy, part_of
 from bayesanno.fits.view import Fit
 from bayesanno.planning.progress import Measure
 from bayesanno.report.plots import style
 
-EXPECTED = {"accuracy": "expected accuracy (share that is right)", "share_sure": "expected share of sure labels"}
+EXPECTED = {"accuracy": "expected accuracy", "share_sure": "expected share of sure labels"}
 
 
 def plot_coverage(
@@ -28,6 +28,7 @@ def plot_coverage(
     *,
     coverages: Sequence[float] | None = None,
     dimension: str | None = None,
+    ci_prob: float | None = None,
     **options: Unpack[style.OneAxes],
 ) -> Figure:
     """Draw the accuracy of labels when only the most certain items are kept, of one fit or of several, and of the vote.
@@ -40,14 +41,17 @@ def plot_coverage(
         Shares of items in (0, 1]; by default 0.05, 0.1, ..., 1.
     dimension : str, optional
         Which dimension, where several were annotated together.
+    ci_prob : float, optional
+        The confidence level of Wilson's intervals, drawn as bands; by default as in `summary`.
     figsize, title, ax
         Width and height in inches; whether there is a title; the matplotlib Axes to draw on in place of a new figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The values of `coverage_table`, and in a pale colour the majority vote: its most certain items are those with
-        votes of the least entropy, ties in the order of the data; an item with tied votes counts as right by its share.
+        The values of `coverage_table`, each fit in a band, and in a pale colour the majority vote: its most certain
+        items are those with votes of the least entropy, ties in the order of the data; an item with tied votes counts
+        as right by its share.
 
     Raises
     ------
@@ -59,9 +63,9 @@ def plot_coverage(
     >>> import bayesanno as ba
     >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
     >>> ba.plot_coverage({"MACE": fit}).axes[0].get_xlabel()
-    'share of the items that is kept, the most certain first'
+    'share of items kept, the most certain first'
     """
-    named = style.name_fits(fits)
+    named, prob = style.name_fits(fits), choose_prob(ci_prob)
     tables, votes = {}, {}
     for name, fit in named.items():
         view = view_for_table(fit)
@@ -72,18 +76,19 @@ def plot_coverage(
         tables[name] = table
         votes[part.data.hash] = part.data
 
-    axes = style.open_axes(6, 4, options)
+    axes = style.open_axes(4.2, options)
     for number, data in enumerate(votes.values()):
         vote = measure_coverage(measure_entropy(data.class_shares), vote_right(data), table["coverage"].tolist())
         kept, label = vote["n_items"] / data.n_items, "" if number else "majority vote"
         axes.plot(kept, vote["accuracy"], color=style.PALE, linewidth=3, alpha=0.6, zorder=0, label=label)
     for (name, table), look in zip(tables.items(), style.curve_styles(len(tables)), strict=True):
+        low, high = bound_accuracy(table, prob)
+        axes.fill_between(table["coverage"], low, high, color=look["color"], alpha=0.15, linewidth=0)
         axes.plot(table["coverage"], table["accuracy"], markersize=4, label=name or "the fit", **look)
-    axes.set(xlim=(0, 1.02), xlabel="share of the items that is kept, the most certain first")
-    axes.set_ylabel("accuracy against gold (share that is right)")
+    axes.set(xlim=(0, 1.02), xlabel="share of items kept, the most certain first", ylabel="accuracy against gold")
     axes.grid(axis="y", color=style.PALE, alpha=0.3)
-    style.write_title(axes, "accuracy of the most certain items", dimension)
-    style.write_legend(axes, loc="best")
+    style.write_title(axes, f"accuracy of the most certain items, and {name_interval(prob, 'ci')}", dimension)
+    style.write_legend(axes)
     return style.finish(axes, **options)
 
 
@@ -137,7 +142,7 @@ def plot_progress(
         raise FitError("there is no progress to draw")
     for table in tables.values():
         check_made(table, "DataFrame", "expected_progress", ["answers", "per_item", measure])
-    axes = style.open_axes(6, 4, options)
+    axes = style.open_axes(4.2, options)
     if target is not None:
         axes.axhline(target, color=style.INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
     for (name, table), curve in zip(tables.items(), style.curve_styles(len(tables)), strict=True):
@@ -145,9 +150,8 @@ def plot_progress(
         axes.fill_between(table["answers"], table[low], table[high], color=curve["color"], alpha=0.15, lw=0)
         axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **curve)
     axes.set(xlabel="further answers", ylabel=EXPECTED[measure])
-    share = interval.partition(" ")[0]
-    style.write_title(axes, f"expected labels after further answers, and {share} of simulated futures")
+    style.write_title(axes, f"expected labels after further answers, and {interval} of simulated futures")
     axes.grid(axis="y", color=style.PALE, alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
-        style.write_legend(axes, loc="best")
+        style.write_legend(axes)
     return style.finish(axes, **options)

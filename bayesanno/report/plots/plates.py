@@ -16,12 +16,12 @@ from bayesanno.modeling.registry import get_model
 from bayesanno.report.plots import style
 
 Point = tuple[float, float]
-WIDTH, HEIGHT = 1.5, 0.62  # of a node, in the units of the axes, which are inches
-STEP = (1.75, 1.1)  # between nodes
+WIDTH, HEIGHT = 1.15, 0.62  # of a node, in the units of the axes, which are inches
+STEP = (1.32, 1.0)  # between nodes
 MARGIN = 0.22  # between a plate and what is in it
 SHADED = "#d9d9d9"  # what is observed
 NAMES = {"annotations": "answers"}
-LONGEST = 18  # letters of a name on one line
+LONGEST = 12  # letters of a name on one line
 BELOW = 0.58  # how far an arrow that passes below a node is from its centre
 
 
@@ -67,7 +67,7 @@ def plot_plates(
     places = _place(process)
     xs, ys = zip(*places.values(), strict=True)
     width, height = (max(along) - min(along) + 5 * MARGIN for along in (xs, ys))
-    axes = style.open_axes(width + WIDTH, height + HEIGHT, {"ax": ax})
+    axes = style.open_axes(height + HEIGHT, {"ax": ax}, width=width + WIDTH)
     axes.axis("off")
     axes.set_aspect("equal")
     of_items = [name for name in (process.state, *process.numbers, process.answers) if name]
@@ -127,7 +127,7 @@ def _draw_plate(axes: Axes, inside: Sequence[Point], name: str, *, below: bool) 
     at = (left + 0.1, low + 0.08) if below else (right - 0.1, high - 0.08)
     under = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # arrows pass behind
     sides: dict[str, Any] = {"ha": "left", "va": "bottom"} if below else {"ha": "right", "va": "top"}
-    axes.text(*at, name, fontsize=7, color=style.INK, bbox=under, zorder=3, **sides)
+    axes.text(*at, name, fontsize=style.SMALLEST, color=style.INK, bbox=under, zorder=3, **sides)
 
 
 def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Patch:
@@ -144,9 +144,9 @@ def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Pa
     if len(shown) > LONGEST:
         shown = "_\n".join(shown.rsplit("_", 1))
     centred: dict[str, Any] = {"ha": "center", "va": "center", "color": style.INK}
-    axes.text(x, y + (0.11 if caption else 0), shown, fontsize=9, weight="bold", **centred)
+    axes.text(x, y + (0.11 if caption else 0), shown, fontsize=style.NORMAL, weight="bold", **centred)
     if caption:
-        axes.text(x, y - 0.16, caption, fontsize=7, **centred)
+        axes.text(x, y - 0.16, caption, fontsize=style.SMALLEST, **centred)
     return box
 
 

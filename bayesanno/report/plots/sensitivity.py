@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any, Unpack
 
 import numpy as np
@@ -21,7 +22,6 @@ from bayesanno.report.plots import style
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of the name of a row
 BINS = 41  # of draws from a prior; an odd number, so that a half, third, quarter or fifth is inside of one
-MOST_INCHES = 30.0  # of the height of a figure
 MOST_NAMED = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "largest move of an annotator's rank"}
@@ -67,18 +67,15 @@ def plot_prior(
     by = [name for name in ("dimension", "quantity") if name in table]
     panels = list(table.groupby(by, sort=False))
     models = list(dict.fromkeys(table["model"]))
-    columns = min(3, len(panels))
-    height = min(0.5 + 0.42 * len(models), MOST_INCHES / -(-len(panels) // columns))
-    figure, axes = style.new_grid(len(panels), columns, (3.0, height))
-    for number, (one, (groups, part)) in enumerate(zip(axes, panels, strict=True)):
+    height = min(0.5 + 0.42 * len(models), style.MOST_INCHES / len(panels))
+    figure, axes = style.new_grid(len(panels), 1, height)
+    for one, (groups, part) in zip(axes, panels, strict=True):
         *dimension, quantity = map(str, groups)
         words = [*filter(None, dimension), style.WORDS.get(quantity, quantity)]
-        one.set_title(": ".join(words), fontsize=9, loc="left", parse_math=False)
+        one.set_title(": ".join(words), fontsize=style.NORMAL, loc="left", parse_math=False)
         _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
-        if number % columns:
-            one.set_yticks([])
-        else:
-            style.name_rows(one, models, longest=LONGEST)
+        lines = ["\n".join(wrap(style.cut_name(name, LONGEST), style.MOST_LETTERS)) for name in models]
+        one.set_yticks(range(len(models)), lines, parse_math=False)
     return style.finish(figure, figsize=figsize)
 
 
@@ -102,22 +99,20 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
         axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
     margin = 0.02 * (ends[1] - ends[0])
-    lines = -(-len(of) // 3) if 1 < len(of) <= MOST_NAMED else 0  # of a legend, for which there is room at the bottom
-    axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(models) - 0.55 + 0.4 * lines, -0.75))
+    axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(models) - 0.55, -0.75))
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
-    if lines:
-        options = {"loc": "lower left", "ncols": 3, "borderaxespad": 0.1, "handlelength": 1.2, "columnspacing": 1}
-        style.write_legend(axes, handles=keys.values(), frameon=False, **options)
+    if 1 < len(of) <= MOST_NAMED:
+        style.write_legend(axes, handles=keys.values(), ncols=3, bbox_to_anchor=(0, 0.25))
 
 
-def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: Unpack[style.Panels]) -> Figure:
+def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 25, **options: Unpack[style.Panels]) -> Figure:
     """Draw the items whose labels depend on the prior; those that change first are on top.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As `bayesanno.criticism.label_power_scaling` gives it, or some of its rows.
-    most : int, default 40
+    most : int, default 25
         Items that are drawn; the title says of how many.
     figsize, title
         As in `plot_coverage`; a figure of several panels takes no `ax`.
@@ -125,8 +120,8 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: 
     Returns
     -------
     matplotlib.figure.Figure
-        On the left how many doublings of the prior (below 0: halvings) would make the runner-up as probable as the
-        label, with arrowheads at the edge for more than four; between the lines one is enough. On the right the
+        Above how many doublings of the prior (below 0: halvings) would make the runner-up as probable as the
+        label, with arrowheads at the edge for more than four; between the lines one is enough. Below the
         probability of the label, with arrows to where a prior, or likelihood, of twice the strength would move it.
 
     Raises
@@ -141,38 +136,39 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40, **options: 
     >>> ba.report.plot_label_power_scaling(ba.criticism.label_power_scaling(fit))  # doctest: +SKIP
     """
     check_made(table, "DataFrame", "criticism.label_power_scaling", ["doublings", "prior_slope"])
-    shown, figure, left, right = _begin_sides(table.sort_values("doublings", key=np.abs, kind="stable"), most)
+    shown, figure, upper, lower = _begin_panels(table.sort_values("doublings", key=np.abs, kind="stable"), most)
     place, doublings = np.arange(len(shown)), shown["doublings"].to_numpy()
     within = np.clip(doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
-    left.axvspan(-1, 1, color=style.PALE, alpha=0.15, linewidth=0)
-    left.axvline(0, color=style.INK, linewidth=0.8)
-    left.plot(within[within == doublings], place[within == doublings], "o", color=style.ACCENT, markersize=4.5)
+    upper.axvspan(-1, 1, color=style.PALE, alpha=0.15, linewidth=0)
+    upper.axvline(0, color=style.INK, linewidth=0.8)
+    upper.plot(within[within == doublings], place[within == doublings], "o", color=style.ACCENT, markersize=4.5)
     for marker, beyond in (("<", doublings < within), (">", doublings > within)):
-        left.plot(within[beyond], place[beyond], marker, color=style.PALE, markersize=4)
+        upper.plot(within[beyond], place[beyond], marker, color=style.PALE, markersize=4)
     probability = shown["probability"].to_numpy()
     for of, shift, colour in (("likelihood", 0.16, style.PALE), ("prior", -0.16, style.ACCENT)):
         then = np.clip(probability + shown[f"{of}_slope"].to_numpy(), 0, 1)
-        right.hlines(place + shift, probability, then, color=colour, linewidth=1.2)
-        right.plot(then, place + shift, "o", color=colour, markersize=3, label=f"twice the {of}")
-    right.plot(probability, place, "|", color=style.INK, markersize=8, label="now")
+        lower.hlines(place + shift, probability, then, color=colour, linewidth=1.2)
+        lower.plot(then, place + shift, "o", color=colour, markersize=3, label=f"twice the {of}")
+    lower.plot(probability, place, "|", color=style.INK, markersize=8, label="now")
     items, labels, others = (
-        [style.cut_name(name, most) for name in shown[column]]
-        for column, most in (("item", 18), ("label", 11), ("runner_up", 11))
+        [style.cut_name(name, longest) for name in shown[column]]
+        for column, longest in (("item", 12), ("label", 9), ("runner_up", 9))
     )
     said = [f"{item}: {label} or {other}" for item, label, other in zip(items, labels, others, strict=True)]
-    style.name_rows(left, said, longest=LONGEST)
-    left.set_xlim(-MOST_DOUBLINGS - 0.3, MOST_DOUBLINGS + 0.3)
-    left.set_xlabel("doublings of the prior until the label changes", fontsize=9)
-    right.set_xlabel("probability of the label", fontsize=9)
+    style.name_rows(upper, said, longest=LONGEST)
+    upper.set_xlim(-MOST_DOUBLINGS - 0.3, MOST_DOUBLINGS + 0.3)
+    style.name_rows(lower, said, longest=LONGEST)
+    upper.set_xlabel("doublings of the prior until the label changes")
+    lower.set_xlabel("probability of the label")
     soon = int((table["doublings"].abs() < 1).sum())
     what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
-    style.write_title(left, f"labels that depend on the prior: {what}{soon} would change within one doubling")
-    figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
+    style.write_title(upper, f"labels that depend on the prior: {what}{soon} would change within one doubling")
+    style.write_legend(lower, ncols=2)
     return style.finish(figure, **options)
 
 
-def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure, Axes, Axes]:
-    """Return the first rows of an ordered table, from the top, and a figure with two sides for them.
+def _begin_panels(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure, Axes, Axes]:
+    """Return the first rows of an ordered table, from the top, and a figure with two panels for them.
 
     Raises
     ------
@@ -184,11 +180,11 @@ def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure
     if ordered.empty:
         raise FitError("the table has no rows to draw")
     shown = ordered.head(most)
-    figure, (left, right) = style.new_figure(9.5, max(style.height_for(len(shown)), 2.4), 2, sharey=True)
-    left.set_ylim(len(shown) - 0.4, -0.6)
-    for one in (left, right):
+    figure, (upper, lower) = style.new_grid(2, 1, max(style.height_for(len(shown)) - 0.7, 2.0))
+    for one in (upper, lower):
+        one.set_ylim(len(shown) - 0.4, -0.6)
         one.grid(axis="x", color=style.PALE, alpha=0.3)
-    return shown, figure, left, right
+    return shown, figure, upper, lower
 
 
 def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
@@ -204,8 +200,8 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        On the left the number of items with another label; on the right, for models with a competence, the largest move
-        of an annotator's rank. The model's own prior is at the bottom, with 0.
+        Above the number of items with another label; below, for models with a competence, the largest move of an
+        annotator's rank. The model's own prior is at the bottom, with 0.
 
     Raises
     ------
@@ -227,15 +223,15 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     names = [", ".join(f"{field}={as_typed(row[field])}" for field in fields) for row in table.to_dict("records")]
     names[0] += " (own)"
     shown = [(column, label) for column, label in CHANGES.items() if column in table]
-    size = (4.5 + 3 * len(shown), style.height_for(len(table)))
-    figure, axes = style.new_figure(*size, columns=len(shown), sharey=True, squeeze=False)
-    for one, (column, label) in zip(axes[0], shown, strict=True):
-        one.barh(range(len(table)), table[column], color=style.ACCENT, height=0.6)
-        one.axvline(0, color=style.INK, linewidth=0.8)
+    figure, panels = style.new_grid(len(shown), 1, style.height_for(2 * len(table)) - 0.7)
+    for one, (column, label) in zip(panels, shown, strict=True):
+        one.barh(np.arange(len(table)) - 0.2, table[column], color=style.ACCENT, height=0.4)
         one.grid(axis="x", color=style.PALE, alpha=0.3)
-        one.set_xlabel(label, fontsize=9)
+        one.set(xlabel=label, xlim=(0, max(1, 1.05 * table[column].max())), ylim=(-0.6, len(table) - 0.3))
         one.locator_params(axis="x", integer=True)
-    style.name_rows(axes[0][0], names, longest=LONGEST_PRIOR)
-    axes[0][0].set_ylabel("prior", fontsize=9)
-    style.write_title(axes[0][0], "changes under other priors")
+        style.name_rows(one, names, longest=LONGEST_PRIOR)
+        one.tick_params(axis="y", length=0, pad=-4)  # names, which are long, are above their bars
+        for text in one.get_yticklabels():
+            text.set(ha="left", va="bottom")
+    style.write_suptitle(figure, "Changes under other priors")
     return style.finish(figure, **options)

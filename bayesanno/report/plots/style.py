@@ -1,10 +1,15 @@
-"""One style for all figures: without pyplot, readable without colour, legible for few rows and for hundreds."""
+"""One style for all figures: without pyplot, readable without colour, legible for few rows and for hundreds.
+
+The invariant: a figure is `WIDTH` inches wide, and grows in height. No text is smaller than `SMALLEST` points, so that
+a figure can be read on a screen of 400 pixels. A legend is below its axes, where nothing is drawn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, TypedDict, cast
 
 import matplotlib
@@ -13,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
 
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd
@@ -23,15 +29,20 @@ INK, ACCENT, PALE = "#1a1a1a", "#0072b2", "#9a9a9a"  # the accent: Okabe and Ito
 SEQUENCE = "cividis"  # a colour map of rising lightness, for colour-blind readers too
 FROM_WHITE, BOTH_WAYS = "Blues", "RdBu"  # of matrices: white is 0
 DARK = 0.6  # of a matrix's range of colours: numbers in darker cells are white
+WIDTH = 4.5  # inches
+SMALLEST, NORMAL = 8, 9  # points of texts
 ROW = 0.2  # inches of a row with a name
-MOST_HEIGHT = 14.0
-MOST_NAMES = 60  # rows that are all named
+LEGEND = 0.55  # inches below the axes, under the name of the axis
+MOST_HEIGHT, MOST_INCHES = 14.0, 30.0  # of a figure, and of one with many panels
+SQUARE = 5.6  # of a figure with a square matrix, and its scale
+MOST_NAMES, MOST_SQUARE = 60, 27  # rows that are all named, and those of a square matrix
 MOST_PARTS = 20  # of a bar: shades of more look alike
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
 
 # Okabe and Ito's colours, of which neighbours differ for all readers.
 COLOURS = (ACCENT, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", INK)
+LETTERS, MOST_IN_LINE = 35, 56  # of a line of a title: beside the names of rows, and above a whole figure
 TITLE = "title"  # marks what `finish` may remove
 
 type Size = tuple[float, float] | None
@@ -80,38 +91,34 @@ class ShownFigure(Figure):
         return picture.getvalue()
 
 
-def new_figure(
-    width: float = 7.0, height: float = 4.0, columns: int = 1, *, rows: int = 1, **options: Any
-) -> tuple[Figure, Any]:
-    """Return a figure of a size in inches, and its axes: one, or an array of several side by side, or in rows."""
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return a figure of a size in inches, and its panels, row by row."""
     apart = ConstrainedLayoutEngine(w_pad=0.09)  # so that numbers at the ends of two axes do not meet
     figure = ShownFigure(figsize=(width, height), layout=apart)
-    axes = figure.subplots(rows, columns, **options)
-    for one in np.ravel(axes):
-        _begin_axes(one)
-    return figure, axes
+    return figure, [_begin_axes(axes) for axes in figure.subplots(rows, columns, squeeze=False).flat]
 
 
-def open_axes(width: float, height: float, options: OneAxes) -> Axes:
+def open_axes(height: float, options: OneAxes, *, width: float = WIDTH) -> Axes:
     """Return the axes to draw on: those that are given, or those of a new figure of a size in inches."""
     axes = options.get("ax")
-    return new_figure(width, height)[1] if axes is None else _begin_axes(axes)
+    return new_figure(width, height)[1][0] if axes is None else _begin_axes(axes)
 
 
 def _begin_axes(axes: Axes) -> Axes:
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8)
+    axes.tick_params(labelsize=NORMAL)
+    axes.xaxis.label.set_fontsize(NORMAL)
+    axes.yaxis.label.set_fontsize(NORMAL)
     return axes
 
 
-def new_grid(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Return a figure, and n panels in rows of so many columns, each of about that width and height (inches)."""
+def new_grid(n: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure, and n panels in rows of so many columns, each of about that height (inches)."""
     rows = -(-n // columns)
-    width, height = max(5.5, columns * size[0] + 1.6), rows * (size[1] + 0.25) + 1.2
-    figure, axes = new_figure(width, height, columns, rows=rows, squeeze=False)
-    for empty in axes.flat[n:]:
+    figure, panels = new_figure(WIDTH, rows * (height + 0.25) + 1.2, rows, columns)
+    for empty in panels[n:]:
         empty.remove()
-    return figure, list(axes.flat[:n])
+    return figure, panels[:n]
 
 
 def keep_dimension(table: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
@@ -146,8 +153,10 @@ def draw_shares(axes: Axes, shares: np.ndarray, names: Sequence[str]) -> None:
 
 
 def write_legend(axes: Axes, **options: Any) -> None:
-    """Add a legend whose texts are not read as formulas."""
-    legend = axes.legend(**{"fontsize": 7, "title_fontsize": 8, **options})
+    """Add a legend below the axes, whose texts are not read as formulas."""
+    below = axes.transAxes + ScaledTranslation(0, -LEGEND, cast("Figure", axes.get_figure(root=True)).dpi_scale_trans)
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below, "frameon": False}
+    legend = axes.legend(**{**place, "fontsize": SMALLEST, "title_fontsize": SMALLEST, "borderaxespad": 0, **options})
     for text in legend.get_texts():
         text.set_parse_math(False)
 
@@ -169,26 +178,37 @@ def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y", longest: in
         axes.set_xticks(list(at), labels, rotation=90, parse_math=False)
 
 
-def name_square(axes: Axes, names: Sequence[str], groups: np.ndarray, *, longest: int = 20) -> None:
+def name_square(axes: Axes, names: Sequence[str], groups: np.ndarray) -> None:
     """Name the rows and columns of a square matrix, and draw lines between groups that are side by side."""
     for along, draw_line in (("y", axes.axhline), ("x", axes.axvline)):
-        name_rows(axes, names, along=along, longest=longest)
+        name_rows(axes, names, along=along, most=MOST_SQUARE)
         for edge in np.flatnonzero(groups[1:] != groups[:-1]):
             draw_line(edge + 0.5, color=INK, linewidth=1.2)
 
 
-def print_cells(axes: Axes, texts: np.ndarray, dark: np.ndarray, size: int) -> None:
+def print_cells(axes: Axes, texts: np.ndarray, dark: np.ndarray) -> None:
     """Print a text into each cell of a matrix, in white where the cell is dark."""
-    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "linespacing": 1.3}
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLEST, "linespacing": 1.2}
     for (row, column), text in np.ndenumerate(texts):
         axes.text(column, row, text, color="white" if dark[row, column] else INK, **centred)
 
 
-def add_scale(image: Any, axes: Any, label: str, **options: Any) -> None:
-    """Draw the scale of a matrix's colours beside it."""
-    bar = image.figure.colorbar(image, ax=axes, **options)
-    bar.set_label(label, fontsize=8)
-    bar.ax.tick_params(labelsize=8)
+def add_scale(image: Any, axes: Any, label: str) -> None:
+    """Draw the scale of a matrix's colours below it."""
+    figure = image.figure
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.8, aspect=30, pad=0.1 / figure.get_figheight())
+    bar.set_label(label, fontsize=NORMAL)
+    bar.ax.tick_params(labelsize=SMALLEST)
+
+
+def print_beside(axes: Axes, texts: Sequence[str], title: str) -> None:
+    """Print a text at the right end of each row, from the bottom, over a title; of many rows, nothing."""
+    if len(texts) > MOST_NAMES:
+        return
+    look: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "va": "center"}
+    for place, text in enumerate(texts):
+        axes.annotate(text, (1, place), (6, 0), fontsize=SMALLEST, **look)
+    axes.annotate(title, (1, -0.6), (12, -11), fontsize=SMALLEST, **look)
 
 
 def shades(n: int) -> list[Any]:
@@ -205,7 +225,17 @@ def curve_styles(n: int) -> list[dict[str, Any]]:
 def write_title(axes: Axes, text: str, dimension: str | None = None) -> None:
     """Write a title above the left edge, after the name of the dimension if it is about one of several."""
     title = f"{cut_name(dimension)}: {text}" if dimension else text[0].upper() + text[1:]
-    axes.set_title(title, fontsize=10, loc="left", parse_math=False).set_gid(TITLE)
+    _set_title(axes.set_title, title, LETTERS, loc="left")
+
+
+def write_suptitle(figure: Figure, text: str) -> None:
+    """Write a title above all panels."""
+    _set_title(figure.suptitle, text, MOST_IN_LINE, x=0.01, ha="left")
+
+
+def _set_title(write: Any, text: str, letters: int, **options: Any) -> None:
+    lines = "\n".join(part for line in text.split("\n") for part in wrap(line, letters))
+    write(lines, fontsize=NORMAL + 1, parse_math=False, **options).set_gid(TITLE)
 
 
 def finish(drawn: Figure | Axes, *, figsize: Size = None, title: bool = True, ax: Axes | None = None) -> Figure:

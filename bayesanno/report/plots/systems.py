@@ -15,15 +15,16 @@ from bayesanno.fits.view import Fit
 from bayesanno.modeling.pairs import SUBSET
 from bayesanno.report.plots import style
 
-MOST_IN_MATRIX = 16  # with numbers in their cells
+MOST_IN_MATRIX = 14  # with numbers in their cells,
+MOST_WITH_ENDS = 6  # and with intervals
 MOST_LABELS = 9  # with a panel each
 BESIDE = 0.3  # between the marks of two sources
 
 
 def plot_ranking(
-    fit: Fit, *, ci_prob: float | None = None, ci_kind: CiKind = None, **options: Unpack[style.Panels]
+    fit: Fit, *, ci_prob: float | None = None, ci_kind: CiKind = None, **options: Unpack[style.OneAxes]
 ) -> Figure:
-    """Draw the strength and the rank of every system, the strongest on top.
+    """Draw the strength of every system, the strongest on top, with its rank.
 
     Parameters
     ----------
@@ -31,14 +32,14 @@ def plot_ranking(
         Its model has a class prior with `Pairs`.
     ci_prob, ci_kind
         As in `ranking_table`.
-    figsize, title
-        As in `plot_coverage`; a figure of several panels takes no `ax`.
+    figsize, title, ax
+        As in `plot_coverage`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Posterior means with intervals: on the left of the strength, on the scale of log odds; on the right of the
-        rank, with the probability of being the best.
+        Posterior means of strengths with intervals, on the scale of log odds; beside them the interval of the rank, and
+        the probability of being the best.
 
     Raises
     ------
@@ -51,30 +52,26 @@ def plot_ranking(
     >>> fit = ba.load("ranking")  # doctest: +SKIP
     >>> ba.plot_ranking(fit).savefig("ranking.png")  # doctest: +SKIP
     """
-    table = ranking_table(fit, ci_prob=ci_prob, ci_kind=ci_kind)
-    return style.finish(draw_ranking(table), **options)
+    return draw_ranking(ranking_table(fit, ci_prob=ci_prob, ci_kind=ci_kind), **options)
 
 
-def draw_ranking(table: pd.DataFrame) -> Figure:
+def draw_ranking(table: pd.DataFrame, **options: Unpack[style.OneAxes]) -> Figure:
     """Draw what `plot_ranking` does, of the table of `ranking_table`; with subsets, the ranking of all items."""
-    table = of_all_items(table)
-    table, place, n = table.iloc[::-1], np.arange(len(table)), len(table)
-    figure, (left, right) = style.new_figure(8, max(2.4, style.height_for(n)), 2, sharey=True)
-    left.axvline(0, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
-    for axes, of in ((left, "strength"), (right, "rank")):
-        low, high, _ = find_bounds(table, of)
-        axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=max(0.5, min(2.0, 120 / n)))
-        axes.plot(table[f"{of}_mean"], place, "o", color=style.ACCENT, markersize=5 if n <= style.MOST_NAMES else 2)
-    style.name_rows(left, table["system"].tolist(), longest=28)
-    left.set(xlabel="strength (log odds, 0 on average)", ylabel="system", ylim=(-0.6, n - 0.4))
-    left.locator_params(axis="x", nbins=6)
-    right.set(xlabel="rank", xlim=(n + 0.5, 0.5))
-    if n <= style.MOST_NAMES:
-        for at, p in zip(place, table["p_best"], strict=True):
-            right.text(1.01, at, f"{p:.0%}", transform=right.get_yaxis_transform(), va="center", fontsize=8)
-        right.set_title("P(best)", fontsize=8, loc="right")
-    style.write_title(left, f"strength of {n:,} systems: posterior mean and {find_bounds(table, 'strength')[2]}")
-    return figure
+    table = of_all_items(table).iloc[::-1]
+    place, n = np.arange(len(table)), len(table)
+    low, high, interval = find_bounds(table, "strength")
+    axes = style.open_axes(max(2.4, style.height_for(n)), options)
+    axes.axvline(0, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
+    axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=max(0.5, min(2.0, 120 / n)))
+    axes.plot(table["strength_mean"], place, "o", color=style.ACCENT, markersize=5 if n <= style.MOST_NAMES else 2)
+    style.name_rows(axes, table["system"].tolist())
+    first, last, _ = find_bounds(table, "rank")
+    rows = table[[first, last, "p_best"]].to_numpy()
+    style.print_beside(axes, [f"{a:.0f} to {b:.0f}, {p:.0%}" for a, b, p in rows], "rank, P(best)")
+    axes.set(xlabel="strength (log odds, 0 on average)", ylim=(-0.6, n - 0.4))
+    axes.locator_params(axis="x", nbins=5)
+    style.write_title(axes, f"strength of {n:,} systems: posterior mean and {interval}")
+    return style.finish(axes, **options)
 
 
 def plot_wins(
@@ -94,8 +91,8 @@ def plot_wins(
     Returns
     -------
     matplotlib.figure.Figure
-        Each cell has the share of comparisons that judges like these say the row wins against the column, with ties as
-        half a win, and its interval. The systems are in the order of the ranking.
+        Each cell has the share of comparisons that judges like these say the row wins against the column, in percent,
+        with ties as half a win; of up to 6 systems with its interval. The systems are in the order of the ranking.
 
     Raises
     ------
@@ -112,23 +109,21 @@ def plot_wins(
     low, high, interval = find_bounds(wins, "share_won")
     names = list(dict.fromkeys([*wins["first"], *wins["second"]]))
     n, place = len(names), {name: at for at, name in enumerate(names)}
-    axes = style.open_axes(3 + 0.8 * n, 1.2 + 0.6 * n, options)
-    share = np.full((n, n), np.nan)
+    axes = style.open_axes(style.SQUARE, options)
+    share, texts = np.full((n, n), np.nan), np.full((n, n), "", dtype=object)
     rows = wins[["first", "second", "share_won_mean", low, high]].itertuples(index=False)
-    for first, second, mean, lowest, highest in rows:
-        for a, b, cell in (
-            (first, second, (mean, lowest, highest)),
-            (second, first, (1 - mean, 1 - highest, 1 - lowest)),
-        ):
-            share[place[a], place[b]] = cell[0]
-            if n <= MOST_IN_MATRIX:
-                text = f"{cell[0]:.0%}\n{cell[1]:.0%} to {cell[2]:.0%}".replace("%", "")
-                axes.text(place[b], place[a], text, ha="center", va="center", fontsize=7)
+    for first, second, *cell in rows:
+        mean, lowest, highest = cell
+        for a, b, one in ((first, second, cell), (second, first, (1 - mean, 1 - highest, 1 - lowest))):
+            at = place[a], place[b]
+            share[at], ends = one[0], f"\n{100 * one[1]:.0f}–{100 * one[2]:.0f}" if n <= MOST_WITH_ENDS else ""
+            texts[at] = f"{100 * one[0]:.0f}{ends}"
     image = axes.imshow(share, cmap=style.BOTH_WAYS, vmin=0, vmax=1, alpha=0.7, interpolation="nearest")
-    style.add_scale(image, axes, "share won", shrink=0.7)
+    if n <= MOST_IN_MATRIX:
+        style.print_cells(axes, texts, np.zeros((n, n), dtype=bool))
+    style.add_scale(image, axes, "share that the row wins against the column")
     style.name_square(axes, names, np.zeros(n))
-    axes.set(xlabel="against", ylabel="system")
-    style.write_title(axes, f"% won by the row, with {interval}")
+    style.write_title(axes, f"% won by the row{f', with {interval}' if n <= MOST_WITH_ENDS else ''}")
     return style.finish(axes, **options)
 
 
@@ -150,8 +145,8 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A panel for each label of the table, and at most nine; groups from top to bottom, with the means and intervals
-        of the table. Prediction-powered ones are below those of the model.
+        A panel for each label of the table, and at most nine, or fewer where there are many groups; groups from top to
+        bottom, with the means and intervals of the table. Prediction-powered ones are below those of the model.
 
     Raises
     ------
@@ -171,23 +166,24 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     check_made(table, "DataFrame", "group_table", ["group", "source", "quantity", "label", "mean"])
     low, high, interval = find_bounds(table)
     wanted = list(dict.fromkeys(table["label"]))
-    shown = [label for label in wanted if label][: MOST_LABELS - ("" in wanted)] + [""] * ("" in wanted)
     groups = list(dict.fromkeys(table["group"]))[::-1]  # from the bottom to the top
     sources = list(dict.fromkeys(table["source"]))
-    columns = min(3, len(shown))
-    figure, panels = style.new_grid(len(shown), columns, (2.6, style.height_for(len(groups)) - 1))
-    for number, (axes, label) in enumerate(zip(panels, shown, strict=True)):
+    height = style.height_for(len(groups) * len(sources)) - 0.8
+    most = max(2, min(MOST_LABELS, int(style.MOST_INCHES / height)))
+    shown = [label for label in wanted if label][: most - ("" in wanted)] + [""] * ("" in wanted)
+    figure, panels = style.new_grid(len(shown), 1, height)
+    for axes, label in zip(panels, shown, strict=True):
         for place, source in enumerate(sources):
             rows = table[(table["label"] == label) & (table["source"] == source)].set_index("group").loc[groups]
             at = np.arange(len(groups)) + BESIDE * ((len(sources) - 1) / 2 - place)
             size, colour = 5 if len(groups) <= style.MOST_NAMES else 2, style.COLOURS[place]
             axes.hlines(at, rows[low], rows[high], color=style.PALE, linewidth=2)
             axes.plot(rows["mean"], at, style.MARKERS[place], color=colour, markersize=size, label=source)
-        style.name_rows(axes, groups if number % columns == 0 else [""] * len(groups))
+        style.name_rows(axes, groups)
         name = style.cut_name(label)
         axes.set(ylim=(-0.6, len(groups) - 0.4), xlabel=f"share of {name!r}" if label else "mean grade")
         axes.locator_params(axis="x", nbins=5)
     if len(sources) > 1:
-        style.write_legend(panels[0])
+        style.write_legend(panels[-1], ncols=2)
     style.write_title(panels[0], f"{len(groups):,} groups: mean and {interval}")
     return style.finish(figure, **options)

@@ -78,7 +78,7 @@ def plot_types(
     seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)
     names, expected = _join_small(list(model.states(view.data)), expected)
 
-    axes, bins = style.open_axes(7, 4, options), np.arange(seen.size)
+    axes, bins = style.open_axes(4.4, options), np.arange(seen.size)
     axes.bar(bins, seen, width=0.9, color=style.PALE, alpha=0.5, label="seen")
     curves = dict(zip(names, style.curve_styles(len(names)), strict=True))
     drawn = {name: expected[:, number] for number, name in enumerate(names)}
@@ -93,13 +93,13 @@ def plot_types(
         width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all coincides with the sum
         axes.plot(bins, mean, markersize=3.5, label=name, linewidth=width, zorder=above, **curves[name])
     axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
-    axes.set_xlabel(f"{counted} (of {seen.size - 1} answers to an item)", parse_math=False)
+    axes.set_xlabel(f"{counted} (of {seen.size - 1} to an item)", parse_math=False)
     axes.locator_params(axis="x", integer=True)
     which = f"{view.data.n_items:,} items"
     if seen.sum() < view.data.n_items:
         which = f"the {int(seen.sum()):,} of {which} with {seen.size - 1} answers"
     style.write_title(axes, f"what types predict of {which}: posterior mean and {find_bounds(described)[2]}")
-    style.write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    style.write_legend(axes, ncols=2)
     return style.finish(axes, **options)
 
 

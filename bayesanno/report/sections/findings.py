@@ -1,4 +1,4 @@
-"""What a page says of a fit, found once: every section reads it here, so that none contradicts the verdict on top.
+"""What is found of a fit, once: every part of the page reads it here, so that none contradicts the verdict on top.
 
 The invariant: `is_off` decides whether what rests on the probabilities of labels is shown as it is.
 """
@@ -15,12 +15,14 @@ import numpy as np
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted
+from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.dependence import dependence_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, join_pairs, read_findings
+from bayesanno.io.names import explain_alike
 from bayesanno.modeling.findings import Finding, check, find, sort_findings, threshold_of
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
@@ -87,14 +89,22 @@ class Findings:
         return groups
 
     @property
-    def caveat(self) -> str:
-        """What to add where something rests on the probabilities of labels; empty if they can be relied on."""
-        if self.is_off:
-            return " These numbers rest on probabilities that are off: see the top of the page."
-        if self.is_misfit:
-            how = "recalibrated" if self.view.is_recalibrated else "adjusted"
-            return f" These numbers rest on the {how} probabilities: see the top of the page."
-        return ""
+    def doubts(self) -> int:
+        """How many findings are more than notes."""
+        return sum(one.level != "note" for one in self.listed)
+
+    @cached_property
+    def annotators(self) -> pd.DataFrame | None:
+        """The annotator table; None if the model has no competence."""
+        return None if self.view.model.competence is None else annotator_table(self.view)
+
+    @property
+    def alike(self) -> list[str]:
+        """Which names of the data may be the same, as a warning said when they were read."""
+        parts = parts_of(self.view, need_items=False)
+        labels = {name for part in parts for name in (*getattr(part.data, "labels", ()), *part.gold.values())}
+        annotators = {name for part in parts for name in getattr(part.data, "annotators", ())}
+        return explain_alike(labels=sorted(labels), annotators=sorted(annotators))
 
 
 def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:

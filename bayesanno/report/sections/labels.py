@@ -1,118 +1,98 @@
-"""What are the labels, and what would more answers bring? Every item is in a table, the most uncertain first."""
+"""Tables and figures of items: their labels, every item, known labels, and what more answers would bring."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from bayesanno._core.errors import FitError
-from bayesanno._core.intervals import find_bounds
+from bayesanno._core.intervals import choose_prob, find_bounds, name_interval
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted
+from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.difficulty import difficulty_table
-from bayesanno.analysis.labels import label_table, score_part
+from bayesanno.analysis.labels import SCORED, bound_accuracy, label_table, measure_coverage
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.progress import expected_progress, stopping_table
-from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
-from bayesanno.report.plots.items import plot_coverage, plot_progress
+from bayesanno.report.blocks import join_ends
+from bayesanno.report.plots.items import plot_progress
 from bayesanno.report.sections.findings import Findings
-from bayesanno.report.sections.summary import LEAST_SURE
 
-CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
+LEAST_SURE = 0.9  # a label less probable than that may need another look
+MOST_LABELS = 10  # that the top of the page counts
 MOST_HARD = 5  # items that are named as the hardest
 RISK, MORE = 0.05, 3  # of a label that is done to be wrong; further answers that each item could get
 FUTURES = 20
 LEAST = 100  # further answers, or one for each fourth item where these are more
 MOST_PAIRS = 1_000_000  # of items and annotators: of more, the page would take minutes
-SPREAD = "spread evenly"
-WAYS: dict[str, Allocation] = {SPREAD: "evenly", "asked where they help most": "suggested"}
-MEANING = {
-    "done": f"done: wrong with a probability of {RISK:.0%} or less",
-    "ask": f"to ask about again: likely to be done with {MORE} more answers",
-    "expert": "for an expert: likely not to be",
-}
+WAYS: dict[str, Allocation] = {"spread evenly": "evenly", "asked where they help most": "suggested"}
 
 
-def ask_of_items(view: FitView) -> str:
-    """Return what one asks of the items: their labels, or their types."""
-    if isinstance(view.named_data, AnnotationTotals) or not all(part.is_of_types for part in parts_of(view)):
-        return "What are the labels?"
-    return "What are the types of the items?"
-
-
-def show_items(found: Findings) -> Iterator[PageBlock]:
-    """Show the labels or types of the items, how sure they are, and all of them in a table."""
-    view = found.view
-    if isinstance(view.named_data, AnnotationTotals):
-        where = "The fit was made on a Dask cluster and does not hold the items"
-        yield Text(f"{where}: bayesanno.write_labels writes their labels there.")
-        return
-    if all(len(part.states) == 1 for part in parts_of(view)):
-        yield Text(f"{view.model.name} describes annotators only; it has no labels of items.")
-        return
-    for part in parts_of(view):
-        if part.dimension:
-            yield Heading(part.dimension)
-        yield from _show_part(found, part)
-    if view.derives("difficulty"):
-        yield Text(_describe_hardest(difficulty_table(view)))
-    rows = item_rows(view)
-    what = "items" if "dimension" not in rows else "items, each in every dimension"
-    yield Heading("All items, the most uncertain first")
-    yield large_table(rows, name="item-table", what=what, by="entropy", choose=CHOSEN)
-
-
-def _show_part(found: Findings, part: FitPart) -> Iterator[PageBlock]:
-    state, scored = "type" if part.is_of_types else "label", score_part(part)
-    yield Text(_describe_certainty(part, state, is_off=found.is_off) + found.caveat)
-    if scored:
-        most_certain = (
-            f"90% of items {scored['accuracy_at_90']:.1%}, of the most certain 75% {scored['accuracy_at_75']:.1%}"
-        )
-        yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the most certain {most_certain}.")
-    counts = _count_states(part, state)
-    yield small_table(counts.drop(columns="items, expected") if found.is_off else counts)
-    if scored and not part.dimension:
-        yield draw(plot_coverage(found.view), "Accuracy by the share of items kept, the most certain first.")
-
-
-def _describe_certainty(part: FitPart, state: str, *, is_off: bool) -> str:
-    best = part.posterior.values.max(axis=1)
-    unsure, wrong = int((best < LEAST_SURE).sum()), (1 - best).sum()
-    expected = f" If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
-    return (
-        f"{unsure:,} of {counted(best.size, 'item')} ({unsure / best.size:.0%}) have no {state} of probability "
-        f"{LEAST_SURE} or more.{'' if is_off else expected}"
-    )
-
-
-def _describe_hardest(table: pd.DataFrame) -> str:
-    """Name the hardest items."""
-    low, _, interval = find_bounds(table, "difficulty")
-    hard = table[table[low] > 0]
-    named = [f"{item} ({chance:.0%})" for item, chance in zip(table["item"], table["expected_accuracy"], strict=True)]
-    how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is"
-    return (
-        f"{how_many} harder than the average item ({interval} of the difficulty above 0). The hardest, with the "
-        f"chance that an annotator is right: {', '.join(named[:MOST_HARD])}."
-    )
-
-
-def _count_states(part: FitPart, state: str) -> pd.DataFrame:
-    """Return how many items have each label or type, expected and by the most probable one."""
+def count_labels(found: Findings, part: FitPart) -> pd.DataFrame:
+    """Count the items with each label or type: by the most probable one, and expected if probabilities are right."""
     probability, states = part.posterior.values, part.states
-    table = pd.DataFrame({state: states, "items, expected": probability.sum(axis=0).round(1)})
-    table["items, most probable"] = np.bincount(probability.argmax(axis=1), minlength=len(states))
+    table = pd.DataFrame({"type" if part.is_of_types else "label": states})
+    table["items"] = np.bincount(probability.argmax(axis=1), minlength=len(states))
+    if not found.is_off:
+        table["expected items"] = probability.sum(axis=0)
     if part.votes is not None and not part.is_of_types:
         given = dict(zip(part.data.labels, part.votes.sum(axis=0) / part.votes.sum(), strict=True))
         table["share of answers"] = [given.get(name, 0.0) for name in states]
     return table
+
+
+def count_unsure(part: FitPart) -> dict[str, Any]:
+    """Count the items without a probable label or type, and the wrong ones that are expected."""
+    best = part.posterior.values.max(axis=1)
+    unsure = int((best < LEAST_SURE).sum())
+    return {"n": unsure, "share": unsure / best.size, "n_items": best.size, "wrong": float((1 - best).sum())}
+
+
+def compare_with_vote(part: FitPart) -> dict[str, Any] | None:
+    """Count the items on which model and majority vote differ, and how often each is right; None without votes."""
+    if part.votes is None or part.is_of_types:
+        return None
+    vote, known = majority_vote(part.data), np.isfinite(part.right)
+    clear = ~vote["tied"].to_numpy()
+    counts = {"differ": int((vote["label"].to_numpy() != part.best)[clear].sum()), "tied": int((~clear).sum())}
+    if not known.any():
+        return counts | {"n_items": len(vote), "known": 0}
+    right = {"model": part.right[known].mean(), "vote": vote["right"][known].mean()}
+    return counts | {"n_items": len(vote), "known": int(known.sum())} | right
+
+
+def check_known(part: FitPart) -> pd.DataFrame | None:
+    """Return how many known labels are right, of all items and of the most certain ones; None if none is known."""
+    if part.is_of_types or not part.gold:
+        return None
+    table, prob = measure_coverage(part.entropy, part.right, list(SCORED.values())), choose_prob(None)
+    low, high = bound_accuracy(table, prob)
+    shown = {
+        "items": [f"the most certain {share:.0%}" if share < 1 else "all" for share in table["coverage"]],
+        "known labels": table["n_gold"].astype(int),
+        "right": [f"{one:.1%}" for one in table["accuracy"]],
+        name_interval(prob, "ci"): [f"{a:.0%} to {b:.0%}" for a, b in zip(low, high, strict=True)],
+    }
+    return pd.DataFrame(shown)[np.isfinite(table["accuracy"])]
+
+
+def find_hardest(view: FitView) -> dict[str, Any] | None:
+    """Return how many items are harder than the average, and the hardest ones; None without difficulties."""
+    if not view.derives("difficulty"):
+        return None
+    table = difficulty_table(view)
+    low, high, interval = find_bounds(table, "difficulty")
+    shown = table[["item", "difficulty_mean", low, high, "expected_accuracy"]].head(MOST_HARD)
+    names = {"difficulty_mean": "difficulty", "expected_accuracy": "chance that an annotator is right"}
+    return {
+        "n": int((table[low] > 0).sum()),
+        "interval": interval,
+        "table": join_ends(shown, "difficulty").rename(columns=names),
+    }
 
 
 def item_rows(view: FitView) -> pd.DataFrame:
@@ -175,30 +155,26 @@ def list_votes(votes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
     return np.array(words, dtype=object)[which.reshape(-1)]
 
 
-def show_progress(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
-    """Show which items are done and what more answers would bring; nothing where a fit cannot say it.
+def expect_progress(found: Findings, random_seed: int) -> dict[str, Any] | None:
+    """Return what more answers would bring, and how many items are done; None where a fit cannot say it.
 
     It cannot if it is one point, if it is of counts or of several dimensions, or if an item's answers are not
-    independent given its true label. Where the probabilities of labels are off, so is what is expected of them.
+    independent given its true label. Where the probabilities of labels are off, or there are too many pairs of item and
+    annotator, the result says only that.
     """
     view, data = found.view, found.view.named_data
     if not isinstance(data, AnnotationData) or view.yields == "point":
-        return
+        return None
     if data.n_items * len(data.annotators) > MOST_PAIRS:
-        yield Text("There are too many pairs of item and annotator for this page: use bayesanno.expected_progress.")
-        return
+        return {"is_too_large": True}
     try:
         open_pairs = find_candidates(view, "the report", np.random.default_rng(random_seed)).find_open()
     except FitError:  # the model does not say what one more answer would be
-        return
+        return None
     if not open_pairs.any():
-        return
+        return None
     if found.is_off:
-        yield Text(
-            "Not shown: what more answers would bring, and which items are done, follows from the probabilities of "
-            "labels, and these are off. Recalibrate the fit, or fit again, as the top of the page says."
-        )
-        return
+        return {"is_off": True}
     items = stopping_table(view, risk=RISK, more=MORE, futures=FUTURES, random_seed=random_seed)
     n = int(min(max(LEAST, data.n_items // 4), open_pairs.sum()))
     looks = sorted({0, n // 4, n // 2, n})
@@ -206,16 +182,13 @@ def show_progress(found: Findings, *, random_seed: int) -> Iterator[PageBlock]:
         name: expected_progress(view, looks, allocation=way, futures=FUTURES, random_seed=random_seed)
         for name, way in WAYS.items()
     }
-    said = "Accuracy that is expected (vertical) after further answers, by the annotators of this fit."
-    yield Text(_describe(ways) + found.caveat)
-    yield draw(plot_progress(ways), said)
-    rows = [(words, int((items["next"] == name).sum())) for name, words in MEANING.items()]
-    yield small_table(pd.DataFrame(rows, columns=["what", "items"]), caption="What to do with the items")
-
-
-def _describe(ways: Mapping[str, pd.DataFrame]) -> str:
-    """Say what the answers would bring, in each way."""
-    now, after = ({name: f"{table['accuracy'].iloc[at]:.1%}" for name, table in ways.items()} for at in (0, -1))
-    most = next(iter(ways.values()))["answers"].iloc[-1]
-    brought = " and ".join(f"{accuracy} if they are {name}" for name, accuracy in after.items())
-    return f"{now[SPREAD]} of the labels are expected to be right, and with {most:,} more answers {brought}."
+    first = next(iter(ways.values()))
+    return {
+        "now": first["accuracy"].iloc[0],
+        "answers": int(first["answers"].iloc[-1]),
+        "after": {name: table["accuracy"].iloc[-1] for name, table in ways.items()},
+        "figure": plot_progress(ways),
+        "next": items["next"].value_counts().to_dict(),
+        "risk": RISK,
+        "more": MORE,
+    }
