@@ -39,8 +39,8 @@ def join_ends(table: pd.DataFrame, of: str = "") -> pd.DataFrame:
     --------
     >>> import pandas as pd
     >>> from bayesanno.report.blocks import join_ends
-    >>> join_ends(pd.DataFrame({"mean": [0.5], "eti89_lb": [0.417], "eti89_ub": [0.62]})).iloc[0].tolist()
-    [0.5, '0.42 to 0.62']
+    >>> join_ends(pd.DataFrame({"mean": [0.5], "eti89_lb": [0.417], "eti89_ub": [0.62]})).to_dict("list")
+    {'mean': [0.5], '89% interval': ['0.42 to 0.62']}
     """
     low, high, interval = find_bounds(table, of)
     if low not in table:

@@ -69,8 +69,8 @@ def plot_annotators(
     --------
     >>> import bayesanno as ba
     >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
-    >>> ba.plot_annotators(fit).axes[0].get_xlabel()
-    'competence (a share of answers, 0 to 1)'
+    >>> ba.plot_annotators(fit).axes[0].get_xlabel().splitlines()[0]
+    'competence (dashed: chance)'
     """
     view = view_for_table(fit)
     part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
@@ -162,7 +162,7 @@ def plot_confusion(
     >>> import bayesanno as ba
     >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
     >>> figure = ba.plot_confusion(fit, ["ana", "bruno"])
-    >>> [axes.get_title(loc="left").split(",")[0] for axes in figure.axes[:2]]
+    >>> [axes.get_title(loc="left").splitlines()[0] for axes in figure.axes[:2]]
     ['ana', 'bruno']
     """
     view = view_for_table(fit)

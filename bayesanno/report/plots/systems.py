@@ -18,6 +18,7 @@ from bayesanno.report.plots import style
 MOST_IN_MATRIX = 14  # with numbers in their cells,
 MOST_WITH_ENDS = 6  # and with intervals
 MOST_LABELS = 9  # with a panel each
+NAME = 0.15  # inches of the name of a row, at least
 BESIDE = 0.3  # between the marks of two sources
 
 
@@ -145,8 +146,8 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A panel for each label of the table, and at most nine, or fewer where there are many groups; groups from top to
-        bottom, with the means and intervals of the table. Prediction-powered ones are below those of the model.
+        A panel for each label of the table, and at most nine; groups from top to bottom, with the means and intervals
+        of the table. Prediction-powered ones are below those of the model.
 
     Raises
     ------
@@ -168,9 +169,8 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     wanted = list(dict.fromkeys(table["label"]))
     groups = list(dict.fromkeys(table["group"]))[::-1]  # from the bottom to the top
     sources = list(dict.fromkeys(table["source"]))
-    height = style.height_for(len(groups) * len(sources)) - 0.8
-    most = max(2, min(MOST_LABELS, int(style.MOST_INCHES / height)))
-    shown = [label for label in wanted if label][: most - ("" in wanted)] + [""] * ("" in wanted)
+    shown = [label for label in wanted if label][: MOST_LABELS - ("" in wanted)] + [""] * ("" in wanted)
+    height = min(style.height_for(len(groups) * len(sources)) - 0.8, style.MOST_INCHES / len(shown))
     figure, panels = style.new_grid(len(shown), 1, height)
     for axes, label in zip(panels, shown, strict=True):
         for place, source in enumerate(sources):
@@ -179,7 +179,7 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
             size, colour = 5 if len(groups) <= style.MOST_NAMES else 2, style.COLOURS[place]
             axes.hlines(at, rows[low], rows[high], color=style.PALE, linewidth=2)
             axes.plot(rows["mean"], at, style.MARKERS[place], color=colour, markersize=size, label=source)
-        style.name_rows(axes, groups)
+        style.name_rows(axes, groups, most=min(style.MOST_NAMES, int(height / NAME)))
         name = style.cut_name(label)
         axes.set(ylim=(-0.6, len(groups) - 0.4), xlabel=f"share of {name!r}" if label else "mean grade")
         axes.locator_params(axis="x", nbins=5)
