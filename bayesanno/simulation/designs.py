@@ -82,7 +82,7 @@ def make_loop_design(
     """Make a loop design: neighbours on a circle of annotators share items, equally many in each group.
 
     With 8 annotators, 3 together, the groups are 1-2-3, 2-3-4, ..., 8-1-2. This is the design of Rzhetsky et al.
-    (2008), doi:10.1371/journal.pcbi.1000391, in which all annotators are linked, directly or through others.
+    (2009), doi:10.1371/journal.pcbi.1000391, in which all annotators are linked, directly or through others.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ curvature is negative if the function falls inwards. If it rises, the curvature 
 0. So a climb that stalled because a coordinate underflowed continues.
 
 Each of these parts is necessary for some table: without coordinates at 0, the maxima of tables 9 and 10 of Rzhetsky et
-al. (2008) are imprecise; without other points of a level, table 11 has a mode whose first class has no items.
+al. (2009) are imprecise; without other points of a level, table 11 has a mode whose first class has no items.
 """
 
 from __future__ import annotations
