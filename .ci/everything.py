@@ -47,17 +47,12 @@ COMMANDS = (  # those of the README as they stand there; each command of `bayesa
     "recalibrate crowd --gold gold.csv --out honest",
     "report honest",
     "next crowd --batch 20 --out ask.csv",
-    "plan crowd --target 0.97 --out plan.csv",
-    "plan mace --items 50 --annotators 5 --simulations 2",
-    "plan label_free_model --items 50 --annotators 5",  # there is none, and that is one line
+    "fit label_free_model @crowd",  # there is none, and that is one line
     f"fit hierarchical_dawid_skene @crowd {FEW} --out population",
-    "plan one_coin --items 50 --annotators 5 --per-item 2 --simulations 2 --method nuts --like population --workers 2",
     "groups crowd --by systems.csv",
     "export answers --to doccano --tasks answers.csv --item ticket --out labels.jsonl",
     "simulate mace --out simulated.csv --seed 1",
     "agreement @crowd --out agreement --resamples 50",
-    "noise @crowd",
-    "modes model_a @table9 --starts 5 --seed 1",
     f"compare @crowd --model mace --model model_b {FEW} --out models",
     f"sensitivity mace @crowd {FEW} --grid strategy_prior=1,10 --workers 2 --out priors",
 )
