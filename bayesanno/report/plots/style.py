@@ -34,8 +34,8 @@ SMALLEST, NORMAL = 8, 9  # points of texts
 ROW = 0.2  # inches of a row with a name
 LEGEND = 0.55  # inches below the axes, under the name of the axis
 MOST_HEIGHT, MOST_INCHES = 14.0, 30.0  # of a figure, and of one with many panels
-SQUARE = 5.6  # of a figure with a square matrix, and its scale
-MOST_NAMES, MOST_SQUARE = 60, 27  # rows that are all named, and those of a square matrix
+SQUARE = 6.0  # of a figure with a square matrix, and its scale
+MOST_NAMES, MOST_SQUARE = 60, 30  # rows that are all named, and those of a square matrix
 MOST_PARTS = 20  # of a bar: shades of more look alike
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
@@ -182,6 +182,7 @@ def name_square(axes: Axes, names: Sequence[str], groups: np.ndarray) -> None:
     """Name the rows and columns of a square matrix, and draw lines between groups that are side by side."""
     for along, draw_line in (("y", axes.axhline), ("x", axes.axvline)):
         name_rows(axes, names, along=along, most=MOST_SQUARE)
+        axes.tick_params(labelsize=SMALLEST)
         for edge in np.flatnonzero(groups[1:] != groups[:-1]):
             draw_line(edge + 0.5, color=INK, linewidth=1.2)
 
