@@ -13,7 +13,7 @@ from bayesanno._core.errors import DataFileError
 from bayesanno._core.fields import as_typed
 from bayesanno._core.files import write_whole
 from bayesanno._core.intervals import find_bounds
-from bayesanno._core.wording import counted, enumerated
+from bayesanno._core.wording import counted, enumerated, percent
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table
@@ -111,7 +111,7 @@ def render(view: FitView, *, checks: bool, random_seed: int) -> str:
         lstrip_blocks=True,
     )
     environment.globals.update({one.__name__: one for one in SHOWN})
-    environment.filters.update(percent=lambda share, digits=0: f"{share:.{digits}%}", text=as_text, json=json.loads)
+    environment.filters.update(percent=percent, text=as_text, json=json.loads)
     page = environment.get_template("report.html").render(
         view=view,
         found=find_all(view, checks=checks, random_seed=random_seed),

@@ -41,7 +41,7 @@ class TestPlotAnnotators:
     def test_it_shows_the_table_the_most_competent_on_top(self, mace_fit):
         (axes,) = ba.plot_annotators(mace_fit).axes
         table = ba.annotator_table(mace_fit)
-        table = table.assign(low=table["p_chance"] > 0.5)
+        table = table.assign(low=table["p_chance"] >= 0.8)
         table = table.sort_values("competence_mean", kind="stable")
         assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
         assert axes.get_ylim()[0] < axes.get_ylim()[1]

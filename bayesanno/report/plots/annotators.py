@@ -21,9 +21,9 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.parts import FitPart, find_positions, part_of
 from bayesanno.fits.view import Fit, FitView
+from bayesanno.modeling.findings import threshold_of
 from bayesanno.report.plots import style
 
-AT_CHANCE = 0.5  # annotators who are no better than chance with a larger probability are marked
 ACCURACY = "accuracy"  # the competence of most models; any other is 0 at chance
 MOST_MATRICES = 12
 SHORTEST = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
@@ -41,9 +41,10 @@ def plot_annotators(
 ) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
 
-    A point is hollow where the annotator is more probably no better than chance than better (`p_chance` in
-    `annotator_table`). The dashed line is chance. Where the competence is an accuracy, that is how often the answers of
-    the annotator would be right if they were given to random items. At the right is the number of answers.
+    A point is hollow where the annotator is probably no better than chance: `p_chance` in `annotator_table` is at least
+    0.8, as in the finding `spammer`. The dashed line is chance. Where the competence is an accuracy, that is how often
+    the answers of the annotator would be right if they were given to random items. At the right is the number of
+    answers.
 
     Parameters
     ----------
@@ -78,8 +79,8 @@ def plot_annotators(
 
 
 def is_at_chance(table: pd.DataFrame) -> np.ndarray:
-    """Return which annotators of the annotator table are more probably no better than chance; nobody among graders."""
-    return table.get("p_chance", pd.Series(0.0, table.index)).to_numpy() > AT_CHANCE
+    """Return which annotators are probably no better than chance, by the rule of the finding; nobody among graders."""
+    return table.get("p_chance", pd.Series(0.0, table.index)).to_numpy() >= threshold_of("spammer")
 
 
 def draw_annotators(
