@@ -45,7 +45,7 @@ def test_a_rule_is_whole_and_short(code):
     assert said.remedy.endswith(".")
     assert rule.measured.endswith(".")
     assert rule.why.endswith(".")
-    assert not rule.warning or issubclass(getattr(ba, rule.warning), UserWarning)
+    assert not rule.warning or issubclass(getattr(ba.errors, rule.warning), UserWarning)
     known = {*rule.example, "about", "n_about", "value", "threshold", *(f"option_{name}" for name in OPTIONS)}
     assert placeholders(rule.message) | placeholders(rule.remedy) <= known
 
