@@ -100,6 +100,7 @@ def dress(source: str) -> str:
 
 
 def _words_for(code: str, heading: str) -> str:
-    drawn = [getattr(ba, name, None) for name in re.findall(r"\bba\.(plot_\w+)", code)]
+    named = re.findall(r"\bba\.(?:report\.)?(plot_\w+)", code)
+    drawn = [getattr(ba, name, getattr(ba.report, name, None)) for name in named]
     said = next(((plot.__doc__ or "").strip().partition("\n")[0] for plot in drawn if plot is not None), "")
     return f"Figure of the section “{heading}”" + (f": {said}" if said else "")

@@ -15,7 +15,7 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError
 from bayesanno.report.plots import style
 
-PLOTS = sorted(name for name in dir(ba) if name.startswith("plot_"))
+PLOTS = {name: getattr(room, name) for room in (ba, ba.report) for name in dir(room) if name.startswith("plot_")}
 UNTITLED = {"plot_plates", "plot_prior", "plot_ranks"}  # panels and plates name themselves
 PANELS = UNTITLED - {"plot_plates"} | {
     "plot_confusion", "plot_groups", "plot_label_power_scaling", "plot_priors",
@@ -24,7 +24,7 @@ PANELS = UNTITLED - {"plot_plates"} | {
 
 @pytest.mark.parametrize("name", PLOTS)
 def test_every_figure_has_a_size_and_may_do_without_its_title(name):
-    plot = getattr(ba, name)
+    plot = PLOTS[name]
     parameters = inspect.signature(plot).parameters
     assert inspect.signature(plot).return_annotation == "Figure"
     kind = {"Unpack[style.OneAxes]": style.OneAxes, "Unpack[style.Panels]": style.Panels}
