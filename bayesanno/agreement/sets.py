@@ -22,19 +22,7 @@ from bayesanno.data.annotations import AnnotationData
 def gather_sets(data: AnnotationData) -> tuple[AnnotationData, dict[str, np.ndarray]]:
     """Return annotations by sets of labels, and the distances of every two sets, (set, set), by name.
 
-    Raises
-    ------
-    DataError
-        If the items are not pairs of item and label with the answers no and yes.
-
-    Examples
-    --------
-    >>> from bayesanno import AnnotationData
-    >>> said = {"joy": ["yes", "yes"], "fear": ["yes", "no"]}
-    >>> rows = [(f"i1 / {label}", who, each) for label in said for who, each in zip(["ada", "bo"], said[label])]
-    >>> sets, distances = gather_sets(AnnotationData.from_records(rows))
-    >>> sets.labels, distances["masi"][0].round(3).tolist()
-    (('joy', 'fear; joy'), [0.0, 0.667])
+    Items that are not pairs of item and label with the answers no and yes raise a DataError.
     """
     names = [item.rpartition(" / ")[::2] for item in data.items]
     (items, of_item), (tags, tag) = (np.unique(each, return_inverse=True) for each in zip(*names, strict=True))
