@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesanno._core.errors import DataError
+from bayesanno._core.wording import option
 from bayesanno.data.annotations import AnnotationData
 
 
@@ -27,7 +28,8 @@ def gather_sets(data: AnnotationData) -> tuple[AnnotationData, dict[str, np.ndar
     names = [item.rpartition(" / ")[::2] for item in data.items]
     (items, of_item), (tags, tag) = (np.unique(each, return_inverse=True) for each in zip(*names, strict=True))
     if data.labels != ("no", "yes") or "" in items or len(names) != items.size * tags.size:
-        raise DataError("sets of labels need every pair of item and label as an item: read with multi_label=True")
+        needed = option("multi_label", True)
+        raise DataError(f"sets of labels need every pair of item and label as an item: read with {needed}")
     cell, which = np.unique(of_item[data.item] * data.n_annotators + data.annotator, return_inverse=True)
     chosen = np.zeros((cell.size, tags.size), dtype=int)  # (answer, label)
     np.maximum.at(chosen, (which, tag[data.item]), data.label)
