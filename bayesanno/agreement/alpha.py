@@ -49,8 +49,8 @@ def find_ranks(given: np.ndarray) -> np.ndarray:
 def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return alpha, (resample,), of labels with positions on a line; the distance is the squared difference.
 
-    `votes` is sparse, (item, label), with empty rows for items with one answer. `place` is (label, resample) or (label,
-    1), and `weights`, (item, resample), is how often each item counts.
+    `votes` is sparse, (item, label), with empty rows for items with one answer. `weights`, (item, resample), is how
+    often each item counts, and `place` is (label, resample) or (label, 1).
     """
     given = votes.T @ weights  # (label, resample)
     place = place - divide(

@@ -31,10 +31,8 @@ class Disagreement:
     ----------
     n, d : int
         The number of items with two or more annotations, and of those with two or more different labels.
-    p : float or None
-        As from `estimate_chance_agreement`; None if no item is disagreed on.
-    kappa : float or None
-        As from `measure_kappa`; None if it is undefined.
+    p, kappa : float or None
+        As from `estimate_chance_agreement` and `measure_kappa`; None if undefined.
     left_out : int
         Items with fewer than two annotations.
     """

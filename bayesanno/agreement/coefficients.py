@@ -99,15 +99,10 @@ def agreement_table(
     -------
     pandas.DataFrame
         `coefficient`, `value`, `ci89_lb` and `ci89_ub` (named by `ci_prob`), and `reason`: why something is nan or left
-        out. The rows:
-
-        - percent_agreement, the mean over items with two or more answers
-        - krippendorff_alpha_nominal, _ordinal, _interval, without items with one answer
-        - fleiss_kappa, which requires the same number of answers to every item
-        - scott_pi, cohen_kappa, cohen_kappa_linear, cohen_kappa_quadratic: the mean over pairs of annotators
-        - g_index: beyond annotators who choose all labels equally often
-        - gwet_ac1: by chance, the labels of all answered items
-        - krippendorff_alpha_jaccard, _masi: with `sets`; the rows above take different sets as different labels
+        out. The rows are percent_agreement, krippendorff_alpha_nominal, _ordinal and _interval, fleiss_kappa (for equal
+        numbers of answers), g_index, gwet_ac1, and the mean over pairs of annotators of scott_pi, cohen_kappa,
+        cohen_kappa_linear and cohen_kappa_quadratic. With `sets`, krippendorff_alpha_jaccard and _masi are added, and
+        the others take different sets as different labels.
 
     Raises
     ------

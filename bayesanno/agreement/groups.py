@@ -19,8 +19,7 @@ MOST_GROUPED = 3_000  # annotators: their tree takes half a minute, and the tabl
 def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothing: float = 0.0) -> pd.DataFrame:
     """Group annotators with similar use of the labels, by average linkage.
 
-    The distance is the square root of the Jensen-Shannon divergence (Endres and Schindelin 2003,
-    doi:10.1109/TIT.2003.813506).
+    Distances are roots of Jensen-Shannon divergences (Endres and Schindelin 2003, doi:10.1109/TIT.2003.813506).
 
     Parameters
     ----------

@@ -78,9 +78,7 @@ class BinomialFit(LikelihoodFit):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GaussianFit(HistogramFit):
-    """A `HistogramFit` of two normal distributions, with 5 parameters.
-
-    `expected` has densities times the number of items, so it need not sum to this number.
+    """A `HistogramFit` of two normal distributions, with 5 parameters; `expected` need not sum to the number of items.
 
     Parameters
     ----------
@@ -100,8 +98,7 @@ class DiligenceFit(LikelihoodFit):
     Parameters
     ----------
     diligence, lazy_rate : float
-        xi_D, the probability that an answer is diligent, and p_L, that a lazy answer is positive (arbitrary if xi_D is
-        1).
+        xi_D, the probability that an answer is diligent, and p_L, that a lazy answer is positive.
     """
 
     diligence: float
@@ -127,7 +124,7 @@ def fit_binomials(
     Raises
     ------
     DataError
-        As from `count_histogram`; also if n answers do not identify so many types, or the method is unknown.
+        As from `count_histogram`; also if there are too many types for the data, or the method is unknown.
 
     Examples
     --------
@@ -162,9 +159,7 @@ def fit_binomials(
 
 
 def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> GaussianFit:
-    """Fit two normal distributions to a histogram by least squares (section 5 of the paper).
-
-    Standard deviations are at least 0.25.
+    """Fit two normal distributions, with sd of at least 0.25, to a histogram by least squares (section 5 of the paper).
 
     Parameters
     ----------

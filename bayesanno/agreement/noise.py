@@ -163,7 +163,7 @@ def bound_noise_of(
     Raises
     ------
     DataError
-        If no item has two annotations, or `chance` cannot be estimated or another argument is out of its range.
+        If no item has two annotations, `chance` cannot be estimated, or an argument is out of its range.
 
     Examples
     --------

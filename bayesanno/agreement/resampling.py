@@ -52,7 +52,7 @@ def bound(value: np.ndarray, drawn: np.ndarray, ci_prob: float) -> tuple[np.ndar
     """Return the ends of intervals: percentiles of the resamples, corrected for bias.
 
     The value is (...), and drawn (..., resample); undefined resamples are left out. The ends are nan if the value or
-    half of the resamples are undefined, or the resamples' median is more than a standard error away from the value.
+    most resamples are undefined, or the resamples' median is more than a standard error away from the value.
     """
     from scipy.special import ndtr, ndtri
 

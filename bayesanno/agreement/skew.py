@@ -5,7 +5,7 @@ far more often than others do on the same items, and also where the others do no
 must also disagree about the items where it is wrong. A habit that all annotators share looks like a class.
 
 In 60 tables with a class of prevalence .01, able annotators were taken for repeaters in four; in 320 with .03 or more,
-in none. Where five of eight annotators repeated a label, all of them were found in 266 of 270 tables.
+in none. Where five of eight annotators repeated a label in .90 to .97 of answers, all who did were found in 266 of 270.
 """
 
 from __future__ import annotations

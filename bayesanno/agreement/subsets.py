@@ -41,8 +41,7 @@ def subset_table(
     ----------
     data : AnnotationData
     least_items : int, default 30
-        The least number of items that each member must share with other members. With few items, alpha is mostly
-        chance.
+        The least number of items that each member must share with others; with few, alpha is mostly chance.
     largest : int, optional
         The size of the largest subsets; by default the number of annotators, or 10 with a beam search.
     ordered : bool, default False
@@ -91,7 +90,7 @@ def subset_table(
 class _Answers:
     """Answers to items with two or more, by cells. A cell is a label given to an item; cells are sorted by item.
 
-    How often each annotator gave each cell's label is in `counts`, (annotator, cell), and who `answered`, (annotator,
+    How often each annotator gave each cell's label is in `counts`, (annotator, cell). Who `answered` is 1, (annotator,
     item). `begin` is the first cell of each item, `item` that of each cell, and `label` 1 for its label, (cell, label).
     """
 
