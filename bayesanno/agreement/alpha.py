@@ -1,18 +1,14 @@
-"""Krippendorff's alpha: of all data, of some annotators, of a pair, of one label against all others.
+"""Krippendorff's alpha, from sums of the items' contributions: no label-by-label table is made.
 
     o_cd = sum over items of (how often c and d were both given) / (number of answers - 1)               coincidences
     alpha = 1 - (n - 1) sum_cd o_cd d_cd / sum_cd n_c n_d d_cd            with n_c = sum_d o_cd and n = sum_c n_c
 
-An item with one answer is ignored. The distance d of two labels depends on the level of measurement: equal or not, or
-the difference of two numbers.
-
-The invariant: no label-by-label table is made, for one item or all; each sum adds up the items' contributions.
+Items with one answer are ignored. The distance d of two labels depends on the level of measurement.
 
 References
 ----------
 K. Krippendorff (2019), Content analysis, fourth edition, chapter 12.
-A. F. Hayes and K. Krippendorff (2007), Answering the call for a standard reliability measure for coding data,
-Communication Methods and Measures 1(1), 77-89, doi:10.1080/19312450709336664.
+A. F. Hayes and K. Krippendorff (2007), doi:10.1080/19312450709336664.
 """
 
 from __future__ import annotations
@@ -28,27 +24,13 @@ def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) ->
 
 
 def nominal_alpha(observed: np.ndarray, given: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return nominal alpha from label counts n_c along an axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(float(nominal_alpha(np.array(2.0), np.array([5.0, 4.0]))), 3)
-    0.6
-    """
+    """Return nominal alpha from sum_cd o_cd over different labels, and label counts n_c along an axis."""
     n = given.sum(axis=axis)
     return measure_alpha(observed, n, n**2 - (given**2).sum(axis=axis))
 
 
 def alpha_of_votes(votes: np.ndarray) -> np.ndarray:
-    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(float(alpha_of_votes(np.array([[3, 0], [2, 1], [0, 3], [1, 0]]))), 3)
-    0.6
-    """
+    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...)."""
     n = votes.sum(axis=-1)  # (..., item)
     observed = find_disagreement(n, (votes**2).sum(axis=-1)).sum(axis=-1)
     return nominal_alpha(observed, (votes * (n >= 2)[..., None]).sum(axis=-2))
@@ -67,13 +49,8 @@ def find_ranks(given: np.ndarray) -> np.ndarray:
 def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return alpha, (resample,), of labels with positions on a line; the distance is the squared difference.
 
-    Parameters
-    ----------
-    votes : sparse array, shape (item, label)
-        Votes of items with two or more answers; other rows are empty.
-    place : array, shape (label, resample) or (label, 1)
-    weights : array, shape (item, resample)
-        How often each item counts.
+    `votes` is sparse, (item, label), with empty rows for items with one answer. `weights`, (item, resample), is how
+    often each item counts, and `place` is (label, resample) or (label, 1).
     """
     given = votes.T @ weights  # (label, resample)
     place = place - divide(
@@ -87,8 +64,8 @@ def alpha_of_places(
 ) -> np.ndarray:
     """Return alpha, (...), of labels with positions on a line, from sums over the answers to each item, (item, ...).
 
-    These are the number of answers, and the sums of the places of their labels and of the squares of these; `given` are
-    the label counts of compared answers, and `place` the places of labels, (label, ...).
+    The sums are the number `n` of answers, and the `sums` and `squares` of the places of their labels. `given` are the
+    counts of labels among compared answers, and `place` the places of labels, (label, ...).
     """
     apart = n * squares  # (item, ...)
     apart -= sums**2
@@ -116,10 +93,5 @@ def beyond(observed: Any, expected: Any, most: Any = 1.0) -> np.ndarray:
     """Return agreement beyond chance, (observed - expected) / (most - expected); nan if no more is possible.
 
     Disagreement is negative agreement, of which the most is 0.
-
-    Examples
-    --------
-    >>> float(beyond(0.9, 0.5)), float(beyond(-0.1, -0.5, 0))
-    (0.8, 0.8)
     """
     return divide(observed - expected, most - expected)

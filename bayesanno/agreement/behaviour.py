@@ -5,14 +5,11 @@
     KLD(P, Q)    = sum_s P(s) log P(s) / Q(s)               of an annotator, from the mean of the others: D_a
     JSD(P, Q)    = KLD(P, M) / 2 + KLD(Q, M) / 2            with M = (P + Q) / 2; of two annotators: in [0, log 2]
 
-The paper leaves the base of the logarithm open; here it is natural (nats), or 2 by option. If only one annotator gave a
-label, their D_a is infinite unless counts are smoothed; leverage and JSD are finite. Labels that are not classes
-("unsure") are treated like other labels here, since giving them is also a use of labels.
+"Unsure" counts as a label here.
 
 References
 ----------
-V. Bhardwaj, R. J. Passonneau, A. Salleb-Aouissi and N. Ide (2010), Anveshan: a framework for analysis of multiple
-annotators' labeling behavior, Linguistic Annotation Workshop, pages 47-55, https://aclanthology.org/W10-1806.
+V. Bhardwaj et al. (2010), Anveshan, Linguistic Annotation Workshop, 47-55, https://aclanthology.org/W10-1806.
 """
 
 from __future__ import annotations
@@ -43,14 +40,7 @@ def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
 
 
 def find_leverage(shares: np.ndarray) -> np.ndarray:
-    """Return the leverage of each annotator over the mean of all, from shares (..., annotator, label).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_leverage(np.array([[5, 3, 2], [4, 4, 2], [1, 1, 8]]) / 10).round(12).tolist()
-    [0.4, 0.4, 0.8]
-    """
+    """Return the leverage of each annotator over the mean of all, from shares (..., annotator, label)."""
     return np.abs(shares - np.nanmean(shares, axis=-2, keepdims=True)).sum(axis=-1)
 
 
@@ -58,12 +48,6 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     """Return the Kullback-Leibler divergence of each annotator from the mean of the others, (..., annotator).
 
     It is infinite if nobody else gave a label, and nan for a single annotator.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_divergence(np.array([[6, 4, 0], [5, 5, 0], [4, 4, 2]]) / 10).round(4).tolist()
-    [0.1255, 0.1116, inf]
     """
     from scipy.special import rel_entr
 
@@ -74,27 +58,13 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
 
 
 def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return the Jensen-Shannon divergence of every two annotators, (..., annotator, annotator).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> float(find_distances(np.array([[1.0, 0.0], [0.0, 1.0]]), base=2)[0, 1])
-    1.0
-    """
+    """Return the Jensen-Shannon divergence of every two annotators, (..., annotator, annotator)."""
     others = range(shares.shape[-2])  # one at a time: no array has more than annotator x label cells
     return np.stack([find_distance(shares[..., [other], :], shares, base) for other in others], axis=-2)
 
 
 def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return the Jensen-Shannon divergence, (...), between annotators' shares (..., label).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_distance(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]), base=2).tolist()
-    [1.0, 0.0]
-    """
+    """Return the Jensen-Shannon divergence, (...), between annotators' shares (..., label)."""
     from scipy.special import entr
 
     of_middle, of_one, of_other = (entr(shares).sum(axis=-1) for shares in ((one + other) / 2, one, other))
@@ -112,8 +82,7 @@ def pair_distances(shares: np.ndarray, first: np.ndarray, second: np.ndarray) ->
 def mean_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     """Return the mean Jensen-Shannon divergence of each annotator from the others, from shares (annotator, label).
 
-    Among many annotators with few answers each, many distributions are equal; each is compared only once. The mean is
-    nan for a single annotator.
+    Equal distributions are compared only once. The mean is nan for a single annotator.
     """
     known = np.isfinite(shares).all(axis=1)
     different, which, times = np.unique(shares[known], axis=0, return_inverse=True, return_counts=True)
@@ -138,18 +107,8 @@ def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndar
 def find_outliers(values: np.ndarray) -> np.ndarray:
     """Return which values are far above the rest, by their distance from the median in median absolute deviations.
 
-    Infinite values are always outliers. If more than half of the values are equal, all values above them are outliers.
-
-    References
-    ----------
-    B. Iglewicz and D. C. Hoaglin (1993), How to detect and handle outliers, ASQC Quality Press: 0.6745 times that
-    distance, above 3.5.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_outliers(np.array([0.1, 0.12, 0.11, 0.9])).tolist()
-    [False, False, False, True]
+    Infinite values are always outliers. The threshold is that of B. Iglewicz and D. C. Hoaglin (1993), How to detect
+    and handle outliers.
     """
     from scipy.stats import median_abs_deviation
 
@@ -175,13 +134,13 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     pandas.DataFrame
         One row per annotator: `annotator`; `n` (annotations); `leverage` over the mean of all; `kld`, the divergence
         from the mean of the others; `jsd_mean`, the mean Jensen-Shannon divergence from the other annotators;
-        `outlier`, whether one of the three is far above the rest (see `find_outliers`); and `usage[<label>]`, the share
-        of each label. Values are nan for an annotator without annotations.
+        `outlier`, whether one of the three is far above the rest; and `usage[<label>]`, the share of each label. Values
+        are nan for an annotator without annotations.
 
     Raises
     ------
     DataError
-        If the base is not e or 2, or the smoothing negative.
+        If the base is not above 1, or the smoothing negative.
 
     Examples
     --------

@@ -1,13 +1,10 @@
-"""The effect of chance: agreement of annotators who flip coins, kappa, a difference between two systems.
+"""Agreement by chance: annotators who flip coins, and a difference between two systems.
 
-The invariant: an item counts only if it has two or more annotations, since agreement needs two. "Unsure" annotations
-count as missing.
+Only items with two or more annotations count, without "unsure" ones.
 
 References
 ----------
-B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise models, Computational Linguistics 35(4),
-495-503, https://doi.org/10.1162/coli.2009.35.4.35402 ("the paper" below).
-S. Siegel and N. J. Castellan (1988), Nonparametric statistics for the behavioral sciences, second edition.
+B. Beigman Klebanov and E. Beigman (2009), doi:10.1162/coli.2009.35.4.35402 ("the paper" below).
 """
 
 from __future__ import annotations
@@ -32,14 +29,10 @@ class Disagreement:
 
     Parameters
     ----------
-    n : int
-        The number of items with two or more annotations.
-    d : int
-        The number of these with two or more different labels.
-    p : float or None
-        The estimated probability that the annotators of a hard item agree; None if no item is disagreed on.
-    kappa : float or None
-        Eq. 2 of the paper; None if undefined, because numbers of annotations differ or all labels are equal.
+    n, d : int
+        The number of items with two or more annotations, and of those with two or more different labels.
+    p, kappa : float or None
+        As from `estimate_chance_agreement` and `measure_kappa`; None if undefined.
     left_out : int
         Items with fewer than two annotations.
     """
@@ -59,14 +52,10 @@ class ChanceDifference:
     ----------
     noise : int
         R, the number of noisy items in the test set.
-    ci_prob : float
-        The probability with which the bounds hold.
-    sd : float
-        Standard deviation of the difference, sqrt(R / 2).
-    chebyshev : int
-        The bound by Chebyshev's inequality, as in the paper.
-    exact : int
-        The smallest s such that chance exceeds s with probability below 1 - ci_prob.
+    ci_prob, sd : float
+        The probability with which the bounds hold; the standard deviation of the difference, sqrt(R / 2).
+    chebyshev, exact : int
+        The bound by Chebyshev's inequality, as in the paper, and the smallest bound that holds.
     """
 
     noise: int
@@ -77,9 +66,7 @@ class ChanceDifference:
 
 
 def chance_agreement(coins: ArrayLike) -> float:
-    """Return the probability that annotators who flip coins all give the same label (section 2 of the paper).
-
-        p = sum_m prod_j coin_jm                                              for any number of labels m
+    """Return sum_m prod_j coin_jm, the probability that annotators' coins all give one label (section 2 of the paper).
 
     Parameters
     ----------
@@ -109,9 +96,8 @@ def chance_agreement(coins: ArrayLike) -> float:
 def estimate_coins(data: AnnotationData) -> np.ndarray:
     """Estimate each annotator's coin on hard items from the items disagreed on (footnote 3 of the paper).
 
-    An annotator without any disagreement gets the coin of all the others together. Selecting disagreed items makes
-    coins look fairer than they are: if two annotators both answer "no" nine times in ten, each answers "no" on half of
-    the items on which they differ. If such a preference is known, give the probability of agreement instead.
+    An annotator without any disagreement gets the coin of all others together. Coins look fairer than they are, since
+    two annotators who disagree give different labels.
 
     Returns
     -------
@@ -126,10 +112,9 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     Examples
     --------
     >>> from bayesanno import AnnotationData
-    >>> rows = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes"), ("s2", "bo", "no"), ("s3", "ada", "no")]
-    >>> estimate_coins(AnnotationData.from_records(rows))
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
+    >>> rows = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes"), ("s2", "bo", "no")]
+    >>> estimate_coins(AnnotationData.from_records(rows)).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
     data = require_sure(data, "estimate_coins")
     hard = disagreed_items(data.votes)[data.item]  # (annotation,)
@@ -144,9 +129,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
 def estimate_chance_agreement(data: AnnotationData) -> float:
     """Estimate the probability that the annotators of a hard item agree, from the coins of `estimate_coins`.
 
-    If all annotators label all items, this is the p of the paper's section 2 with the coins of its footnote 3. If items
-    have different annotators, each item has its own p_i, and the result is their mean over the agreed items. Eq. 1 with
-    this mean never understates the noise, by the inequalities of Newton and Maclaurin.
+    It is the mean over the agreed items, with which eq. 1 never understates the noise.
 
     Raises
     ------
@@ -178,11 +161,10 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
 
     Examples
     --------
-    >>> from bayesanno import AnnotationData
-    >>> rows = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes"), ("s2", "bo", "yes"), ("s3", "bo", "no")]
-    >>> found = count_disagreement(AnnotationData.from_records(rows))
-    >>> found.n, found.d, found.left_out
-    (2, 1, 1)
+    >>> from bayesanno import read_annotations
+    >>> found = count_disagreement(read_annotations("@crowd"))
+    >>> found.n, found.d
+    (300, 251)
     """
     data = require_sure(data, "count_disagreement")
     shared = shared_items(data.votes)  # (item,)
@@ -200,9 +182,8 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
 def bound_chance_difference(noise: int, *, ci_prob: float = 0.95) -> ChanceDifference:
     """Bound the difference between two systems that noise in the test set explains (section 4.1 of the paper).
 
-    On each of R noisy items, only the first system is counted right with probability 1/4, and only the second with 1/4.
-    The difference S has sd sqrt(R / 2), and S + R is Binomial(2 R, 1/2), which gives the exact bound. The paper uses
-    Chebyshev's inequality, which is far wider.
+    On each of R noisy items, each system alone is counted right with probability 1/4. So the difference plus R is
+    Binomial(2 R, 1/2).
 
     Parameters
     ----------

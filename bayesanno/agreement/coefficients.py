@@ -1,21 +1,14 @@
-"""Coefficients of agreement: for all annotators together, for each pair and for each annotator.
+"""Coefficients of agreement of all annotators together, with bootstrap intervals over items.
 
-Every coefficient is computed from sums over items, so intervals come from resampling items. An undefined coefficient is
-nan, and the column `reason` explains why. If an annotator answered an item twice, both answers count; pairs consist of
-two different annotators. "Unsure" answers are missing, like Krippendorff's uncoded units, if they are declared; without
-a declaration they are labels like others.
+An undefined coefficient is nan. Repeated answers of an annotator count. Declared "unsure" answers are missing.
 
 References
 ----------
-J. L. Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76(5), 378-382,
-doi:10.1037/h0031619.
+J. L. Fleiss (1971), Psychological Bulletin 76(5), 378-382, doi:10.1037/h0031619.
 S. Siegel and N. J. Castellan (1988), Nonparametric statistics for the behavioral sciences, second edition.
-R. J. Light (1971), Measures of response agreement for qualitative data, Psychological Bulletin 76(5), 365-377,
-doi:10.1037/h0031643.
-J. W. Holley and J. P. Guilford (1964), A note on the G index of agreement, Educational and Psychological Measurement
-24(4), 749-753, doi:10.1177/001316446402400402.
-K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, British Journal
-of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X126600.
+R. J. Light (1971), Psychological Bulletin 76(5), 365-377, doi:10.1037/h0031643.
+J. W. Holley and J. P. Guilford (1964), doi:10.1177/001316446402400402.
+K. L. Gwet (2008), doi:10.1348/000711006X126600.
 """
 
 from __future__ import annotations
@@ -56,16 +49,14 @@ BIASED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Agreement beyond chance, eq. 2 of Beigman Klebanov and Beigman (2009).
+    """Agreement beyond chance, eq. 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402.
 
     Parameters
     ----------
-    observed : float
-        P_A, the share of agreeing pairs of annotations, averaged over items.
-    expected : float
-        P_E, the probability that two annotations agree if both are drawn from the pooled label frequencies.
+    observed, expected : float
+        P_A, the mean share of agreeing pairs, and P_E, that of pairs drawn from the pooled label frequencies.
     kappa : float or None
-        (P_A - P_E) / (1 - P_E); None if all labels are equal, so that P_E is 1.
+        (P_A - P_E) / (1 - P_E); None if all labels are equal.
     """
 
     observed: float
@@ -94,8 +85,8 @@ def agreement_table(
     ----------
     data : AnnotationData
     ordered : bool, optional
-        Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are if all are numbers.
-        Others must be declared in order, or be words of a known scale (none, mild, severe).
+        Whether the labels are ordered, for ordinal alpha and weighted kappa; by default if all are numbers. Others must
+        be declared in order, or be words of a known scale.
     sets : bool, default False
         Whether to compare the sets of labels that annotators chose, in data read with `multi_label`.
     ci_prob : float, optional
@@ -107,20 +98,11 @@ def agreement_table(
     Returns
     -------
     pandas.DataFrame
-        `coefficient`, `value`, `ci89_lb` and `ci89_ub` (named by `ci_prob`), and `reason`: why the value or a bound is
-        nan, or what was left out. The rows:
-
-        - percent_agreement: the probability that two random answers to an item agree, averaged over items with two or
-          more answers.
-        - krippendorff_alpha_nominal, _ordinal, _interval: for any design; items with one answer are left out.
-        - fleiss_kappa: Fleiss' kappa, also known as Siegel and Castellan's K; requires the same number of answers to
-          every item.
-        - scott_pi, cohen_kappa, cohen_kappa_linear, cohen_kappa_quadratic: the mean over pairs of annotators (Light
-          1971), each computed from the items that both answered; pairs without a defined value are left out.
-        - g_index: agreement beyond that of annotators who choose all labels equally often.
-        - gwet_ac1: for any design; chance agreement comes from the labels of all answered items.
-        - krippendorff_alpha_jaccard, _masi: with `sets`, by the distances in `bayesanno.agreement.sets`; the rows above
-          take different sets as different labels.
+        `coefficient`, `value`, `ci89_lb` and `ci89_ub` (named by `ci_prob`), and `reason`: why something is nan or left
+        out. The rows are percent_agreement, krippendorff_alpha_nominal, _ordinal and _interval, fleiss_kappa (for equal
+        numbers of answers), g_index, gwet_ac1, and the mean over pairs of annotators of scott_pi, cohen_kappa,
+        cohen_kappa_linear and cohen_kappa_quadratic. With `sets`, krippendorff_alpha_jaccard and _masi are added, and
+        the others take different sets as different labels.
 
     Raises
     ------
@@ -131,8 +113,8 @@ def agreement_table(
     --------
     >>> import bayesanno as ba
     >>> table = ba.agreement_table(ba.read_annotations("@table9"), random_seed=1).set_index("coefficient")
-    >>> table.loc["krippendorff_alpha_nominal", ["value", "ci89_lb", "ci89_ub"]].astype(float).round(3).tolist()
-    [0.041, 0.033, 0.048]
+    >>> table.loc["krippendorff_alpha_nominal", ["ci89_lb", "ci89_ub"]].astype(float).round(3).tolist()
+    [0.033, 0.048]
     """
     ci_prob = check_resampling(ci_prob, resamples, random_seed)
     data = require_shared(data.in_order() if ordered else data, "agreement_table")
@@ -168,12 +150,10 @@ def measure_kappa(votes: ArrayLike) -> Kappa:
     Raises
     ------
     DataError
-        If the items do not all have the same number k of annotations, at least 2.
+        If items do not have the same number k of annotations, at least 2.
 
     Examples
     --------
-    Two annotators, 1,000 items, 100 disagreements, both labels equally frequent (section 3.1):
-
     >>> found = measure_kappa([[2, 0]] * 450 + [[0, 2]] * 450 + [[1, 1]] * 100)
     >>> round(found.observed, 12), found.expected, round(found.kappa, 12)
     (0.9, 0.5, 0.8)

@@ -17,16 +17,15 @@ MOST_GROUPED = 3_000  # annotators: their tree takes half a minute, and the tabl
 
 
 def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothing: float = 0.0) -> pd.DataFrame:
-    """Group annotators with similar use of the labels, by hierarchical clustering of their divergences.
+    """Group annotators with similar use of the labels, by average linkage.
 
-    The distance between two annotators is the square root of their Jensen-Shannon divergence, which is a metric (Endres
-    and Schindelin 2003, doi:10.1109/TIT.2003.813506). Linkage is by the mean distance of members (average linkage).
+    Distances are roots of Jensen-Shannon divergences (Endres and Schindelin 2003, doi:10.1109/TIT.2003.813506).
 
     Parameters
     ----------
     data : AnnotationData
     groups : int, optional
-        The number of groups. The default is the number from 2 to 10 with the highest mean silhouette (Rousseeuw 1987,
+        The number of groups; by default that from 2 to 10 with the highest mean silhouette (Rousseeuw 1987,
         doi:10.1016/0377-0427(87)90125-7).
     smoothing : float
         Added to every count.
@@ -34,15 +33,13 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     Returns
     -------
     pandas.DataFrame
-        One row per annotator with annotations, in the order of the tree's leaves, so that similar annotators are
-        adjacent: `annotator`; `group`, numbered from 1 in that order; and `silhouette`, from -1 to 1, how much nearer
-        the annotator is to their own group than to the next one (0 in a group of one).
+        One row per annotator with annotations, similar ones next to each other: `annotator`, `group` (from 1), and
+        `silhouette`, from -1 to 1.
 
     Raises
     ------
     DataError
-        If there are fewer than three annotators with annotations, too many for a table of all pairs, or more groups
-        than annotators.
+        If there are fewer than three annotators with annotations, too many, or fewer than `groups`.
 
     Examples
     --------
@@ -98,20 +95,15 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per pair of labels, the most often confused first: `label_1`, `label_2`; `times_confused`, the number of
-        pairs of answers by two annotators to one item that differ in this way; `rate`, their share among the pairs of
-        answers with only these two labels; and `rate_by_chance`, the rate if annotators gave the two labels with the
-        same frequencies, but regardless of the item. Rates are nan if items with two answers have neither label.
+        One row per pair of labels, the most often confused first: `label_1`, `label_2`; `times_confused`, how often two
+        annotators gave them to one item; `rate`, its share among pairs of answers with only these two labels; and
+        `rate_by_chance`, if answers did not depend on the item.
 
     Examples
     --------
-    >>> from bayesanno import AnnotationData
-    >>> from bayesanno.agreement import confusable_labels
-    >>> said = {"i1": "sat sit", "i2": "sit sit", "i3": "sat sat", "i4": "run run"}
-    >>> records = [(item, who, label) for item, both in said.items() for who, label in zip("ab", both.split())]
-    >>> confusable_labels(AnnotationData.from_records(records)).round(3).head(1)
-      label_1 label_2  times_confused   rate  rate_by_chance
-    0     sat     sit               1  0.333             0.5
+    >>> import bayesanno as ba
+    >>> ba.agreement.confusable_labels(ba.read_annotations("@crowd")).loc[0, ["label_1", "label_2"]].tolist()
+    ['billing', 'delivery']
     """
     data = require_sure(data, "confusable_labels")
     matches, n = match_labels(data), data.n_labels

@@ -1,11 +1,8 @@
-"""Models of item types fitted to a histogram of counts, by least squares, chi-square or likelihood.
-
-The invariant: a fit is a function of its arguments alone; there is no seed. Rates may end at their bounds, 0 and 1.
+"""Models of item types fitted to a histogram of counts, by least squares, chi-square or likelihood, without a seed.
 
 References
 ----------
-B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
-NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below), which fits by least squares.
+B. Beigman Klebanov and E. Beigman (2010), https://aclanthology.org/N10-1067 ("the paper" below).
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ class HistogramFit:
     expected : array, shape (n + 1,)
         The expected histogram.
     goodness : GoodnessOfFit
-        The chi-square test, which accounts for the number of fitted parameters.
+        Its chi-square test.
     """
 
     expected: np.ndarray
@@ -51,17 +48,13 @@ class HistogramFit:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LikelihoodFit(HistogramFit):
-    """A fit of a model that assigns a probability to each bin of a histogram.
+    """A `HistogramFit` of a model that assigns a probability to each bin.
 
     Parameters
     ----------
-    expected, goodness
-        As for `HistogramFit`.
     method : str
-    log_likelihood : float
-        The log likelihood of the counts, including the log binomial coefficients.
-    ordered_log_likelihood : float
-        The log likelihood of the answers in their order, without these coefficients.
+    log_likelihood, ordered_log_likelihood : float
+        The log likelihood of the counts, and of the answers in their order, without log binomial coefficients.
     """
 
     method: str
@@ -71,14 +64,12 @@ class LikelihoodFit(HistogramFit):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BinomialFit(LikelihoodFit):
-    """A mixture of binomials fitted to a histogram, with 2 k - 1 parameters.
+    """A `LikelihoodFit` of a mixture of binomials, with 2 k - 1 parameters.
 
     Parameters
     ----------
     weight, rate : tuple of float
         The share of each item type, and its probability of a positive answer, by ascending rate.
-    expected, goodness, method, log_likelihood, ordered_log_likelihood
-        As for `LikelihoodFit`.
     """
 
     weight: tuple[float, ...]
@@ -87,15 +78,12 @@ class BinomialFit(LikelihoodFit):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GaussianFit(HistogramFit):
-    """Two normal distributions fitted to a histogram, with 5 parameters.
+    """A `HistogramFit` of two normal distributions, with 5 parameters; `expected` need not sum to the number of items.
 
     Parameters
     ----------
     weight, mean, sd : tuple of float
         The parameters, by ascending mean.
-    expected, goodness
-        As for `HistogramFit`. `expected` is the number of items times the density at 0, 1, ..., n, which need not sum
-        to the number of items.
     """
 
     weight: tuple[float, ...]
@@ -105,16 +93,12 @@ class GaussianFit(HistogramFit):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiligenceFit(LikelihoodFit):
-    """The share of diligent answers, and the habit of the lazy ones, fitted to a histogram: 2 parameters.
+    """A `LikelihoodFit` of the share of diligent answers and the habit of the lazy ones: 2 parameters.
 
     Parameters
     ----------
-    diligence : float
-        xi_D, the probability that an answer is diligent.
-    lazy_rate : float
-        p_L, the probability that a lazy answer is positive; arbitrary if diligence is 1.
-    expected, goodness, method, log_likelihood, ordered_log_likelihood
-        As for `LikelihoodFit`.
+    diligence, lazy_rate : float
+        xi_D, the probability that an answer is diligent, and p_L, that a lazy answer is positive.
     """
 
     diligence: float
@@ -133,15 +117,14 @@ def fit_binomials(
     types : int
         k, the number of item types; 2 k - 1 parameters are fitted.
     method : {"likelihood", "least_squares", "chi_square"}
-        Maximum likelihood; least squares between the histograms, as the paper; or minimum chi-square.
+        The paper uses least squares.
     level : float
         The level of the test of fit.
 
     Raises
     ------
     DataError
-        As from `count_histogram`; also if there are more types than different counts in the data, n answers do not
-        identify the types (2 k - 1 must not exceed n), or the method is unknown.
+        As from `count_histogram`; also if there are too many types for the data, or the method is unknown.
 
     Examples
     --------
@@ -176,15 +159,12 @@ def fit_binomials(
 
 
 def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> GaussianFit:
-    """Fit two normal distributions to a histogram by least squares (section 5 of the paper).
-
-    The paper's contrast: two item types, and annotators who may differ in any way. Standard deviations are at least
-    0.25.
+    """Fit two normal distributions, with sd of at least 0.25, to a histogram by least squares (section 5 of the paper).
 
     Parameters
     ----------
     data, level
-        As for `fit_binomials`; items must have 5 answers or more.
+        As for `fit_binomials`.
 
     Raises
     ------
@@ -234,20 +214,19 @@ def fit_diligence(
     data, method, level
         As for `fit_binomials`.
     weight, rate : array, shape (type,)
-        The item types for diligent annotators. They come from elsewhere and are not fitted. Weights are normalised.
+        The item types for diligent annotators, which are not fitted. Weights are normalised.
 
     Raises
     ------
     DataError
-        As from `count_histogram`; also if items have a single answer, the types are out of range, or the method is
-        unknown.
+        As from `count_histogram`; also if items have a single answer, or an argument is out of its range.
 
     Examples
     --------
     >>> seen = [5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73]
     >>> fit = fit_diligence(seen, [343, 159, 298], [0.1978, 0.5487, 0.8942], method="least_squares")
-    >>> round(fit.diligence, 2), round(fit.lazy_rate, 2), round(fit.goodness.chi_square, 2), fit.goodness.rejected
-    (0.79, 0.74, 14.77, False)
+    >>> round(fit.diligence, 2), round(fit.lazy_rate, 2)
+    (0.79, 0.74)
     """
     histogram = count_histogram(data)
     trials = histogram.size - 1
@@ -285,8 +264,7 @@ def select_n_types(
     Returns
     -------
     DataFrame
-        One row per mixture tried: types, log_likelihood (of the counts, with the binomial coefficients), chi_square,
-        df, p_value, rejected. Only the last mixture may be one that is not rejected.
+        One row per mixture tried: types, log_likelihood, chi_square, df, p_value, rejected.
 
     Raises
     ------

@@ -1,17 +1,11 @@
 """Histograms of counts: how many items got 0, 1, ..., n positive answers, expected histograms, and tests of fit.
 
-The invariant: all items of a histogram have the same number n of answers, so its n + 1 bins mean the same for all.
-
-There are two log-likelihoods.  An item's answers in their order, j of n of them positive, have probability
-sum_t weight_t rate_t^j (1 - rate_t)^(n - j); the models of the zoo report this one, item by item.  The count j of
-positive answers has C(n, j) times that probability.  A histogram has no order, so a log-likelihood here is that of the
-counts, including the log binomial coefficients (but never the multinomial coefficient of the whole histogram), unless
-it is called ordered.
+All items of a histogram have the same number n of answers. A log-likelihood here is that of the counts, with the log
+binomial coefficients but without the multinomial coefficient, unless it is called ordered.
 
 References
 ----------
-B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
-NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below).
+B. Beigman Klebanov and E. Beigman (2010), https://aclanthology.org/N10-1067 ("the paper" below).
 """
 
 from __future__ import annotations
@@ -35,15 +29,13 @@ class GoodnessOfFit:
     chi_square : float
         sum_j (observed_j - expected_j)^2 / expected_j; infinite if an impossible count was observed.
     df : int
-        Bins - 1 - fitted parameters (footnote 3 of the paper: the number of items is known).
-    p_value : float
-        P(a chi-square variable with df degrees of freedom is larger); nan if df is 0, since there is no test.
+        Bins - 1 - fitted parameters (footnote 3 of the paper).
+    p_value, critical : float
+        The p-value, and the value that chi_square must not exceed; nan if df is 0.
     level : float
         The level of the test.
-    critical : float
-        The value that chi_square must not exceed at that level; nan if df is 0.
     rejected : bool
-        Whether it does.
+        Whether chi_square exceeds the critical value.
     """
 
     chi_square: float
@@ -60,8 +52,7 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
     Parameters
     ----------
     data : CountData, or array of shape (n + 1,)
-        Counts, or a histogram, which is checked and returned. Its entries need not be whole numbers, so expected
-        histograms are accepted.
+        Counts, or a histogram, which is checked and returned; its entries need not be whole numbers.
 
     Returns
     -------
@@ -70,8 +61,7 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
     Raises
     ------
     DataError
-        If items have different numbers of trials, or the array is not a histogram: it has fewer than two bins, an entry
-        that is negative or not finite, or only zeros.
+        If items have different numbers of trials, or the array is not a histogram.
 
     Examples
     --------
@@ -100,15 +90,7 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
 
 
 def mix_binomials(weight: np.ndarray, rate: np.ndarray, trials: int) -> np.ndarray:
-    """Return the probability of each number of successes in a mixture of binomials (section 2 of the paper).
-
-        Pr(x = j) = C(n, j) sum_t weight_t rate_t^j (1 - rate_t)^(n - j)
-
-    Examples
-    --------
-    >>> mix_binomials(np.array([0.5, 0.5]), np.array([0, 0.5]), 2).round(12)
-    array([0.625, 0.25 , 0.125])
-    """
+    """Return Pr(x = j) = C(n, j) sum_t weight_t rate_t^j (1 - rate_t)^(n - j) for j = 0..n (section 2 of the paper)."""
     from scipy.special import xlog1py, xlogy
 
     # In place of scipy.stats.binom.pmf, which takes no complex rates and raises an OverflowError at rates of 1e-308.
@@ -118,17 +100,7 @@ def mix_binomials(weight: np.ndarray, rate: np.ndarray, trials: int) -> np.ndarr
 
 
 def mix_gaussians(weight: np.ndarray, mean: np.ndarray, sd: np.ndarray, trials: int) -> np.ndarray:
-    """Return the density of a mixture of normal distributions at 0, 1, ..., n (section 5 of the paper).
-
-    The paper's contrast to a mixture of binomials: two item types if annotators may differ in any way. The second
-    number of its N(mean, sd) is the standard deviation (footnote 6). These are densities: the values at 0..n need not
-    sum to 1.
-
-    Examples
-    --------
-    >>> mix_gaussians(np.array([1]), np.array([1]), np.array([0.5]), 2).round(4)
-    array([0.108 , 0.7979, 0.108 ])
-    """
+    """Return the density of a mixture of normal distributions at 0, 1, ..., n (section 5, footnote 6 of the paper)."""
     away = (np.arange(trials + 1)[:, None] - mean) / sd  # (bin, type)
     return np.exp(-0.5 * away**2) @ (weight / sd) / np.sqrt(2 * np.pi)
 
@@ -136,15 +108,8 @@ def mix_gaussians(weight: np.ndarray, mean: np.ndarray, sd: np.ndarray, trials: 
 def dilute_rates(rate: np.ndarray, diligence: float, lazy_rate: float) -> np.ndarray:
     """Return the rates of item types if some answers are lazy (section 6 of the paper).
 
-    An answer is diligent with probability `diligence`, and then positive at the rate of the item's type. Otherwise it
-    is lazy, and positive at a rate that is the same for all items. The paper sums over the number r of diligent answers
-    from 1; with r = 0 included, as it must be, the sum is Binomial(n, diligence * rate_t + (1 - diligence) *
-    lazy_rate).
-
-    Examples
-    --------
-    >>> dilute_rates(np.array([0.0, 1.0]), 0.5, 0.5)
-    array([0.25, 0.75])
+    An answer is diligent with probability `diligence`, and then positive at the rate of the item's type; otherwise at
+    `lazy_rate`. The paper's sum over the number r of diligent answers begins at 1; here it includes r = 0, as it must.
     """
     return diligence * rate + (1 - diligence) * lazy_rate
 
@@ -152,9 +117,7 @@ def dilute_rates(rate: np.ndarray, diligence: float, lazy_rate: float) -> np.nda
 def chi_square_test(
     data: CountData | ArrayLike, expected: ArrayLike, *, n_parameters: int = 0, level: float = 0.05
 ) -> GoodnessOfFit:
-    """Compare a histogram with an expected one by Pearson's chi-square test.
-
-    As in the paper, bins are not merged, even if their expected numbers are small.
+    """Compare a histogram with an expected one by Pearson's chi-square test; as in the paper, bins are not merged.
 
     Parameters
     ----------
@@ -163,15 +126,14 @@ def chi_square_test(
     expected : array, shape (n + 1,)
         Expected numbers of items, not probabilities.
     n_parameters : int
-        The number of parameters fitted to these data; 0 for a model with parameters from elsewhere.
+        The number of parameters fitted to these data.
     level : float
         The level of the test, between 0 and 1.
 
     Raises
     ------
     DataError
-        If the shapes differ, an expected number is negative or not finite, more parameters were fitted than the bins
-        allow, or the level is out of range.
+        If the shapes differ, or an argument is out of its range.
 
     Examples
     --------
@@ -207,26 +169,14 @@ def chi_square_test(
 
 
 def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return the chi-square of histograms, (...); infinite if an impossible count was observed.
-
-    Parameters
-    ----------
-    seen, expected : array, shape (..., bin)
-        Observed and expected histograms. One observed histogram, (bin,), may be compared with several expected ones.
-    """
+    """Return the chi-square of histograms (..., bin), (...); infinite if an impossible count was observed."""
     possible = expected > 0
     squares = (seen - expected) ** 2 / np.where(possible, expected, 1.0)  # (..., bin)
     return np.where(possible, squares, np.where(seen > 0, np.inf, 0.0)).sum(axis=-1)
 
 
 def log_binomial_coefficients(trials: int) -> np.ndarray:
-    """Return log C(trials, j) for j = 0..trials, (trials + 1,): the log number of orders of j successes.
-
-    Examples
-    --------
-    >>> np.exp(log_binomial_coefficients(4)).round(12).tolist()
-    [1.0, 4.0, 6.0, 4.0, 1.0]
-    """
+    """Return log C(trials, j) for j = 0..trials, (trials + 1,)."""
     from scipy.special import betaln
 
     bins = np.arange(trials + 1)

@@ -1,21 +1,16 @@
-"""From agreement to noise: how many items that all annotators agree on may be agreed on by chance.
+"""How many items that all annotators agree on may be agreed on by chance.
 
-The model (Beigman Klebanov and Beigman 2009, section 2).  On an easy item all annotators agree; on a hard item each
-flips their own coin.  Of n items, d are disagreed on, and these are hard.  A hard item is agreed on by chance with
-probability p, so there may be more:
+Of n items, d are disagreed on, and these are hard. Annotators agree on a hard item with probability p, so there may be
+more (section 2 of the paper):
 
     P(A_d | B_h) = C(h, d) (1 - p)^d p^(h - d)                                   d disagreements, given h hard items
     P(B_h | A_d) = C(h, d) p^(h - d) P(B_h) / sum_i C(i, d) p^(i - d) P(B_i)     h, i = d .. n
     P(X > t | A_d) = sum of P(B_h | A_d) over h = t+1 .. n                                                     (eq. 1)
     t0 = the smallest t with P(X > t | A_d) < 1 - ci_prob          gamma = (t0 - d) / (n - d)
 
-gamma bounds the share of hard items among the agreed ones, the annotation noise, with that probability.  p is assumed
-to be known; `bayesanno.agreement.chance` estimates it.
-
 References
 ----------
-B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise models, Computational Linguistics 35(4),
-495-503, https://doi.org/10.1162/coli.2009.35.4.35402 ("the paper" below).
+B. Beigman Klebanov and E. Beigman (2009), doi:10.1162/coli.2009.35.4.35402 ("the paper" below).
 """
 
 from __future__ import annotations
@@ -43,14 +38,12 @@ class NoiseBound:
     ----------
     n, d : int
         The number of items, and of items disagreed on.
-    p : float
-        The probability that the annotators of a hard item agree.
-    ci_prob : float
-        The probability with which the bounds t0 and gamma hold.
+    p, ci_prob : float
+        The probability that the annotators of a hard item agree, and that with which the bounds hold.
     t0 : int
         An upper bound for the number of hard items.
     gamma : float or None
-        (t0 - d) / (n - d), an upper bound for the share of noise among the agreed items; None if no item is agreed on.
+        An upper bound for the share of noise among the agreed items; None if no item is agreed on.
     kappa : float or None
         Agreement beyond chance, if computed from annotations.
     """
@@ -75,7 +68,7 @@ class NoiseBound:
 
 
 def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = None) -> np.ndarray:
-    """Return the posterior probability of each number of hard items, given d disagreements: eq. 1, exactly.
+    """Return the posterior probability of each number of hard items, given d disagreements: eq. 1.
 
     Parameters
     ----------
@@ -94,12 +87,12 @@ def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = 
     Raises
     ------
     DataError
-        If d is not in 0..n, p is not between 0 and 1, or the prior does not have n + 1 weights, some of them at h >= d.
+        If an argument is out of its range.
 
     Examples
     --------
-    >>> hard_items_posterior(3, 1, 0.5).round(4)  # in proportion 1 : 2 * 0.5 : 3 * 0.25
-    array([0.    , 0.3636, 0.3636, 0.2727])
+    >>> hard_items_posterior(3, 1, 0.5).round(4).tolist()
+    [0.0, 0.3636, 0.3636, 0.2727]
     """
     n, d = _check_counts(n, d)
     check_share("p, the chance of agreement on a hard item,", p)
@@ -128,17 +121,15 @@ def bound_noise(
     n, d, p, prior
         As for `hard_items_posterior`.
     ci_prob : float, default 0.95
-        The probability with which the bounds hold, that of the paper: ArviZ's is for intervals of two ends.
+        The probability with which the bounds hold, that of the paper.
 
     Raises
     ------
     DataError
-        As from `hard_items_posterior`, or if `ci_prob` is not between 0 and 1.
+        If an argument is out of its range.
 
     Examples
     --------
-    Two annotators, 1,000 items, 100 disagreements (section 3.1):
-
     >>> bound = bound_noise(1000, 100, 0.5)
     >>> bound.t0, bound.n_noise, round(bound.gamma, 4)
     (225, 125, 0.1389)
@@ -159,32 +150,27 @@ def bound_noise_of(
 ) -> NoiseBound:
     """Bound the noise of the agreed items of a table of annotations.
 
+    "Unsure" annotations are left out, and so are items with fewer than two others.
+
     Parameters
     ----------
     data : AnnotationData
-        The annotations, with any number of labels and annotators. "Unsure" ones are left out, and so are items with
-        fewer than two others.
-    ci_prob : float, default 0.95
-        As for `bound_noise`.
+    ci_prob, prior
+        As for `bound_noise`, where n is the number of items with two or more annotations.
     chance : float, optional
         The probability that the annotators of a hard item agree; by default from `estimate_chance_agreement`.
-    prior : array, shape (n + 1,), optional
-        As for `hard_items_posterior`; n is the number of items with two or more annotations.
 
     Raises
     ------
     DataError
-        As from `bound_noise`; also if no item has two annotations, or `chance` is required because it cannot be
-        estimated.
+        If no item has two annotations, `chance` cannot be estimated, or an argument is out of its range.
 
     Examples
     --------
-    >>> from bayesanno import AnnotationData
-    >>> pairs = [("no", "yes"), ("yes", "no"), ("yes", "yes"), ("no", "no"), ("yes", "yes")]
-    >>> rows = [(item, who, pair[who]) for item, pair in enumerate(pairs) for who in (0, 1)]
-    >>> bound = bound_noise_of(AnnotationData.from_records(rows))
-    >>> bound.n, bound.d, bound.p, bound.t0, bound.gamma
-    (5, 2, 0.5, 5, 1.0)
+    >>> import bayesanno as ba
+    >>> bound = bound_noise_of(ba.read_annotations("@crowd"))
+    >>> bound.n, bound.d, bound.t0
+    (300, 251, 264)
     """
     require_kind(data, AnnotationData, "bound_noise_of")
     found = count_disagreement(data)
@@ -201,26 +187,16 @@ def bound_noise_of(
 
 
 def tolerated_disagreements(n: int, p: float, gamma: float, *, ci_prob: float = 0.95) -> int | None:
-    """Return how many disagreements are compatible with noise of at most gamma (section 3.1 of the paper).
+    """Return the largest D with noise of at most gamma for all of 0..D disagreements (section 3.1 of the paper).
 
-    The result is the largest D such that 0..D disagreements are all tolerated, under a uniform prior. X - d is then
-    negative binomial (d + 1 successes with probability 1 - p), truncated at n - d, which covers every d at once.
+    The prior is uniform. None means that even full agreement would be too noisy.
 
     Parameters
     ----------
-    n : int
-        The number of items.
-    p : float
-        As for `hard_items_posterior`.
+    n, p, ci_prob
+        As for `bound_noise`.
     gamma : float
         The tolerated noise, at least 0 and below 1.
-    ci_prob : float, default 0.95
-        As for `bound_noise`.
-
-    Returns
-    -------
-    int or None
-        None if there are so few items that even full agreement would be too noisy.
 
     Raises
     ------
@@ -250,21 +226,16 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, ci_prob: float = 
 def plan_annotators(
     n: int, hard: int, annotators: int, *, coin: Sequence[float] = (0.5, 0.5), ci_prob: float = 0.95
 ) -> NoiseBound:
-    """Bound the expected noise with more annotators (section 5.3 of the paper).
-
-    The more annotators have to agree, the smaller p. The number of disagreements is set to the most likely one, the
-    mode of Binomial(hard, 1 - p).
+    """Bound the noise with more annotators, at the most likely number of disagreements (section 5.3 of the paper).
 
     Parameters
     ----------
-    n, hard : int
-        The number of items, and the assumed number of hard ones.
-    annotators : int
-        The number of annotators, at least 2.
+    n, ci_prob
+        As for `bound_noise`.
+    hard, annotators : int
+        The assumed number of hard items, and the number of annotators, at least 2.
     coin : sequence of float
         The probability of each label when an annotator flips a coin; the same for all annotators.
-    ci_prob : float, default 0.95
-        As for `bound_noise`.
 
     Raises
     ------
@@ -273,12 +244,8 @@ def plan_annotators(
 
     Examples
     --------
-    >>> for annotators in (2, 3, 5):
-    ...     bound = plan_annotators(1000, 200, annotators)
-    ...     print(bound.p, bound.d, round(bound.gamma, 3))
-    0.5 100 0.139
-    0.25 150 0.075
-    0.0625 188 0.023
+    >>> [round(plan_annotators(1000, 200, annotators).gamma, 3) for annotators in (2, 3, 5)]
+    [0.139, 0.075, 0.023]
     """
     n, hard = _check_counts(n, hard)
     if annotators < 2:
@@ -288,18 +255,16 @@ def plan_annotators(
 
 
 def noise_from_kappa(kappa: float, n: int, d: int) -> float:
-    """Estimate the noise of the agreed items from kappa (section 3.3 of the paper).
+    """Estimate the noise of the agreed items from kappa (section 3.3 of the paper), clipped to 0..1.
 
-    If labels are equally frequent on easy and hard items, kappa estimates the share of easy items, so kappa * n of the
-    n - d agreed items are easy. This is an estimate and not a bound, so it is mostly below gamma. It is clipped to
-    0..1.
+    If labels are equally frequent on easy and hard items, kappa * n of the agreed items are easy.
 
     Parameters
     ----------
     kappa : float
         Agreement beyond chance, as from `measure_kappa`; at most 1.
     n, d : int
-        The number of items, and of items disagreed on; at least one item is agreed on.
+        As for `hard_items_posterior`; at least one item is agreed on.
 
     Raises
     ------
@@ -320,14 +285,7 @@ def noise_from_kappa(kappa: float, n: int, d: int) -> float:
 
 
 def bound_count(pmf: np.ndarray, ci_prob: float) -> int:
-    """Return the smallest t with P(X > t) < 1 - ci_prob, where `pmf` has the probabilities of X = 0, 1, ...
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bound_count(np.array([0.5, 0.3, 0.16, 0.04]), 0.95)
-    2
-    """
+    """Return the smallest t with P(X > t) < 1 - ci_prob, where `pmf` has the probabilities of X = 0, 1, ..."""
     exceeds = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)  # P(X > t)
     return int(np.argmax(exceeds < 1 - ci_prob))
 

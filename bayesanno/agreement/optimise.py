@@ -1,7 +1,4 @@
-"""The best of several optima: the loss of a fit to a histogram, the starting points, and the minimisation.
-
-The invariant: results are deterministic. The starting points are a Halton sequence, without a seed.
-"""
+"""The best of several optima of a fit to a histogram; the starting points are a Halton sequence, without a seed."""
 
 from __future__ import annotations
 
@@ -50,12 +47,7 @@ def minimise_misfit(
     """Return the values within bounds with the lowest loss: the best of the minima reached from the starts.
 
     `predict` returns the probabilities of the bins for given values, which may be complex. The first `n_weights` of the
-    values must sum to 1.
-
-    Raises
-    ------
-    DataError
-        If the method is unknown.
+    values must sum to 1. An unknown method raises a DataError.
     """
     from scipy.optimize import minimize
 

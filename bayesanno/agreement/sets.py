@@ -16,30 +16,20 @@ from __future__ import annotations
 import numpy as np
 
 from bayesanno._core.errors import DataError
+from bayesanno._core.wording import option
 from bayesanno.data.annotations import AnnotationData
 
 
 def gather_sets(data: AnnotationData) -> tuple[AnnotationData, dict[str, np.ndarray]]:
     """Return annotations by sets of labels, and the distances of every two sets, (set, set), by name.
 
-    Raises
-    ------
-    DataError
-        If the items are not pairs of item and label with the answers no and yes.
-
-    Examples
-    --------
-    >>> from bayesanno import AnnotationData
-    >>> said = {"joy": ["yes", "yes"], "fear": ["yes", "no"]}
-    >>> rows = [(f"i1 / {label}", who, each) for label in said for who, each in zip(["ada", "bo"], said[label])]
-    >>> sets, distances = gather_sets(AnnotationData.from_records(rows))
-    >>> sets.labels, distances["masi"][0].round(3).tolist()
-    (('joy', 'fear; joy'), [0.0, 0.667])
+    Items that are not pairs of item and label with the answers no and yes raise a DataError.
     """
     names = [item.rpartition(" / ")[::2] for item in data.items]
     (items, of_item), (tags, tag) = (np.unique(each, return_inverse=True) for each in zip(*names, strict=True))
     if data.labels != ("no", "yes") or "" in items or len(names) != items.size * tags.size:
-        raise DataError("sets of labels need every pair of item and label as an item: read with multi_label=True")
+        needed = option("multi_label", True)
+        raise DataError(f"sets of labels need every pair of item and label as an item: read with {needed}")
     cell, which = np.unique(of_item[data.item] * data.n_annotators + data.annotator, return_inverse=True)
     chosen = np.zeros((cell.size, tags.size), dtype=int)  # (answer, label)
     np.maximum.at(chosen, (which, tag[data.item]), data.label)

@@ -1,18 +1,11 @@
 """Answers that are skewed to one label, and annotators who nearly always give one label.
 
-A label may be common because its class is, or because annotators repeat it. Two things distinguish these: whether
-annotators agree on the items where the label is wrong, and whether some of them give it even where others give another
-label to the same items.
+A label may be common because its class is, or because annotators repeat it. Repeaters give a label nine times in ten,
+far more often than others do on the same items, and also where the others do not. If several repeat one label, they
+must also disagree about the items where it is wrong. A habit that all annotators share looks like a class.
 
-Annotators who give a label nine times in ten are repeaters only if others give it far less often to the same items, and
-they give it also where the others do not. If several annotators repeat one label, they must also disagree about the
-items where it is wrong: able annotators agree on a rare class that less able ones do not see. If all annotators nearly
-always give one label, no repeater is found: a shared habit looks like a class.
-
-In 60 tables (400 items, a class of prevalence .01, five annotators of accuracy .97 and one of .70), the five were taken
-for repeaters in four tables, which had at most one item of the class. In 320 tables with classes of .03 or more there
-was no warning before a fit. In 270 tables, five of eight annotators repeated a label in .90 to .97 of answers: all
-who gave one label that often were found in 266 tables, and some in the other four.
+In 60 tables with a class of prevalence .01, able annotators were taken for repeaters in four; in 320 with .03 or more,
+in none. Where five of eight annotators repeated a label in .90 to .97 of answers, all who did were found in 266 of 270.
 """
 
 from __future__ import annotations
@@ -30,7 +23,7 @@ from bayesanno.data.totals import AnnotationTotals
 class Skew(NamedTuple):
     """The commonest answer: its share, with equal weight for each item, and its alpha against all others.
 
-    The alpha is nan if no other label was given, or no item has two answers.
+    The alpha may be nan.
     """
 
     label: str
@@ -78,18 +71,7 @@ def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
 def measure_skew(data: AnnotationData | AnnotationTotals) -> Skew:
     """Find the commonest answer, its share, and the agreement about the items that have it, without "unsure" answers.
 
-    If two answers in three are "no" and annotators agree on which items are "yes", the class is common. If they
-    disagree, "no" may be a habit.
-
-    Examples
-    --------
-    >>> from bayesanno import AnnotationData
-    >>> from bayesanno.agreement.skew import measure_skew
-    >>> said = {"s1": "yes yes", "s2": "no no", "s3": "no no", "s4": "no yes"}
-    >>> records = [(item, who, label) for item, both in said.items() for who, label in zip("ab", both.split())]
-    >>> skew = measure_skew(AnnotationData.from_records(records))
-    >>> skew.label, skew.share, round(skew.alpha, 3)
-    ('no', 0.625, 0.533)
+    If annotators disagree about which items have another label, the commonest one may be a habit.
     """
     if isinstance(data, AnnotationTotals):
         labels, shares, alphas = data.labels, data.label_shares, data.label_alphas
@@ -123,12 +105,9 @@ def find_repeaters(data: AnnotationData) -> Repeaters:
 
     Examples
     --------
-    >>> from bayesanno import AnnotationData
-    >>> from bayesanno.agreement.skew import find_repeaters
-    >>> truth = ["no", "yes"] * 10
-    >>> said = [(f"s{item}", who, label) for item, label in enumerate(truth) for who in ("ada", "bo")]
-    >>> find_repeaters(AnnotationData.from_records([*said, *((f"s{item}", "cy", "no") for item in range(20))]))
-    Repeaters(annotators=('cy',), labels=('no',), shares=(0.3333333333333333,))
+    >>> said = [(f"s{n}", who, ["no", "yes"][n % 2]) for n in range(20) for who in ("ada", "bo")]
+    >>> find_repeaters(AnnotationData.from_records([*said, *((f"s{n}", "cy", "no") for n in range(20))])).annotators
+    ('cy',)
     """
     if data.unsure_by_annotator.sum() == data.n_annotations:
         return Repeaters((), (), ())

@@ -15,8 +15,8 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     """Return the label that most annotators gave to each item: the baseline for every model.
 
     "Unsure" answers are not votes. A known label (a control) replaces the vote. Tied labels share the vote evenly, so a
-    tie of two counts as half right if one of them is true: the expected result of a coin toss, which papers report. The
-    column `label` has the tied label that is most frequent over all items, or else the first.
+    tie of two counts as half right if one of them is true. The column `label` has the tied label that is most frequent
+    over all items, or else the first.
 
     Parameters
     ----------
@@ -25,10 +25,8 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per item, in the data's order: `item`; `label`; `share`, the label's share of the item's votes (nan
-        without votes); `n_annotations`, the number of votes; `tied`, whether other labels got as many; and, if any true
-        label is known, `gold` and `right`: 1 or 0, a fraction for ties, nan if the truth is unknown. The mean of
-        `right` is the accuracy of the vote.
+        One row per item: `item`; `label`; `share` of the item's votes (nan without votes); `n_annotations`, the votes;
+        `tied`; and, if any true label is known, `gold` and `right`: 1, 0, a fraction for ties, or nan.
 
     Raises
     ------
@@ -65,16 +63,7 @@ def vote_right(data: AnnotationData) -> np.ndarray:
 def split_vote(data: AnnotationData) -> np.ndarray:
     """Return the probability of each class under the majority vote, (item, true_class); ties are split.
 
-    A known label (a control) replaces the vote. "Unsure" answers are not votes. For an item without votes, all classes
-    are equally likely.
-
-    Examples
-    --------
-    >>> from bayesanno import AnnotationData
-    >>> from bayesanno.agreement.vote import split_vote
-    >>> said = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]
-    >>> split_vote(AnnotationData.from_records(said)).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
+    A known label replaces the vote. For an item without votes, all classes are equally likely.
     """
     votes = data.votes[:, data.class_codes]  # (item, true_class)
     most = votes == votes.max(axis=1, keepdims=True)
@@ -96,13 +85,7 @@ def require_shared(data: AnnotationData, who: str) -> AnnotationData:
 
 
 def shared_items(votes: np.ndarray) -> np.ndarray:
-    """Return which items have two or more annotations, (item,), from votes (item, label).
-
-    Raises
-    ------
-    DataError
-        If there are no such items.
-    """
+    """Return which items have two or more annotations, (item,), from votes (item, label); a DataError if none has."""
     shared: np.ndarray = votes.sum(axis=1) >= 2
     if not shared.any():
         raise DataError("no item has two annotations: agreement is between at least two")

@@ -43,6 +43,7 @@ def agreement(
         bool | None,
         opt.flag("--ordered/--unordered", "Whether labels are ordered, as numbers, known scales and --labels are."),
     ],
+    sets: Annotated[bool, opt.flag("--sets", "With --multi-label: also compare the sets of labels of each answer.")],
     resamples: Annotated[int, opt.value("N", "Bootstrap samples of the items, for intervals; 0 for none.")],
     random_seed: opt.Seed,
     reading: opt.Reading,
@@ -61,14 +62,14 @@ def agreement(
         answers = answers.in_order() if ordered else answers
         typer.echo(answers.describe(), err=True)
         with show_status("agreement"):
-            tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
+            tables = tabulate(answers, ordered=ordered, sets=sets, resamples=resamples, random_seed=chosen)
         known: ba.AnnotationData | xr.DataTree = answers
         if posterior:
             known = ba.fit("label_usage", answers, random_seed=chosen, check=False, progressbar=sys.stderr.isatty())
             divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
         figures = draw(answers, known) if plots else {}
-        asked = {"seed": chosen, "ordered": find_label_scale(answers, ordered)[1], "resamples": resamples}
+        asked = {"seed": chosen, "ordered": find_label_scale(answers, ordered)[1], "sets": sets, "resamples": resamples}
         asked |= {"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}
         run = describe_study("agreement", answers, began, **asked, posterior=posterior)
         files = write_results(folder, tables, figures, run)
@@ -76,12 +77,14 @@ def agreement(
 
 
 def tabulate(
-    data: ba.AnnotationData, *, ordered: bool | None, resamples: int, random_seed: int
+    data: ba.AnnotationData, *, ordered: bool | None, sets: bool, resamples: int, random_seed: int
 ) -> dict[str, pd.DataFrame]:
     """Return the tables that the command writes, by the names of their files."""
     by_order = bool(ordered)
     return {
-        "coefficients.csv": ba.agreement_table(data, ordered=ordered, resamples=resamples, random_seed=random_seed),
+        "coefficients.csv": ba.agreement_table(
+            data, ordered=ordered, sets=sets, resamples=resamples, random_seed=random_seed
+        ),
         "annotators.csv": _tabulate_annotators(data, ordered=by_order),
         "pairs.csv": _tabulate_pairs(data, ordered=by_order),
         "labels.csv": ba.agreement.confusable_labels(data),

@@ -104,6 +104,21 @@ def test_what_cannot_be_measured_is_one_line_and_nothing_is_written(run, tmp_pat
     assert not (tmp_path / "found").exists()
 
 
+def test_sets_of_labels_are_compared_if_answers_have_several(run, tmp_path):
+    rows = [(f"i{n}", who, "joy|fear" if (n + (who == "cy")) % 3 else "anger") for n in range(9) for who in ("a", "cy")]
+    said = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    said.to_csv(tmp_path / "sets.csv", index=False)
+    more = "--out found --seed 1 --resamples 0 --no-plots --overwrite --sets"
+    assert run(f"sets.csv {more} --multi-label --split |")[0] == 0
+    table = pd.read_csv(tmp_path / "found" / "coefficients.csv").set_index("coefficient")["value"]
+    data = ba.read_annotations(said, split="|", multi_label=True)
+    expected = ba.agreement_table(data, sets=True, resamples=0).set_index("coefficient")["value"]
+    assert table.index.tolist() == expected.index.tolist()
+    assert table["krippendorff_alpha_masi"] == pytest.approx(expected["krippendorff_alpha_masi"], rel=1e-5)
+    code, _, err = run(f"crowd.csv {more}")
+    assert (code, err.splitlines()[-1].endswith("read with --multi-label")) == (1, True)
+
+
 def test_what_is_there_is_replaced_only_if_it_is_said(run):
     assert run("crowd.csv --out found --no-plots --resamples 0")[0] == 0
     code, _, err = run("crowd.csv --out found --no-plots --resamples 0")
