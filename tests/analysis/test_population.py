@@ -1,5 +1,7 @@
 """A population of annotators: what a fit says of it, and of an annotator that it has not seen."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -109,9 +111,10 @@ def test_a_run_and_the_report_have_the_population(fit, tmp_path):
     np.testing.assert_allclose(written["mean"], table["mean"], rtol=1e-5)
     page = ba.write_report(fit, tmp_path / "report.html", checks=False).read_text()
     right = table[table["true_class"] == table["response"]].iloc[0]
-    low, high = right["annotators_eti89_lb"], right["annotators_eti89_ub"]
-    said = f"in {right['mean']:.0%} ({low:.0%} to {high:.0%}, the 89% interval over annotators"
-    assert said in page
+    row = re.search(r"The typical annotator.*?<tbody><tr>(.*?)</tr>", page, re.DOTALL)[1]
+    ends = " to ".join(f"{right[f'annotators_eti89_{end}']:.2f}" for end in ("lb", "ub"))
+    expected = [right["true_class"], f"{right['mean']:.2f}", ends, f"{right['pooling']:.0f}"]
+    assert re.findall(r"<td[^>]*>(.*?)</td>", row) == expected
 
 
 # ------------------------------------------------------------------------------------------ annotators never seen
