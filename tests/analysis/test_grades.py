@@ -1,6 +1,5 @@
 """Grades: their posterior and what decisions about them cost, against enumeration and by hand; and what is refused."""
 
-import re
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
