@@ -262,7 +262,7 @@ class Columns(Term):
         >>> with pm.Model(coords=data.coords()) as graph:
         ...     effects = ba.Columns("(1 | family)").annotator_effects(data)
         >>> [variable.name for variable in graph.free_RVs], effects.eval().shape
-        (['1|family_offset', '1|family_sd'], (3,))
+        (['1|family_sd', '1|family_offset'], (3,))
         """
         self.check(data, "annotator")
         self.check_design(data, "annotator")

@@ -170,7 +170,6 @@ def test_commands_end_well_and_names_come_back_as_they_were(rows, quoting, chose
         agreed = ends_well(
             folder, "agreement", "a.csv", "--out", "y", "--resamples", 10, *([] if report else ["--no-plots"])
         )
-        ends_well(folder, "noise", "a.csv")
         if agreed:
             assert set(open_table(folder / "y" / "annotators.csv").columns[0]) == set(data.annotators)
         if not fitted:

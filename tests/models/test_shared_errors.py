@@ -70,7 +70,7 @@ def test_given_the_difficulty_errors_are_independent(fitted):
     table = ba.dependence_table(fit, groups)
     correlation = table.set_index(["level", "first", "second"])["correlation"]
     assert abs(correlation["all", "", ""]) < 0.05  # .16 given the class alone
-    assert abs(correlation["within", "together", "together"]) < 0.08  # .4
+    assert abs(correlation["group", "together", "together"]) < 0.08  # .4
     misfit = ba.diagnostics_of(fit)["misfit"][0]
     assert misfit["errors"]["p"] > 0.1
 
