@@ -186,7 +186,8 @@ def plot_confusion(
     )  # of (annotator, true_class, response)
 
     columns = min(len(chosen), columns)
-    figure, panels = style.new_grid(len(chosen), columns, side + 0.3)
+    is_ragged = len(chosen) > columns and len(chosen) % columns > 0  # then labels stand below an upper row too
+    figure, panels = style.new_grid(len(chosen), columns, side + (0.5 if is_ragged else 0.3))
     for number, (axes, name, code) in enumerate(zip(panels, chosen, codes, strict=False)):
         one = {what: values[number] for what, values in found.items()}
         image = axes.imshow(one["mean"], cmap=style.FROM_WHITE, vmin=0, vmax=1, interpolation="nearest")
