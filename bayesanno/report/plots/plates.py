@@ -137,16 +137,17 @@ def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Pa
     box.set(facecolor=SHADED if observed else "white", linestyle="--" if latent else "-")
     box.set(edgecolor=style.INK, linewidth=1.2)
     dims = [dim for dim in process.dims.get(name, ()) if dim != "annotator"]
-    caption = "observed" if name == process.answers else "summed out" if latent else " x ".join(dims)
+    caption = "observed" if name == process.answers else "summed out" if latent else " x\n".join(dims)
     if name in process.known:
         caption = "from the data"
     shown = NAMES.get(name, name)
     if len(shown) > LONGEST:
         shown = "_\n".join(shown.rsplit("_", 1))
     centred: dict[str, Any] = {"ha": "center", "va": "center", "color": style.INK}
-    axes.text(x, y + (0.11 if caption else 0), shown, fontsize=style.NORMAL, weight="bold", **centred)
+    up, down = (0.19, 0.11) if "\n" in caption else (0.11, 0.16)
+    axes.text(x, y + (up if caption else 0), shown, fontsize=style.NORMAL, weight="bold", **centred)
     if caption:
-        axes.text(x, y - 0.16, caption, fontsize=style.SMALLEST, **centred)
+        axes.text(x, y - down, caption, fontsize=style.SMALLEST, linespacing=1, **centred)
     return box
 
 
