@@ -88,7 +88,7 @@ def plot_calibration(
     axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=2)
     axes.scatter(table["right"], place, s=25, color=ink, zorder=3)
     axes.scatter(table["predicted"], place, s=120, color=style.INK, marker="|", zorder=4)
-    ends = [f"{a:.3g} to {b:.3g}" for a, b in table[["from", "to"]].to_numpy()]
+    ends = [f"{round(a, 3):g} to {round(b, 3):g}" for a, b in table[["from", "to"]].to_numpy()]
     names = [f"{style.cut_name(name)} {end}".strip() for name, end in zip(table["of"], ends, strict=True)]
     style.name_rows(axes, names, longest=34)
     style.print_beside(axes, [f"{n:,}" for n in table["n"]], "n")
