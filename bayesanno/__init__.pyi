@@ -9,7 +9,6 @@ from . import inference as inference
 from . import modeling as modeling
 from . import models as models
 from . import noise as noise
-from . import planning as planning
 from . import report as report
 from . import simulation as simulation
 from ._core.errors import BayesannoError as BayesannoError

@@ -16,11 +16,14 @@ from bayesanno._core.validate import check_count, check_seed, check_share
 from bayesanno._core.wording import listed
 from bayesanno.fits.view import FitView
 from bayesanno.planning.futures import Allocation, Futures
-from bayesanno.planning.of_fit import find_candidates, make_budget
+from bayesanno.planning.of_fit import CandidateAnswers, find_candidates, make_budget
 
 Measure = Literal["accuracy", "share_sure"]
+Rows = Literal["answers", "items"]
 PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per item, by default
+MORE = 3  # further answers per item, in the table of items by default
 NEARLY_ALL = 0.97  # futures
+LIKELY = 0.5  # futures in which an item is done, so that it is worth asking about
 
 
 @one_blas_thread()
@@ -28,6 +31,7 @@ def expected_progress(
     fit: xr.DataTree | FitView,
     answers: Sequence[int] | None = None,
     *,
+    of: Rows = "answers",
     target: float | None = None,
     measure: Measure = "accuracy",
     sure: float = 0.95,
@@ -39,7 +43,10 @@ def expected_progress(
     ci_prob: float | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return the expected quality of labels after more answers, before asking for any.
+    """Return the expected quality of labels after more answers, of all items or of each, before asking for any.
+
+    An item is done if its label is certain. If more answers are likely to achieve this, it should be asked about again;
+    otherwise it needs an expert.
 
     Parameters
     ----------
@@ -47,7 +54,9 @@ def expected_progress(
         A fit of annotations. If it was recalibrated, the progress is that of the recalibrated labels.
     answers : sequence of int, optional
         Total numbers of further answers, increasing; by default up to 8 per item, or until the target is reached in
-        nearly all futures.
+        nearly all futures. With `of="items"`, the last is what counts; by default 3 per item.
+    of : {"answers", "items"}
+        The rows: numbers of answers, or items.
     target : float, optional
         The expected accuracy, or the share of certain labels, to reach.
     measure : {"accuracy", "share_sure"}
@@ -78,6 +87,10 @@ def expected_progress(
         share of futures in which the fit would meet the target with that many answers. Items with a known true label do
         not count. A row does not depend on the other rows.
 
+        With `of="items"`, one row per item: `item`, `label_so_far`, `probability`, `answers` given, `p_done`, the share
+        of futures in which its label is certain after the further answers, and `next`: "done", "ask" (p_done of one
+        half or more) or "expert".
+
     Raises
     ------
     DataError
@@ -106,15 +119,24 @@ def expected_progress(
     >>> table = ba.expected_progress(fit, [0, 300, 600], random_seed=1)
     >>> table["per_item"].round(1).tolist(), bool(table["accuracy"].is_monotonic_increasing)
     ([5.3, 6.3, 7.3], True)
+    >>> table = ba.expected_progress(fit, [300], of="items", allocation="each", random_seed=1)
+    >>> sorted(table.query("probability < 0.95")["next"].unique())
+    ['ask', 'expert']
     """
     check_seed(random_seed)
-    check_target(target, measure, sure)
+    _check_target(target, measure, sure)
     check_count("futures", futures)
+    if of not in get_args(Rows):
+        raise DataError(f"of is {of!r}: it must be one of {listed(get_args(Rows))}")
     ci_prob = choose_prob(ci_prob)
     rng = np.random.default_rng(random_seed)
     asked = find_candidates(fit, "expected_progress", rng, annotators)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
     ways = Futures(asked, budget, allocation, rng)
+    if of == "items":
+        if answers is None:
+            answers = [min(MORE * asked.data.n_items, ways.n_open)]
+        return _tabulate_items(asked, ways, _find_looks(answers, asked.data.n_items, ways.n_open)[-1], sure, futures)
     looks = _find_looks(answers, asked.data.n_items, ways.n_open)
     counted = ~asked.is_known
     if not counted.any():
@@ -125,14 +147,14 @@ def expected_progress(
             best = look.probability[counted].max(axis=1)
             right = look.probability[counted].argmax(axis=1) == look.truth[counted]
             future[at] = look.answers, look.cost, best.mean(), right.mean(), (best >= sure).mean()
-    table = tabulate_progress(seen, asked.data.n_annotations, asked.data.n_items, target, measure, ci_prob)
+    table = _tabulate_answers(seen, asked.data.n_annotations, asked.data.n_items, target, measure, ci_prob)
     if target is None or answers is not None:
         return table
     nearly_all = table["p_reached"] > NEARLY_ALL
     return table.iloc[: int(nearly_all.argmax()) + 1] if nearly_all.any() else table
 
 
-def check_target(target: float | None, measure: str, sure: float) -> None:
+def _check_target(target: float | None, measure: str, sure: float) -> None:
     """Raise a DataError if the target, its measure or the probability of certain labels is invalid."""
     check_share("sure", sure)
     if target is not None:
@@ -141,7 +163,7 @@ def check_target(target: float | None, measure: str, sure: float) -> None:
         raise DataError(f"measure is {measure!r}: it must be one of {listed(get_args(Measure))}")
 
 
-def tabulate_progress(
+def _tabulate_answers(
     seen: np.ndarray, n_annotations: int, n_items: int, target: float | None, measure: Measure, ci_prob: float
 ) -> pd.DataFrame:
     """Return the table of progress from values in futures, (future, look, 5).
@@ -162,76 +184,19 @@ def tabulate_progress(
     return table
 
 
-@one_blas_thread()
-def stopping_table(
-    fit: xr.DataTree | FitView,
-    *,
-    risk: float = 0.05,
-    more: int = 3,
-    annotators: str | Sequence[str] | None = None,
-    futures: int = 50,
-    random_seed: int | None = None,
-) -> pd.DataFrame:
-    """Return which items are done, which to ask about again, and which to give to an expert.
-
-    An item is done if its best label is wrong with a probability of at most `risk`. If a few more answers are likely to
-    achieve this, it should be asked about again; otherwise it needs an expert.
-
-    Parameters
-    ----------
-    fit : xarray.DataTree or FitView
-        A fit of annotations.
-    risk : float, default 0.05
-        The largest probability that the label of a finished item is wrong.
-    more : int, default 3
-        The number of further answers that each item could get.
-    annotators : str or sequence of str, optional
-        Annotators who can be asked, as in `suggest_annotations`.
-    futures : int, default 50
-    random_seed : int, optional
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per item: `item`, `label_so_far`, `probability`, `answers` given, `p_done`, the probability that it is
-        done after `more` answers, and `next`: "done", "ask" (p_done of one half or more) or "expert".
-
-    Raises
-    ------
-    DataError, FitError
-        As for `suggest_annotations`.
-
-    Warns
-    -----
-    MisfitWarning, PredictionWarning
-        As for `suggest_annotations`.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> data = ba.read_annotations("@crowd")
-    >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
-    >>> table = ba.planning.stopping_table(fit, more=1, random_seed=1)
-    >>> sorted(table.query("probability < 0.95")["next"].unique())
-    ['ask', 'expert']
-    """
-    check_seed(random_seed)
-    check_share("risk", risk)
-    check_count("more", more)
-    check_count("futures", futures)
-    rng = np.random.default_rng(random_seed)
-    asked = find_candidates(fit, "stopping_table", rng, annotators)
-    ways = Futures(asked, make_budget(asked.data.annotators, annotators), "each", rng)
+def _tabulate_items(asked: CandidateAnswers, ways: Futures, answers: int, sure: float, futures: int) -> pd.DataFrame:
+    """Return the table of items: what is known of each, and how often it is done after so many further answers."""
     p_done = np.zeros(asked.data.n_items)
     for _ in range(futures):
-        (look,) = ways.follow([more * asked.data.n_items])
-        p_done += (look.probability.max(axis=1) >= 1 - risk) / futures
+        (look,) = ways.follow([answers])
+        p_done += (look.probability.max(axis=1) >= sure) / futures
     table = asked.describe(np.arange(asked.data.n_items))
-    done = table["probability"] >= 1 - risk
     return table.assign(
         answers=np.bincount(asked.data.item, minlength=asked.data.n_items),
         p_done=p_done,
-        next=pd.Series(np.select([done, p_done >= 0.5], ["done", "ask"], "expert"), dtype="str"),
+        next=pd.Series(
+            np.select([table["probability"] >= sure, p_done >= LIKELY], ["done", "ask"], "expert"), dtype="str"
+        ),
     )
 
 

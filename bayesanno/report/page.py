@@ -64,7 +64,7 @@ def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed
         The file; one that exists is replaced, once the new one is whole.
     checks : bool
         Whether to simulate answers and compare them with the observed ones (`predictive_check`), to scale prior and
-        likelihood (`power_scaling_table`), and to look ahead (`expected_progress`, `stopping_table`): some seconds; no
+        likelihood (`power_scaling_table`), and to look ahead (`expected_progress`): some seconds; no
         use for a fit by EM.
     random_seed : int, optional
         The seed of the checks; by default the fit's own, so that the same fit has the same page.

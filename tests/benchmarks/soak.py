@@ -113,7 +113,7 @@ def work_on(fits: dict[str, Any], folder: Path, seed: int) -> dict[str, Callable
         ],
         "progress": lambda: [
             draw(folder, ba.plot_progress(ba.expected_progress(one, futures=5, **seeded))),
-            ba.planning.stopping_table(one, futures=5, **seeded)],
+            ba.expected_progress(one, of="items", futures=5, **seeded)],
         "find_modes": lambda: ba.find_modes("model_b", data, starts=5, progressbar=False, **seeded),
         "report": lambda: ba.write_report(one, folder / "a.html", checks=False, **seeded),
         "report with checks": lambda: ba.write_report(one, folder / "a.html", **seeded),

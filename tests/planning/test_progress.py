@@ -147,14 +147,14 @@ def test_a_target_is_reached_in_more_futures_the_more_answers_there_are(crowd):
 
 def test_items_are_done_to_be_asked_or_for_an_expert(crowd):
     data, _, fit = crowd
-    table = ba.planning.stopping_table(fit, risk=0.05, more=3, random_seed=1).set_index("item")
+    table = ba.expected_progress(fit, of="items", allocation="each", random_seed=1).set_index("item")
     done = table["probability"] >= 0.95
     assert (table["next"] == "done").equals(done)
     assert (table.loc[~done, "next"] == np.where(table.loc[~done, "p_done"] >= 0.5, "ask", "expert")).all()
     assert set(table["next"]) == {"done", "ask", "expert"}
     right = table["label_so_far"] == pd.Series(dict(data.gold))
     assert right[done].mean() > 0.93
-    many = ba.planning.stopping_table(fit, risk=0.05, more=12, random_seed=1)
+    many = ba.expected_progress(fit, [12 * len(table)], of="items", allocation="each", random_seed=1)
     assert (many["next"] == "expert").sum() < (table["next"] == "expert").sum() / 2
 
 
@@ -165,7 +165,7 @@ def test_items_of_known_label_do_not_count(crowd):
     table = ba.expected_progress(fit, [0], random_seed=1)
     labels = ba.label_table(fit).set_index("item")["probability"]
     assert table["accuracy"].iloc[0] == pytest.approx(labels.drop(list(known)).mean(), abs=0.01)
-    assert (ba.planning.stopping_table(fit, random_seed=1).set_index("item")["next"][list(known)] == "done").all()
+    assert (ba.expected_progress(fit, of="items", random_seed=1).set_index("item")["next"][list(known)] == "done").all()
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,7 @@ def test_items_of_known_label_do_not_count(crowd):
         ({"measure": "entropy"}, "measure is 'entropy'"),
         ({"allocation": "fair"}, "allocation is 'fair'"),
         ({"futures": 0}, "futures is 0"),
+        ({"of": "labels"}, "of is 'labels'"),
         ({"costs": {"a1": 1}}, "costs has no number for annotator 'a2'"),
     ],
 )

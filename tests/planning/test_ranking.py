@@ -163,7 +163,7 @@ def test_plans_begin_with_the_labels_of_tables(fit):
     assert nobody.loc["ab7", "p[first]"] > nobody.loc["bc7", "p[first]"] + 0.2
     progress = ba.expected_progress(fit, [0, 20], random_seed=1)
     assert progress["accuracy"].iloc[0] == pytest.approx(table["probability"].mean(), abs=0.02)
-    stopping = ba.planning.stopping_table(fit, random_seed=1, futures=5).set_index("item")
+    stopping = ba.expected_progress(fit, of="items", random_seed=1, futures=5).set_index("item")
     assert stopping.loc["bc7", "probability"] < stopping.loc["ab7", "probability"]
 
 

@@ -17,7 +17,7 @@ from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import find_candidates
-from bayesanno.planning.progress import expected_progress, stopping_table
+from bayesanno.planning.progress import expected_progress
 from bayesanno.report.blocks import join_ends
 from bayesanno.report.plots.items import plot_progress
 from bayesanno.report.sections.findings import Findings
@@ -175,13 +175,13 @@ def expect_progress(found: Findings, random_seed: int) -> dict[str, Any] | None:
         return None
     if found.is_off:
         return {"is_off": True}
-    items = stopping_table(view, risk=RISK, more=MORE, futures=FUTURES, random_seed=random_seed)
-    n = int(min(max(LEAST, data.n_items // 4), open_pairs.sum()))
+    n_open = int(open_pairs.sum())
+    settings: dict[str, Any] = {"futures": FUTURES, "random_seed": random_seed}
+    more = [min(MORE * data.n_items, n_open)]
+    items = expected_progress(view, more, of="items", allocation="each", sure=1 - RISK, **settings)
+    n = min(max(LEAST, data.n_items // 4), n_open)
     looks = sorted({0, n // 4, n // 2, n})
-    ways = {
-        name: expected_progress(view, looks, allocation=way, futures=FUTURES, random_seed=random_seed)
-        for name, way in WAYS.items()
-    }
+    ways = {name: expected_progress(view, looks, allocation=way, **settings) for name, way in WAYS.items()}
     first = next(iter(ways.values()))
     return {
         "now": first["accuracy"].iloc[0],
