@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -32,12 +31,6 @@ RATERS = {"ada": "rater_1", "bo": "rater_2"}
 def triples(data):
     named = zip(data.item, data.annotator, data.label, strict=True)
     return sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named)
-
-
-def read_text(text, tmp_path, name="answers.csv", **options):
-    path = tmp_path / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_annotations(path, **options)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +57,8 @@ def read_text(text, tmp_path, name="answers.csv", **options):
         ),
     ],
 )
-def test_every_form_reads_as_the_same_annotations(text, tmp_path):
-    data = read_text(text, tmp_path)
+def test_every_form_reads_as_the_same_annotations(text, read):
+    data = read(text)
     assert triples(data) == TRIPLES
     assert (data.items, data.annotators, data.labels) == (("s1", "s2"), ("ada", "bo"), ("no", "yes"))
 
@@ -79,111 +72,87 @@ def test_every_form_reads_as_the_same_annotations(text, tmp_path):
         pytest.param("item,rater_1,rater_2\ns1,no,\ns1,,yes\ns2,yes,\n", id="an item in two rows"),
     ],
 )
-def test_every_wide_form_reads_as_the_same_annotations(text, tmp_path):
-    data = read_text(text, tmp_path)
-    assert triples(data) == [(item, RATERS[name], label) for item, name, label in TRIPLES]
+def test_every_wide_form_reads_as_the_same_annotations(text, read):
+    assert triples(read(text)) == [(item, RATERS[name], label) for item, name, label in TRIPLES]
 
 
-@pytest.mark.parametrize("item", ["task", "question", "unit", "instance_id", "doc", "example"])
-@pytest.mark.parametrize("annotator", ["worker", "rater", "coder", "judge", "user", "performer"])
-@pytest.mark.parametrize("label", ["rating", "answer", "response", "annotation", "category"])
-def test_every_alias_is_known(item, annotator, label, tmp_path):
-    text = LONG.replace("item,annotator,label", f"{item},{annotator.upper()},{label.title()}")
-    assert triples(read_text(text, tmp_path)) == TRIPLES
+ALIASES = {
+    "item": ["task", "question", "unit", "instance_id", "doc", "example"],
+    "annotator": ["WORKER", "rater", "coder", "judge", "user", "performer"],
+    "label": ["rating", "answer", "Response", "annotation", "category"],
+}
 
 
-def test_options_name_columns_that_aliases_would_not_find(tmp_path):
-    text = LONG.replace("item,annotator,label", "task,who,says")
-    assert triples(read_text(text, tmp_path, annotator="who", label="says")) == TRIPLES
-    assert triples(read_text("word,ada,bo\ns1,no,yes\ns2,yes,\n", tmp_path, item="word", columns="2:")) == TRIPLES
+@pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in ALIASES.items() for name in names])
+def test_every_alias_is_known(role, name, read):
+    assert triples(read(LONG.replace(role, name))) == TRIPLES
+
+
+def test_options_name_columns_that_aliases_would_not_find(read):
+    assert triples(read(LONG.replace("annotator,label", "who,says"), annotator="who", label="says")) == TRIPLES
+    assert triples(read("word,ada,bo\ns1,no,yes\ns2,yes,\n", item="word", columns="2:")) == TRIPLES
     other = "item,annotator,label,rating\ns1,ada,a,no\ns1,bo,b,yes\ns2,ada,c,yes\n"
-    assert triples(read_text(other, tmp_path, label="rating")) == TRIPLES
-
-
-def test_format_says_what_the_columns_do_not(tmp_path):
-    data = read_text("item,label,count\ns1,no,yes\ns2,yes,\n", tmp_path, format="wide", columns="label,count")
+    assert triples(read(other, label="rating")) == TRIPLES
+    data = read("item,label,count\ns1,no,yes\ns2,yes,\n", format="wide", columns="label,count")
     assert triples(data) == [("s1", "count", "yes"), ("s1", "label", "no"), ("s2", "label", "yes")]
 
 
-def test_wide_without_an_item_column_numbers_the_rows(tmp_path):
-    data = read_text("ada,bo,truth\nno,yes,no\n,,\nyes,,yes\n", tmp_path, columns="ada,bo")
+def test_wide_without_an_item_column_numbers_the_rows(read):
+    data = read("ada,bo,truth\nno,yes,no\n,,\nyes,,yes\n", columns="ada,bo")
     assert triples(data) == [("1", "ada", "no"), ("1", "bo", "yes"), ("3", "ada", "yes")]
-    assert data.items == ("1", "2", "3")
-    assert data.gold == {"1": "no", "3": "yes"}
+    assert (data.items, data.gold) == (("1", "2", "3"), {"1": "no", "3": "yes"})
 
 
-def test_grouped_expands_each_row_to_its_count(tmp_path):
-    data = read_text("i,j,count,gold\n1,2,2,1\n1,1,0,1\n,,,\n2,,1,2\n,,1,\n", tmp_path, columns="i,j")
+def test_grouped_expands_each_row_to_its_count(read):
+    data = read("i,j,count,gold\n1,2,2,1\n1,1,0,1\n,,,\n2,,1,2\n,,1,\n", columns="i,j")
     assert data.items == ("1", "2", "3", "4")
     assert triples(data) == [("1", "i", "1"), ("1", "j", "2"), ("2", "i", "1"), ("2", "j", "2"), ("3", "i", "2")]
     assert data.gold == {"1": "1", "2": "1", "3": "2"}
 
 
-def test_only_the_empty_cell_is_missing(tmp_path):
-    text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n"
-    with pytest.warns(NamesWarning) as said:
-        data = read_text(text, tmp_path)
-    texts = " ".join(str(each.message) for each in said)
-    assert "'NA', 'nan', 'null' may stand for missing answers, but count as labels" in texts
-    assert "the annotators 'None', 'NULL' may stand for missing ones" in texts
-    assert "the items 'NA' may stand for missing ones" in texts
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # codes of missing answers
+def test_only_the_empty_cell_is_missing(read):
+    data = read("item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n")
     assert triples(data) == [("007", "NULL", "NA"), ("8", "None", "null"), ("NA", "None", "nan")]
 
 
-def test_a_row_without_an_answer_keeps_its_item_and_annotator(tmp_path):
-    data = read_text(LONG + "s3,cy,\ns4,,\n", tmp_path)
+def test_a_row_without_an_answer_keeps_its_item_and_annotator(read):
+    data = read(LONG + "s3,cy,\ns4,,\n")
     assert triples(data) == TRIPLES
     assert (data.items, data.annotators) == (("s1", "s2", "s3", "s4"), ("ada", "bo", "cy"))
-    wide = read_text("item,ada,bo,cy\ns1,no,yes,\ns2,yes,,\ns3,,,\n", tmp_path, columns="2:")
+    wide = read("item,ada,bo,cy\ns1,no,yes,\ns2,yes,,\ns3,,,\n", columns="2:")
     assert (wide.items, wide.annotators) == (("s1", "s2", "s3"), ("ada", "bo", "cy"))
 
 
-def test_an_annotator_may_answer_an_item_twice(tmp_path):
-    data = read_text(LONG + "s1,ada,yes\ns1,ada,yes\n", tmp_path)
-    assert Counter(triples(data))["s1", "ada", "yes"] == 2
+def test_an_annotator_may_answer_an_item_twice(read):
+    assert Counter(triples(read(LONG + "s1,ada,yes\ns1,ada,yes\n")))["s1", "ada", "yes"] == 2
 
 
-def test_separators_quotes_and_line_breaks_inside_quotes_are_text(tmp_path):
-    data = read_text(
-        'item,"annot;ator|\t;;",label\n"a,b","x ""y""","1;2"\n"c\r\nd",z,3\n', tmp_path, annotator="annot;ator|\t;;"
-    )
-    assert triples(data) == [("a,b", 'x "y"', "1;2"), ("c\r\nd", "z", "3")]
+def test_separators_quotes_and_line_breaks_inside_quotes_are_text(read):
+    text = 'item,"annot;ator|\t;;",label\n"a,b","x ""y""","1;2"\n"c\r\nd",z,3\n'
+    assert triples(read(text, annotator="annot;ator|\t;;")) == [("a,b", 'x "y"', "1;2"), ("c\r\nd", "z", "3")]
 
 
-def test_lines_are_those_of_the_file_after_a_cell_with_line_breaks(refuses, tmp_path):
-    with refuses(DataError, r"answers\.csv, line 6: 2 columns where the header \(line 2\) has 3"):
-        read_text('\nitem,annotator,label\n"a\nb\nc",ada,no\ns2,ada\n', tmp_path)
+def test_declared_labels_keep_their_order_and_need_not_be_used(read):
+    assert read(LONG, labels=["yes", "maybe", "no"]).labels == ("yes", "maybe", "no")
+    assert read(LONG.replace("yes", "no"), labels=("no", "yes")).n_labels == 2
+    assert read(LONG.replace(",yes", ",10").replace(",no", ",9")).labels == ("9", "10")
+    assert read(LONG.replace(",yes", ",1").replace(",no", ",0"), labels=[1, 0]).labels == ("1", "0")
 
 
-def test_declared_labels_keep_their_order_and_need_not_be_used(tmp_path):
-    assert read_text(LONG, tmp_path, labels=["yes", "maybe", "no"]).labels == ("yes", "maybe", "no")
-    assert read_text(LONG.replace("yes", "no"), tmp_path, labels=("no", "yes")).n_labels == 2
-    assert read_text(LONG.replace(",yes", ",10").replace(",no", ",9"), tmp_path).labels == ("9", "10")
-    assert triples(read_text(LONG.replace(",yes", ",1").replace(",no", ",0"), tmp_path, labels=[0, 1]))[0] == (
-        "s1",
-        "ada",
-        "0",
-    )
-
-
-def test_gold_is_the_first_that_is_known_and_a_file_takes_its_place(tmp_path):
+def test_gold_is_the_first_that_is_known_and_a_file_takes_its_place(read, keep):
     text = "item,annotator,label,Truth\ns1,ada,no,\ns1,bo,yes,yes\ns2,ada,yes,\ns2,bo,no,other\n"
-    assert read_text(text, tmp_path, labels=["no", "yes", "other"]).gold == {"s1": "yes", "s2": "other"}
-    (tmp_path / "gold.tsv").write_text("label\ttask\nno\ts2\n\ts1\nno\ts2\n")
-    assert read_text(text, tmp_path, gold_file=tmp_path / "gold.tsv").gold == {"s2": "no"}
+    assert read(text, labels=["no", "yes", "other"]).gold == {"s1": "yes", "s2": "other"}
+    assert read(text, gold_file=keep("label\ttask\nno\ts2\n\ts1\nno\ts2\n", "gold.tsv")).gold == {"s2": "no"}
     text = "item,annotator,label,expert\ns1,ada,no,no\ns1,bo,yes,\ns2,ada,yes,no\n"
-    assert read_text(text, tmp_path).gold == {}
-    assert read_text(text, tmp_path, gold="expert").gold == {"s1": "no", "s2": "no"}
+    assert read(text).gold == {}
+    assert read(text, gold="expert").gold == {"s1": "no", "s2": "no"}
 
 
-def test_controls_come_from_a_mapping_or_a_file(tmp_path):
-    (tmp_path / "known.csv").write_text("question,answer\ns2,no\n")
-    assert read_text(LONG, tmp_path, controls=tmp_path / "known.csv").controls == {"s2": "no"}
-    assert read_text(LONG, tmp_path, controls={"s2": "no"}).controls == {"s2": "no"}
-    (tmp_path / "known.csv").write_text("item,label\ns2,maybe\n")
-    assert read_text(LONG, tmp_path, controls=tmp_path / "known.csv", labels=["no", "yes", "maybe"]).controls == {
-        "s2": "maybe"
-    }
+def test_controls_come_from_a_mapping_or_a_file(read, keep):
+    assert read(LONG, controls={"s2": "no"}).controls == {"s2": "no"}
+    known = keep("question,answer\ns2,maybe\n", "known.csv")
+    assert read(LONG, controls=known, labels=["no", "yes", "maybe"]).controls == {"s2": "maybe"}
 
 
 @pytest.mark.parametrize("keep_index", [True, False])
@@ -195,8 +164,8 @@ def test_parquet_reads_as_the_table_that_was_saved(keep_index, tmp_path):
     assert data.annotators == ("ada", "bo")
 
 
-def test_a_frame_reads_as_its_file_would(tmp_path):
-    data = read_text(LONG, tmp_path)
+def test_a_frame_reads_as_its_file_would(read):
+    data = read(LONG)
     long = data.to_frame()
     wide = long.pivot_table(index="item", columns="annotator", values="label", aggfunc="first")
     for frame in (long, long.astype("category"), long.set_index(["item", "annotator"])):
@@ -228,26 +197,11 @@ def test_values_of_a_frame_become_text(column, texts):
     )
 
 
-NAME = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6) | st.sampled_from(
-    [
-        "NA",
-        "nan",
-        "007",
-        "7",
-        "1e3",
-        "a,b",
-        'say "hi"',
-        "a;b;c;d|e\tf",
-        '"',
-        '""',
-        "'",
-        "=1+1",
-        "#",
-        "\ufeffx",
-        "line\nbreak",
-        "x\r\ny",
-    ]
-)
+ODD = [
+    "NA", "nan", "007", "7", "1e3", "a,b", 'say "hi"', "a;b;c;d|e\tf", '"', '""', "'", "=1+1", "#", "\ufeffx",
+    "line\nbreak", "x\r\ny",
+]  # fmt: skip
+NAME = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6) | st.sampled_from(ODD)
 NAMES = NAME.map(str.strip).filter(bool)
 
 
@@ -284,9 +238,9 @@ def test_a_frame_that_was_written_reads_back(data, suffix):
     assert set(back.items) == {data.items[item] for item in data.item}
 
 
-def test_a_frame_has_the_columns_of_items_and_both_sides_of_pairs(tmp_path):
+def test_a_frame_has_the_columns_of_items_and_both_sides_of_pairs(read):
     items = pd.DataFrame({"item": ["s1", "s2"], "length": [3.5, None], "topic": ["news", ""]})
-    data = read_text(LONG, tmp_path, items=items)
+    data = read(LONG, items=items)
     frame = data.to_frame()
     assert frame.columns.tolist() == ["item", "annotator", "label", "length", "topic"]
     assert frame["topic"].tolist() == ["news", "news", ""]
@@ -298,23 +252,24 @@ def test_a_frame_has_the_columns_of_items_and_both_sides_of_pairs(tmp_path):
     assert read_annotations(compared.to_frame(), pairs="model_a,model_b").hash == compared.hash
 
 
-def test_counts_read_from_rows_and_from_a_histogram(tmp_path):
-    path = tmp_path / "counts.csv"
-    path.write_text("Task;n;POSITIVES;note\ns1;10;3;x\n;;;y\ns2;9;0;\n")
-    counts = read_counts(path)
-    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (("s1", "s2"), [3, 0], [10, 9])
-    path.write_text("x,total\n3,10\n0,9\n")
-    assert read_counts(path).items == ("1", "2")
-    path.write_text("successes,trials,count\n3,10,2\n4,10,0\n0,9,1\n")
-    counts = read_counts(path)
-    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (
-        ("1", "2", "3"),
-        [3, 3, 0],
-        [10, 10, 9],
-    )
-    frame = pd.DataFrame({"word": ["a", "b"], "yes": [1, 2], "asked": [2.0, 2.0]})
-    counts = read_counts(frame, item="word", successes="yes", trials="asked")
-    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (("a", "b"), [1, 2], [2, 2])
+COUNTED = {
+    "aliases, and a row that is blank": (
+        "Task;n;POSITIVES;note\ns1;10;3;x\n;;;y\ns2;9;0;\n", {}, ("s1", "s2"), [3, 0], [10, 9],
+    ),
+    "an id": ("id,successes,trials\nx,1,3\ny,1,3\n", {}, ("x", "y"), [1, 1], [3, 3]),
+    "no items": ("x,total\n3,10\n0,9\n", {}, ("1", "2"), [3, 0], [10, 9]),
+    "a histogram": ("successes,trials,count\n3,10,2\n4,10,0\n0,9,1\n", {}, ("1", "2", "3"), [3, 3, 0], [10, 10, 9]),
+    "options": (
+        "word,yes,asked\na,1,2.0\nb,2,2\n", {"item": "word", "successes": "yes", "trials": "asked"}, ("a", "b"),
+        [1, 2], [2, 2],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "items", "successes", "trials"), COUNTED.values(), ids=COUNTED)
+def test_counts_read_from_rows_and_from_a_histogram(keep, text, options, items, successes, trials):
+    counts = read_counts(keep(text, "counts.csv"), **options)
+    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (items, successes, trials)
 
 
 def test_each_kind_of_data_reads_back_from_its_frame(tmp_path):
@@ -361,9 +316,9 @@ def test_reading_is_quick_and_imports_nothing_heavy(tmp_path):
     rows = "".join(f"item{i // 3},ann{i % 8},{i % 5},{i % 5}\n" for i in range(n))
     path = tmp_path / "large.csv"
     path.write_text("item,annotator,label,note\n" + rows)
-    start = time.perf_counter()
+    start = time.process_time()
     assert read_annotations(path).n_annotations == n
-    assert time.perf_counter() - start < 1.5  # seconds; a tenth of that on an idle machine
+    assert time.process_time() - start < 1.5  # seconds of the processor, of which a tenth is needed
     code = (
         "import sys; from bayesanno.io.annotations import read_annotations; read_annotations(sys.argv[1]); "
         "print([m for m in ('pandas', 'pymc', 'xarray', 'arviz', 'scipy', 'pyarrow', 'pooch') if m in sys.modules])"

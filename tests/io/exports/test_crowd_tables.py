@@ -40,17 +40,21 @@ def test_a_batch_is_assignments_of_workers(keep, said):
     assert said(pd.read_csv(path))[1] == answers
 
 
-def test_rows_without_a_review_end_early(keep, said, refuses):
-    header = '"HITId","WorkerId","AssignmentStatus","Input.text","Answer.mood","Approve","Reject"\n'
-    rows = '"H1","W1","Submitted","a","good"\n"H1","W2","Submitted","a","bad"\n'
+HEADER = '"HITId","WorkerId","AssignmentStatus","Input.text","Answer.mood","Approve","Reject"\n'
+ROWS = '"H1","W1","Submitted","a","good"\n"H1","W2","Submitted","a","bad"\n'
+
+
+def test_rows_without_a_review_end_early(keep, said):
     answers = [("H1", "W1", "good"), ("H1", "W2", "bad"), ("H1", "W3", "bad")]
-    assert said(keep(header + rows))[1] == answers[:2]
+    assert said(keep(HEADER + ROWS))[1] == answers[:2]
     reviewed = '"H1","W3","Submitted","a","bad","x",""\n'
-    assert all(sorted(said(keep(header + each))[1]) == answers for each in (rows + reviewed, reviewed + rows))
-    # of no other column is it known that it can be missing
-    for ending in ('"Reject","Approve"', '"Approve","Reject","Why"', '"Accept","Reject"'):
-        with refuses(DataError, "line 2: 5 columns where the header"):
-            read_annotations(keep(header.replace('"Approve","Reject"', ending) + rows))
+    assert all(sorted(said(keep(HEADER + each))[1]) == answers for each in (ROWS + reviewed, reviewed + ROWS))
+
+
+@pytest.mark.parametrize("ending", ['"Reject","Approve"', '"Approve","Reject","Why"', '"Accept","Reject"'])
+def test_no_other_column_can_be_missing(keep, refuses, ending):
+    with refuses(DataError, "line 2: 5 columns where the header"):
+        read_annotations(keep(HEADER.replace('"Approve","Reject"', ending) + ROWS))
 
 
 @pytest.mark.parametrize(
@@ -69,18 +73,18 @@ def test_all_answers_of_an_assignment_in_one_cell(said, cells, labels, options):
     assert said(pd.DataFrame(rows), **options)[0].labels == labels
 
 
-def test_check_boxes_are_columns(keep, said, refuses):
-    header = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n"
-    text = header + "3AB,A1,true,false,\n3AB,A2,false,true,1\n3CD,A1,true,false,0\n"
-    assert said(keep(text), label="mood")[1] == [("3AB", "A1", "good"), ("3AB", "A2", "bad"), ("3CD", "A1", "good")]
-    with refuses(DataError, "there are 2 questions, 'mood', 'sure.label'"):
-        read_annotations(keep(text))
-    both = keep(header + "3AB,A1,true,true,\n3AB,A2,false,true,1\n")
-    assert said(both, label="mood", multi_label=True)[0].items == ("3AB / bad", "3AB / good")
+BOXES = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n3AB,A1,true,{},\n3AB,A2,false,true,1\n"
+
+
+def test_check_boxes_are_columns(keep, said):
+    assert said(keep(BOXES.format("false")), label="mood")[1] == [("3AB", "A1", "good"), ("3AB", "A2", "bad")]
+    both = said(keep(BOXES.format("true")), label="mood", multi_label=True)[0]
+    assert both.items == ("3AB / bad", "3AB / good")
 
 
 WRONG = {
     "two questions": (BATCH.replace('"Input.id"', '"Answer.why"'), "there are 2 questions"),
+    "two questions of boxes": (BOXES.format("false"), "there are 2 questions, 'mood', 'sure.label'"),
     "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill in WorkerId"),
     "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: label '.*' has no item: fill it in"),
     "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
@@ -90,14 +94,6 @@ WRONG = {
     "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),
     "too long": (BATCH[:-1] + ',"x","",""\n', "line 5: 13 columns where the header .* has 12"),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_in_a_batch_is_named_with_its_line(keep, refuses, which):
-    content, match = WRONG[which]
-    with refuses(DataError, rf"batch\.csv.*{match}"):
-        read_annotations(keep(content, "batch.csv"))
-
 
 POOL = (
     "INPUT:image\tOUTPUT:result\tGOLDEN:result\tHINT:text\tASSIGNMENT:link\tASSIGNMENT:task_id\tASSIGNMENT:assignment_id\t"
@@ -128,26 +124,24 @@ def test_skipped_and_expired_assignments_of_a_pool_are_left_out(keep, said):
         assert said(keep(text, "pool.tsv"))[1] == [("t1", "w1", "cat"), ("t2", "w1", "dog")]
 
 
-def test_controls_of_a_pool_reach_a_model(keep):
-    data, _ = read_for(get_model("mace"), str(keep(POOL, "pool.tsv")), DataOptions())
-    assert data.controls == {"t2": "dog"}
-    data, _ = read_for(get_model("label_usage"), str(keep(POOL, "pool.tsv")), DataOptions())
-    assert data.controls == {}  # which it does not take
+def test_controls_of_a_pool_reach_a_model_that_takes_them(keep):
+    for model, controls in (("mace", {"t2": "dog"}), ("label_usage", {})):
+        assert read_for(get_model(model), str(keep(POOL, "pool.tsv")), DataOptions())[0].controls == controls
 
 
 WRONG_POOL = {
     "two outputs": (POOL.replace("HINT:text", "OUTPUT:sure"), "there are 2 questions, 'result', 'sure': choose one"),
     "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "no column 'ASSIGN"),
-    "no worker": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill in ASSIGN"),
+    "no annotator": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill in ASSIGN"),
     "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5: item 't2' has two known labels"),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("which", WRONG_POOL)
-def test_what_is_wrong_in_a_pool_is_named_with_its_line(keep, refuses, which):
-    content, match = WRONG_POOL[which]
-    with refuses(DataError, rf"pool\.tsv.*{match}"):
-        read_annotations(keep(content, "pool.tsv"))
+@pytest.mark.parametrize("which", [*WRONG, *WRONG_POOL])
+def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
+    content, match = {**WRONG, **WRONG_POOL}[which]
+    with refuses(DataError, rf"answers\.csv.*{match}"):
+        read_annotations(keep(content, "answers.csv"))
 
 
 def test_the_only_input_names_tasks_where_nothing_else_does(keep, said):
