@@ -116,6 +116,10 @@ def test_records_outside_the_declared_names_are_refused(refuses, records, names,
         AnnotationData.from_records(records, **names)
 
 
+def test_a_data_error_is_a_value_error():
+    assert issubclass(DataError, ValueError)
+
+
 def test_labels_sort_as_numbers_if_all_or_all_but_one_are_numbers():
     assert sort_labels(["10", "9", "-1", "9"]) == ("-1", "9", "10")
     assert sort_labels(["10.0", "9.5", "+1", "0", "-1"]) == ("-1", "0", "+1", "9.5", "10.0")

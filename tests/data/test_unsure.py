@@ -82,6 +82,7 @@ def test_counts_and_designs_leave_unsure_answers_out():
 def test_what_is_known_is_about_classes_wherever_they_stand(labels):
     data = make(labels=labels, gold={"s1": "no", "s2": "yes"}, controls={"s3": "no"})
     assert (data.gold_codes.tolist(), data.control_codes.tolist()) == ([0, 1, -1], [-1, -1, 0])
+    assert data.class_shares.tolist() == [[1, 0], [0, 1], [0.5, 0.5]]
 
 
 REFUSED = {

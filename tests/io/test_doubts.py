@@ -168,10 +168,12 @@ def test_what_was_read_and_left_out_is_logged(read, caplog, text, options, said)
     assert said in caplog.messages[0]
 
 
-def test_a_second_number_of_counts_is_left_out_or_used(keep):
+def test_a_second_number_of_counts_is_left_out_or_used(keep, caplog):
     path = keep("successes,trials,n\n3,5,5\n1,5,5\n", "counts.csv")
     assert ba.read_counts(path, trials="trials", count="n").n_items == 10
-    assert ba.read_counts(path, trials="trials").n_items == 2
+    with caplog.at_level("INFO", logger="bayesanno"):
+        assert ba.read_counts(path, trials="trials").n_items == 2
+    assert caplog.messages[-1].endswith("trials in 'trials'; left out 'n'")
 
 
 def test_dimensions_are_checked_like_one_label(keep):

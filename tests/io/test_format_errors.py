@@ -15,6 +15,7 @@ from bayesanno.data.names import is_number
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.io.write import write_table, write_text
+from tests.io.cases import refusing
 from tests.io.refused.tables import LONG
 
 
@@ -60,10 +61,7 @@ SOURCES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "match"), SOURCES.values(), ids=SOURCES)
-def test_other_sources_are_refused(refuses, source, match):
-    with refuses(DataError, match):
-        read_annotations(source)
+test_other_sources_are_refused = refusing(SOURCES)
 
 
 def test_a_file_that_cannot_be_written_is_a_file_error_and_leaves_nothing(refuses, tmp_path):

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts
-from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.io.write import write_table
 
 TRIPLES = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes")]
@@ -33,45 +31,40 @@ def triples(data):
     return sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(LONG, id="comma"),
-        pytest.param(LONG.replace(",", "\t"), id="tab"),
-        pytest.param(LONG.replace(",", ";"), id="semicolon"),
-        pytest.param(LONG.replace(",", "|"), id="bar"),
-        pytest.param(LONG.replace("\n", "\r\n"), id="CRLF"),
-        pytest.param(LONG.replace("\n", "\r"), id="CR"),
-        pytest.param("\ufeff" + LONG, id="BOM"),
-        pytest.param(LONG.removesuffix("\n"), id="no last line end"),
-        pytest.param("\n\n" + LONG.replace("\n", "\n\n") + "  \n,,\n", id="blank lines"),
-        pytest.param(LONG.replace(",", " , "), id="whitespace"),
-        pytest.param('"item", "annotator", "label"\n"s1", "ada", "no"\ns1,bo,yes\ns2,ada,yes\n', id="quotes"),
-        pytest.param("ITEM,Annotator,laBel\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n", id="case"),
-        pytest.param("label,x,item,annotator\nno,1,s1,ada\nyes,,s1,bo\nyes,2,s2,ada\n", id="order and extra columns"),
-        pytest.param("item,task,annotator,label\ns1,9,ada,no\ns1,9,bo,yes\ns2,9,ada,yes\n", id="canonical name wins"),
-        pytest.param(
-            "!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n"
+LONG_FORMS = {
+    "comma": LONG,
+    "tab": LONG.replace(",", "\t"),
+    "semicolon": LONG.replace(",", ";"),
+    "bar": LONG.replace(",", "|"),
+    "CRLF": LONG.replace("\n", "\r\n"),
+    "CR": LONG.replace("\n", "\r"),
+    "BOM": "\ufeff" + LONG,
+    "no last line end": LONG.removesuffix("\n"),
+    "blank lines": "\n\n" + LONG.replace("\n", "\n\n") + "  \n,,\n",
+    "whitespace": LONG.replace(",", " , "),
+    "quotes": '"item", "annotator", "label"\n"s1", "ada", "no"\ns1,bo,yes\ns2,ada,yes\n',
+    "case": "ITEM,Annotator,laBel\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n",
+    "order and extra columns": "label,x,item,annotator\nno,1,s1,ada\nyes,,s1,bo\nyes,2,s2,ada\n",
+    "canonical name wins": "item,task,annotator,label\ns1,9,ada,no\ns1,9,bo,yes\ns2,9,ada,yes\n",
+    "snow": "!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n"
             "h1\tada\ts1\tno\t\nh2\tbo\ts1\tyes\t\nh3\tada\ts2\tyes\t\n",
-            id="snow",
-        ),
-    ],
-)
+}  # fmt: skip
+WIDE_FORMS = {
+    "comma": WIDE,
+    "tab": WIDE.replace(",", "\t"),
+    "empty columns and a row at the end": "Task,rater_1,rater_2,,\ns1,no,yes,,\ns2,yes,,,\n,,,,\n",
+    "an item in two rows": "item,rater_1,rater_2\ns1,no,\ns1,,yes\ns2,yes,\n",
+}
+
+
+@pytest.mark.parametrize("text", LONG_FORMS.values(), ids=LONG_FORMS)
 def test_every_form_reads_as_the_same_annotations(text, read):
     data = read(text)
     assert triples(data) == TRIPLES
     assert (data.items, data.annotators, data.labels) == (("s1", "s2"), ("ada", "bo"), ("no", "yes"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(WIDE, id="comma"),
-        pytest.param(WIDE.replace(",", "\t"), id="tab"),
-        pytest.param("Task,rater_1,rater_2,,\ns1,no,yes,,\ns2,yes,,,\n,,,,\n", id="empty columns and a row at the end"),
-        pytest.param("item,rater_1,rater_2\ns1,no,\ns1,,yes\ns2,yes,\n", id="an item in two rows"),
-    ],
-)
+@pytest.mark.parametrize("text", WIDE_FORMS.values(), ids=WIDE_FORMS)
 def test_every_wide_form_reads_as_the_same_annotations(text, read):
     assert triples(read(text)) == [(item, RATERS[name], label) for item, name, label in TRIPLES]
 
@@ -178,23 +171,20 @@ def test_a_frame_reads_as_its_file_would(read):
     ("column", "texts"),
     [
         ([1, 2, 3], ["1", "2", "3"]),
-        ([1.0, 2.0, np.nan], ["1", "2", ""]),
         ([1.0, 2.5, None], ["1", "2.5", ""]),
         (pd.array([1, 2, None], dtype="Int64"), ["1", "2", ""]),
         (pd.array([1.0, 2.0, None], dtype="Float64"), ["1", "2", ""]),
         (pd.Series([1.0, None, 2.0], dtype=object), ["1", "", "2"]),
         ([True, False, None], ["True", "False", ""]),
         (["N", " a ", None], ["N", "a", ""]),
-        ([np.inf, 1.0, 2.0], ["inf", "1", "2"]),
+        ([np.inf, 1.0, np.nan], ["inf", "1", ""]),
         ([1.0, "2.0", "x"], ["1", "2.0", "x"]),
     ],
 )
 def test_values_of_a_frame_become_text(column, texts):
     frame = pd.DataFrame({"item": ["a", "b", "c"], "ada": column, "bo": ["x", "y", "z"]})
-    assert triples(read_annotations(frame, columns="ada,bo")) == sorted(
-        [("a", "bo", "x"), ("b", "bo", "y"), ("c", "bo", "z")]
-        + [(item, "ada", text) for item, text in zip("abc", texts, strict=True) if text]
-    )
+    said = [answer for answer in triples(read_annotations(frame, columns="ada,bo")) if answer[1] == "ada"]
+    assert said == [(item, "ada", text) for item, text in zip("abc", texts, strict=True) if text]
 
 
 ODD = [
@@ -272,17 +262,10 @@ def test_counts_read_from_rows_and_from_a_histogram(keep, text, options, items, 
     assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (items, successes, trials)
 
 
-def test_each_kind_of_data_reads_back_from_its_frame(tmp_path):
-    annotations = AnnotationData.from_records(TRIPLES)
-    both = MultiAnnotationData(by_dimension={"focus": annotations, "tone": annotations})
+def test_counts_read_back_from_their_frame(tmp_path):
     counts = CountData(items=("s1", "s2"), successes=[1, 0], trials=[2, 2])
-    for data, read in (
-        (annotations, read_annotations),
-        (counts, read_counts),
-        (both, lambda path: read_multi_annotations(path, ["focus", "tone"])),
-    ):
-        write_table(data.to_frame(), tmp_path / "a.csv")
-        assert read(tmp_path / "a.csv").hash == data.hash
+    write_table(counts.to_frame(), tmp_path / "a.csv")
+    assert read_counts(tmp_path / "a.csv").hash == counts.hash
 
 
 @pytest.mark.parametrize(

@@ -35,36 +35,6 @@ def test_a_label_is_a_side_by_its_column_or_by_its_system_and_ties_are_one(read,
     assert data.describe().endswith("labels model_a, model_b, tie; columns model_a, model_b")
 
 
-@pytest.mark.parametrize("codes", [("A", "B"), ("1", "2"), ("left", "Right"), ("first", "second")])
-def test_usual_codes_are_sides(read, codes):
-    rows = f"q,x,y,w,j\n1,llama,opt,{codes[0]},ada\n2,llama,opt,{codes[1]},ada\n3,opt,llama,0,ada\n"
-    data = read(rows, pairs="x,y", item="q", label="w", annotator="j", tie="0")
-    assert [label for *_, label in answers_of(data)] == ["x", "y", "tie"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "answers"),
-    [
-        (CODES, {"first": "x", "second": "y"}, ["x", "y"]),  # 2 is a system
-        (CODES, {"first": "1", "second": "2"}, ["y", "y"]),  # or the second
-        ("item,x,y,label,annotator\n1,A,B,A,ada\n2,A,B,B,ada\n", {}, ["x", "y"]),
-        (
-            "item,x,y,label,annotator\n1,llama,opt,0,ada\n2,llama,opt,1,ada\n",
-            {"same": {"0": "x", "1": "y"}},
-            ["x", "y"],
-        ),
-        ("item,y,x,label,annotator\n1,10,9,10,ada\n2,9,10,y,ada\n", {}, ["y", "y"]),  # systems named by numbers
-    ],
-)
-def test_a_label_is_a_system_or_a_code_by_its_options(read, rows, options, answers):
-    assert read(rows, pairs=rows[5:8], **options).to_frame()["label"].tolist() == answers
-
-
-def test_a_code_is_the_side_with_its_letter(read):
-    text = "id,model_b,model_a,judge,winner\n1,y,x,j,A\n2,y,x,j,b\n"
-    assert read(text, pairs="model_b,model_a").to_frame()["label"].tolist() == ["model_a", "model_b"]
-
-
 def test_systems_in_other_capitals_are_named_or_joined(read):
     rows = "item,x,y,label,annotator\n1,llama,opt,x,ada\n2,Llama,opt,x,ada\n"
     with pytest.warns(NamesWarning, match="'Llama' and 'llama' are different systems"):
@@ -120,24 +90,38 @@ STUDIO = [
                      for k, said in enumerate(("left", "right"))]}
     for n in range(2)
 ]  # fmt: skip
-PUBLIC = {
+HEAD = "item,x,y,label,annotator\n"
+OF_HEAD = {"pairs": "x,y"}
+ANSWERED = {
+    "a system that begins with tie": (RIVAL.replace("opt,tiefighter,ada,llama", "opt,opt,ada,llama"), OF_ARENA,
+                                      ["model_b", "tie", "model_b", "tie"]),
+    "a system that is a number": (CODES, {**OF_HEAD, "first": "x", "second": "y"}, ["x", "y"]),
+    "a number that is a code": (CODES, {**OF_HEAD, "first": "1", "second": "2"}, ["y", "y"]),
+    "systems that are named like codes": (HEAD + "1,A,B,A,ada\n2,A,B,B,ada\n", OF_HEAD, ["x", "y"]),
+    "systems that are numbers": (HEAD + "1,10,9,10,ada\n2,9,10,x,ada\n", OF_HEAD, ["x", "x"]),
+    "joined codes": (HEAD + "1,s,t,0,ada\n2,s,t,1,ada\n", {**OF_HEAD, "same": {"0": "x", "1": "y"}}, ["x", "y"]),
+    **{f"usual codes {one}, {other}": (HEAD + f"1,s,t,{one},ada\n2,s,t,{other},ada\n3,t,s,0,ada\n",
+                                       {**OF_HEAD, "tie": "0"}, ["x", "y", "tie"])
+       for one, other in (("A", "B"), ("1", "2"), ("left", "Right"), ("first", "second"))},
+    "letters of columns": ("id,model_b,model_a,judge,winner\n1,y,x,j,A\n2,y,x,j,b\n", {"pairs": "model_b,model_a"},
+                           ["model_a", "model_b"]),
+    "other codes": (HEAD + "1,s,t,-1,ada\n2,s,t,0,ada\n3,s,t,1,ada\n",
+                    {**OF_HEAD, "first": "-1", "second": "1", "tie": "0"}, ["x", "tie", "y"]),
     "AlpacaEval": (ALPACA, {"item": "instruction", "pairs": "generator_1,generator_2", "annotator": "annotator",
                             "label": "preference", "tie": "0"}, ["generator_2", "generator_1", "tie"]),
     "Label Studio": (STUDIO, {"item": "id", "pairs": "data.model_a,data.model_b",
                               "annotator": "annotations[].completed_by",
                               "label": "annotations[].result[].value.selected"}, ["data.model_a", "data.model_b"] * 2),
-    "PandaLM": (pd.DataFrame({"item": [1, 2, 3], "first": "a", "second": "b", "annotator": "p", "label": [0, 1, 2]}),
-                {"pairs": "first,second", "tie": "0"}, ["tie", "first", "second"]),
-    "a baseline": (pd.DataFrame({"item": [1, 2, 3], "system": "a", "judge": "p", "verdict": ["win", "Loss", "draw"]}),
+    "PandaLM": (HEAD + "1,a,b,0,p\n2,a,b,1,p\n3,a,b,2,p\n", {**OF_HEAD, "tie": "0"}, ["tie", "x", "y"]),
+    "a baseline": ("item,system,judge,verdict\n1,a,p,win\n2,a,p,Loss\n3,a,p,draw\n",
                    {"pairs": "system", "baseline": "gpt-4"}, ["system", "baseline", "tie"]),
-    "other codes": (pd.DataFrame({"item": [1, 2, 3], "a": "x", "b": "y", "judge": "p", "label": [-1, 0, 1]}),
-                    {"pairs": "a,b", "first": "-1", "second": "1", "tie": "0"}, ["a", "tie", "b"]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "options", "said"), PUBLIC.values(), ids=PUBLIC)
-def test_public_shapes_are_read(source, options, said):
-    assert ba.read_annotations(source, **options).to_frame()["label"].tolist() == said
+@pytest.mark.parametrize(("source", "options", "said"), ANSWERED.values(), ids=ANSWERED)
+def test_a_label_is_a_side_by_its_system_or_its_code(keep, source, options, said):
+    data = ba.read_annotations(keep(source), **options)
+    assert data.to_frame()["label"].tolist() == said
 
 
 def test_known_labels_of_both_orders_name_systems(read):
@@ -177,12 +161,6 @@ def test_ties_are_those_that_are_named_and_what_is_unsure_stays(read):
     left_out = read(ARENA, **OF_ARENA, missing=["tie (bothbad)", "Tie", "tie"])
     assert left_out.labels == ("model_a", "model_b")
     assert read(ARENA, **OF_ARENA, labels=["model_b", "tie", "model_a"]).labels == ("model_b", "tie", "model_a")
-
-
-def test_a_system_whose_name_begins_with_tie_is_no_tie(read):
-    assert answers_of(read(RIVAL.replace("opt,tiefighter,ada,llama", "opt,opt,ada,llama"), **OF_ARENA))[2] == (
-        "q2", "ada", "model_b",
-    )  # fmt: skip
 
 
 def test_known_labels_are_understood_alike(read, keep):

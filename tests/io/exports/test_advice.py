@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from bayesanno._core.errors import DataError
+from bayesanno._core.wording import on_command_line
 from bayesanno.io.annotations import read_annotations
+from tests.io.cases import refusing
 from tests.io.exports.shapes import judged
 
 ADVICE = re.compile(r"\b([a-z_]+)=(True|'[^']*')")
@@ -65,6 +67,9 @@ def test_what_an_error_advises_is_read(which):
         read_annotations(content, **given)
     found = {name: ast.literal_eval(value) for name, value in ADVICE.findall(str(refused.value))}
     assert {name: found.get(name) for name in advised} == advised
+    with on_command_line(), pytest.raises(DataError) as refused_there:
+        read_annotations(content, **given)
+    assert all(f"--{name.replace('_', '-')}" in str(refused_there.value) for name in advised)
     assert read_annotations(content, **given | advised).n_annotations == n_annotations
 
 
@@ -90,7 +95,4 @@ NOT_READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "match"), NOT_READ.values(), ids=NOT_READ)
-def test_rankings_spans_and_boxes_are_named_with_what_to_do(refuses, content, match):
-    with refuses(DataError, match):
-        read_annotations(content)
+test_rankings_spans_and_boxes_are_named_with_what_to_do = refusing(NOT_READ)

@@ -7,6 +7,7 @@ import pytest
 from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
+from tests.io.cases import refusing
 
 
 def judged(item, model, label, prompt="v1", **more):
@@ -67,11 +68,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
-    lines, options, match = WRONG[which]
-    with refuses(DataError, rf"judges\.jsonl.*({match})"):
-        read_annotations(keep(lines, "judges.jsonl", lines=True), **options)
+test_what_is_wrong_is_named_with_its_line = refusing(WRONG, "judges.jsonl", lines=True)
 
 
 @pytest.mark.parametrize(

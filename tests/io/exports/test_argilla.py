@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesanno._core.errors import DataError
-from bayesanno.io.annotations import read_annotations
+from tests.io.cases import reading, refusing
 
 ADA, BO = "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0001", "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0002"
 
@@ -105,9 +104,7 @@ READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "options", "answers"), READ.values(), ids=READ)
-def test_options_choose_the_answers(said, content, options, answers):
-    assert said(content, **options)[1] == answers
+test_options_choose_the_answers = reading(READ)
 
 
 WRONG = {
@@ -126,8 +123,4 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
-    content, options, match = WRONG[which]
-    with refuses(DataError, rf"export\.json.*{match}"):
-        read_annotations(keep(content), **options)
+test_what_is_wrong_is_named_with_its_place = refusing(WRONG, "export.json")

@@ -5,10 +5,9 @@ import json
 import re
 import zipfile
 
-import pytest
-
 from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
+from tests.io.cases import refusing
 
 
 def packed(password=False, **members):
@@ -82,11 +81,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_file(keep, refuses, which):
-    content, match = WRONG[which]
-    with refuses(DataError, rf"project\.zip.*{match}"):
-        read_annotations(keep(content, "project.zip"))
+test_what_is_wrong_is_named_with_its_file = refusing(WRONG, "project.zip")
 
 
 def test_no_more_is_unpacked_than_the_limits_say(keep, refuses, monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
+from tests.io.cases import reading, refusing
 
 
 def choice(value, question="sentiment", kind="choices", key=None):
@@ -55,64 +56,54 @@ def test_each_annotation_is_an_answer_by_who_gave_it(keep, said):
     assert said(keep("\ufeff\n" + json.dumps(PROJECT, indent=2)))[1] == answers
 
 
-def test_predictions_are_annotators_when_they_are_asked_for(keep, said):
-    data, answers = said(keep(PROJECT), predictions=True)
-    assert ("12", "bert-2", "Negative") in answers
-    assert data.n_annotations == 4
-    nameless = [task(1, annotation(1, GOOD), predictions=[{"result": [BAD]}])]
-    assert said(nameless, predictions=True)[0].annotators == ("1", "prediction")
+OLD = {"id": 1, "data": {"text": "x"}, "completions": [
+    {"id": 1001, "created_username": " ada@example.org, 1", "lead_time": 2.5, "result": [GOOD]},
+    {"id": 1002, "completed_by": 3, "skipped": True, "result": []},
+    {"id": 1003, "completed_by": 3, "result": [BAD]},
+]}  # fmt: skip
+SPANS = {**choice(["LOC"], "ner", "labels"), "value": {"start": 1, "end": 4, "labels": ["LOC"]}}
+REGION = {**GOOD, "value": {"start": 1, "end": 4, "choices": ["Positive"]}}
+BY_MODEL = {"model_version": "bert", "result": [BAD, SPANS]}
+TICKED = [task(1, annotation(1, choice(["a", "b"])), annotation(2)), task(2, annotation(1, was_cancelled=True))]
+STARS = [task(n, annotation(1, GOOD, choice(3, "stars", "rating")), annotation(2, BAD)) for n in (1, 2)]
+MODEL = {"predictions": True}
+READ = {
+    "predictions": (PROJECT, MODEL, [
+        ("12", "5", "Positive"), ("12", EMAIL, "Negative"), ("12", "bert-2", "Negative"), ("13", EMAIL, "Positive")]),
+    "a nameless model": ([task(1, annotation(1, GOOD), predictions=[{"result": [BAD]}])], MODEL,
+                         [("1", "1", "Positive"), ("1", "prediction", "Negative")]),
+    "older exports": ([OLD], {}, [("1", "ada@example.org, 1", "Positive"), ("1", "3", "Negative")]),
+    "one of two questions": (STARS, {"label": "stars", "labels": ["3", "4"]}, [("1", "1", "3"), ("2", "1", "3")]),
+    "several labels": (TICKED, {"multi_label": True}, [
+        ("1 / a", "1", "yes"), ("1 / b", "1", "yes"), ("1 / a", "2", "no"), ("1 / b", "2", "no")]),
+    "regions": ([task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)], {},
+                [("1", "1", "1"), ("2", "1", "2")]),
+    "spans beside an answer": ([task(1, annotation(1, GOOD, SPANS), predictions=[BY_MODEL])], MODEL,
+                               [("1", "1", "Positive"), ("1", "bert", "Negative")]),
+    "spans alone beside a prediction": ([task(1, annotation(1, SPANS), predictions=[BY_MODEL])],
+                                        {**MODEL, "labels": ["Negative", "Positive"]}, [("1", "bert", "Negative")]),
+    **{f"{kind} {label}": ([task(1, annotation(1, choice(value, kind=kind, key=key)))], {"labels": [label, "other"]},
+                           [("1", "1", label)])
+       for kind, key, value, label in (
+           ("rating", None, 4, "4"), ("taxonomy", None, [["Animal", "Cat"]], "Animal/Cat"),
+           ("pairwise", "selected", "left", "left"), ("number", None, 2.5, "2.5"), ("number", None, 3.0, "3"),
+           ("number", None, -0.0, "0"), ("number", None, -1, "-1"))},
+}  # fmt: skip
 
 
-def test_items_and_gold_can_be_fields_of_the_data(keep, said):
-    data, _ = said(keep(PROJECT), item="data.key", gold="data.truth")
+test_answers_are_those_of_the_question = reading(READ)
+
+
+def test_items_and_gold_can_be_fields_of_the_data(said):
+    data, _ = said(PROJECT, item="data.key", gold="data.truth")
     assert (data.items, data.gold) == (("a", "b", "c"), {"a": "Negative", "b": "Positive", "c": "Positive"})
 
 
-def test_older_exports_have_completions(said):
-    old = {"id": 1, "data": {"text": "x"}, "completions": [
-        {"id": 1001, "created_username": " ada@example.org, 1", "lead_time": 2.5, "result": [GOOD]},
-        {"id": 1002, "completed_by": 3, "skipped": True, "result": []},
-        {"id": 1003, "completed_by": 3, "result": [BAD]},
-    ]}  # fmt: skip
-    assert said([old])[1] == [("1", "ada@example.org, 1", "Positive"), ("1", "3", "Negative")]
-
-
-@pytest.mark.parametrize(
-    ("result", "label"),
-    [
-        (choice(4, kind="rating"), "4"), (choice([["Animal", "Cat"]], kind="taxonomy"), "Animal/Cat"),
-        (choice("left", kind="pairwise", key="selected"), "left"),
-        *((choice(n, kind="number"), label) for n, label in ((2.5, "2.5"), (3.0, "3"), (-0.0, "0"), (-1, "-1"))),
-    ],
-)  # fmt: skip
-def test_kinds_of_questions(said, result, label):
-    _, answers = said([task(1, annotation(1, result))], labels=[label, "other"])
-    assert answers == [("1", "1", label)]
-
-
-def test_several_questions_are_listed_and_one_is_chosen(keep, said, refuses):
-    path = keep([task(n, annotation(1, GOOD, choice(3, "stars", "rating")), annotation(2, BAD)) for n in (1, 2)])
-    with refuses(DataError, "there are 2 questions, 'sentiment', 'stars': choose one, as in label='sentiment'"):
-        read_annotations(path)
-    with refuses(DataError, "there is no question 'star': the questions are .*; did you mean 'stars'"):
-        read_annotations(path, label="star")
-    assert said(path, label="stars", labels=["3", "4"])[1] == [("1", "1", "3"), ("2", "1", "3")]
-    assert said(path, label="sentiment")[0].n_annotations == 4
-    both = read_multi_annotations(path, ["sentiment", "stars"], labels={"stars": ["3", "4"]})
+def test_questions_are_dimensions_and_labels_may_be_declared(said):
+    both = read_multi_annotations(STARS, ["sentiment", "stars"], labels={"stars": ["3", "4"]})
     assert {name: part.n_annotations for name, part in both.by_dimension.items()} == {"sentiment": 4, "stars": 2}
-
-
-def test_several_labels_are_one_question_each_when_asked_for(said, refuses):
-    ticked = [task(1, annotation(1, choice(["a", "b"])), annotation(2)), task(2, annotation(1, was_cancelled=True))]
-    with refuses(DataError, r"task 1, annotations\[0\]\.result\[0\]: an answer to item '1' has 2 labels, 'a', 'b'"):
-        read_annotations(ticked)
-    data, answers = said(ticked, multi_label=True)
-    assert data.items == ("1 / a", "1 / b", "2 / a", "2 / b")
-    assert answers == [("1 / a", "1", "yes"), ("1 / b", "1", "yes"), ("1 / a", "2", "no"), ("1 / b", "2", "no")]
-    data = said(ticked, multi_label=True, labels=["b", "c", "a"])[0]
+    data = said(TICKED, multi_label=True, labels=["b", "c", "a"])[0]
     assert (data.labels, data.items[:3]) == (("no", "yes"), ("1 / b", "1 / c", "1 / a"))
-    with refuses(DataError, "label 'a' of item '1' is not among the declared labels, 'b'"):
-        read_annotations(ticked, multi_label=True, labels=["b"])
 
 
 MINIMAL = [
@@ -138,31 +129,11 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
         read_annotations(path, predictions=True)
 
 
-REGION = {**GOOD, "value": {"start": 1, "end": 4, "choices": ["Positive"]}}
-
-
-def test_answers_about_regions_are_none_of_the_task(said, refuses):
-    project = [task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)]
-    assert said(project)[1] == [("1", "1", "1"), ("2", "1", "2")]
-    with refuses(DataError, r"result\[0\]\.value: question 'sentiment' asks for spans"):
-        read_annotations(project, label="sentiment")
-
-
 CSV = (
     '"annotation_id","annotator","created_at","id","lead_time","sentiment","stars","text","updated_at"\n'
     '1,"5","2021",12,4.2,"Positive","[{""rating"": 4}]","x","2021"\n'
     '2,"ada@example.org","2021",12,3.1,"{""choices"": [""Negative"", ""Positive""]}","","y","2021"\n'
 )
-
-
-def test_spans_beside_an_answer_about_the_whole_task_are_left_out(said):
-    """Also those of a model, and where only its predictions are answers."""
-    spans = {**choice(["LOC"], "ner", "labels"), "value": {"start": 1, "end": 4, "labels": ["LOC"]}}
-    predicted = {"model_version": "bert", "result": [BAD, spans]}
-    both = [task(1, annotation(1, GOOD, spans), predictions=[predicted])]
-    assert said(both, predictions=True)[1] == [("1", "1", "Positive"), ("1", "bert", "Negative")]
-    by_model = [task(1, annotation(1, spans), predictions=[predicted])]
-    assert said(by_model, predictions=True, labels=["Negative", "Positive"])[1] == [("1", "bert", "Negative")]
 
 
 def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
@@ -197,23 +168,30 @@ WRONG = {
     "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"\.value: question 'ner' asks for spans"),
     "nothing": ([task(4)], "has no answers"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with predictions=True"),
-    "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the id of a"),
+    "prediction ids": (
+        [task(4, annotation(1, GOOD), predictions=[8])],
+        MODEL,
+        r"predictions\[0\]: this is the id of a",
+    ),
     "two golds": ([task(4, *GOLD)], r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels"),
     "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' already occurs at .*json, \[0\]"),
     "one label": ([task(4, annotation(1, GOOD))], "only one label, 'Positive'"),
 }
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
-    content, match = WRONG[which]
-    with refuses(DataError, rf"export\.json.*{match}"):
-        read_annotations(keep(content), predictions=which == "prediction ids")
+test_what_is_wrong_is_named_with_its_place = refusing(WRONG, "export.json")
 
 
-def test_options_without_a_use_are_refused(refuses):
-    for options in ({"drop_rejected": True}, {"annotator": "completed_by"}):
-        with refuses(DataError, f"is read as label-studio, and {next(iter(options))}="):
-            read_annotations(PROJECT, **options)
-    with refuses(DataError, "has no predictions: leave out predictions=True"):
-        read_annotations([PROJECT[1]], predictions=True)
+USELESS = {
+    "of a crowd": (PROJECT, {"drop_rejected": True}, "is read as label-studio, and drop_rejected="),
+    "an annotator": (PROJECT, {"annotator": "completed_by"}, "is read as label-studio, and annotator="),
+    "predictions": ([PROJECT[1]], MODEL, "has no predictions: leave out predictions=True"),
+    "no question": (STARS, {}, "there are 2 questions, 'sentiment', 'stars': choose one, as in label='sentiment'"),
+    "a typo": (STARS, {"label": "star"}, "there is no question 'star': the questions are .*; did you mean 'stars'"),
+    "one label": (TICKED, {}, r"task 1, annotations\[0\]\.result\[0\]: an answer to item '1' has 2 labels, 'a', 'b'"),
+    "few labels": (TICKED, {"multi_label": True, "labels": ["b"]}, "label 'a' of item '1' is not among the declared"),
+    "spans": ([task(1, annotation(1, REGION, choice(1, "stars", "rating")))], {"label": "sentiment"}, "asks for spans"),
+}
+
+
+test_options_that_do_not_fit_are_refused = refusing(USELESS)

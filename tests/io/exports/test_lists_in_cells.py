@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
+from tests.io.cases import refusing
 
 CHOSEN = [("t1", "w1", ["joy", "anger"]), ("t1", "w2", ["joy"]), ("t2", "w1", [])]
 YES_OR_NO = [
@@ -228,11 +229,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
-    content, options, match = WRONG[which]
-    with refuses(DataError, rf"answers\.csv.*{match}"):
-        read_annotations(keep(content, "answers.csv"), **options)
+test_what_is_wrong_is_named_with_its_line = refusing(WRONG, "answers.csv")
 
 
 def test_a_list_in_a_cell_of_items_is_refused(refuses):

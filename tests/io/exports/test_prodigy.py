@@ -5,6 +5,7 @@ import pytest
 
 from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.io.annotations import read_annotations
+from tests.io.cases import reading
 
 OPTIONS = [{"id": "POSITIVE", "text": "Positive 👍"}, {"id": "NEGATIVE", "text": "Negative 👎"}, {"id": 0, "text": "?"}]
 
@@ -41,9 +42,7 @@ READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "options", "answers"), READ.values(), ids=READ)
-def test_answers_are_those_of_sessions(said, content, options, answers):
-    assert said(content, **options)[1] == answers
+test_answers_are_those_of_sessions = reading(READ)
 
 
 def test_a_choice_is_the_option_of_a_session(keep, said):

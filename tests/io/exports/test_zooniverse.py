@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bayesanno._core.errors import DataError, ExportWarning
-from bayesanno.io.annotations import read_annotations
+from bayesanno._core.errors import ExportWarning
+from tests.io.cases import reading, refusing
 
 HEADER = (
     "classification_id,user_name,user_id,user_ip,workflow_id,workflow_name,workflow_version,created_at,gold_standard,"
@@ -54,9 +54,7 @@ READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "options", "answers"), READ.values(), ids=READ)
-def test_answers_are_those_of_volunteers_to_subjects(keep, said, content, options, answers):
-    assert said(keep(content), **options)[1] == answers
+test_answers_are_those_of_volunteers_to_subjects = reading(READ)
 
 
 def test_a_task_whose_question_was_changed_is_warned_of(keep, said):
@@ -75,7 +73,4 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("content", "match"), WRONG.values(), ids=WRONG)
-def test_what_is_no_answer_is_refused(keep, refuses, content, match):
-    with refuses(DataError, match):
-        read_annotations(keep(content))
+test_what_is_no_answer_is_refused = refusing(WRONG, "classifications.csv")
