@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
-from tests.io.cases import refusing
+from tests.io.cases import reading, refusing
 
 CHOSEN = [("t1", "w1", ["joy", "anger"]), ("t1", "w2", ["joy"]), ("t2", "w1", [])]
 YES_OR_NO = [
@@ -78,25 +78,10 @@ def test_several_labels_in_parquet(said, tmp_path):
     assert said(tmp_path / "answers.parquet", multi_label=True)[1] == YES_OR_NO
 
 
-@pytest.mark.parametrize("mark", ["|", ",", ";", " and "])
-def test_separated_labels(keep, said, mark):
-    path = keep(as_csv(HEADER, [(i, w, mark.join(labels)) for i, w, labels in CHOSEN]), "answers.csv")
-    # an empty cell may be no answer, or an answer without a label: it is missing, as in every other table
-    assert said(path, multi_label=True, split=mark)[1] == YES_OR_NO[:4]
-
-
-def test_separated_labels_of_other_tables(keep, said):
-    wide = keep(as_csv(("item", "w1", "w2", "text"), [("t1", "joy|anger", "joy", "a|b"), ("t2", "[]", "", "c")]))
-    assert sorted(said(wide, multi_label=True, split="|", columns=["w1", "w2"])[1]) == sorted(YES_OR_NO)
-    batch = keep('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n')
-    assert said(batch, multi_label=True, split="|")[1] == YES_OR_NO[:4]
-    known = keep(as_csv((*HEADER, "gold"), [("t1", "w1", "joy|anger", "anger|joy"), ("t2", "w1", "joy", "['joy']")]))
-    gold = said(known, multi_label=True, split="|")[0].gold
+def test_gold_of_several_labels_is_yes_or_no_to_each(keep, said):
+    known = as_csv((*HEADER, "gold"), [("t1", "w1", "joy|anger", "anger|joy"), ("t2", "w1", "joy", "['joy']")])
+    gold = said(keep(known), multi_label=True, split="|")[0].gold
     assert gold == {"t1 / anger": "yes", "t1 / joy": "yes", "t2 / anger": "no", "t2 / joy": "yes"}
-    missing = keep(as_csv(HEADER, [("t1", "w1", "joy|NA"), ("t1", "w2", "NA"), ("t2", "w2", "anger")]))
-    data, answers = said(missing, multi_label=True, split="|", missing=["NA"])
-    assert (data.n_items, len(answers)) == (4, 4)
-    assert answers[:2] == [("t1 / anger", "w1", "no"), ("t1 / joy", "w1", "yes")]
 
 
 def test_labels_that_may_be_none_or_one_are_warned_of(keep):
@@ -110,25 +95,11 @@ def test_labels_that_may_be_none_or_one_are_warned_of(keep):
     assert (data.n_items, data.n_annotations) == (9, 6)
 
 
-def test_a_template_keeps_a_name_with_a_separator(keep, said):
-    path = keep(as_csv(HEADER, [("1", "Doe, J", "joy,anger"), ("1", "Roe, R", "joy")]))
-    assert said(path, multi_label=True, split=",", annotator="{annotator}")[0].annotators == ("Doe, J", "Roe, R")
-
-
-def test_emotions_by_raters(keep, said):
-    """The shape of GoEmotions' raw files."""
-    text = (
-        "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear,joy,love,neutral\n"
-        '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,1,False,0,0,1\n'
-        '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,37,True,0,0,0\n'
-        "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
-    )
-    emotions = ("joy", "love", "neutral")
-    data, answers = said(keep(text), multi_label=True, columns=emotions, item="id")
-    assert data.items == tuple(f"{item} / {each}" for item in ("eew5j0j", "eemcysk") for each in emotions)
-    assert [label for *_, label in answers] == ["no", "no", "yes", "no", "no", "no", "yes", "yes", "no"]
-
-
+EMOTIONS = (  # the shape of GoEmotions' raw files
+    "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear,joy,love,neutral\n"
+    '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,1,False,0,0,1\n'
+    "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
+)
 LEWIDI = {
     "1": {
         "text": "so, no", "annotation task": "hate speech", "number of annotations": 3, "annotations": "0,1,0",
@@ -142,68 +113,86 @@ LEWIDI = {
     },
 }  # fmt: skip
 SAID = [("1", "Ann1", "0"), ("1", "Ann2", "1"), ("1", "Ann3", "0"), ("2", "Ann1", "1"), ("2", "Ann4", "1")]
+BESIDE = [("1", ["Ann1", "Ann2", "Ann3"], [0, 1, 0]), ("2", ["Ann1", "Ann4"], [1, 1])]
+LISTS = pd.DataFrame(BESIDE, columns=["item", "annotators", "labels"])
+SEPARATED = as_csv(HEADER, [(i, ";".join(who), ";".join(map(str, what))) for i, who, what in BESIDE])
+NAMED = {i: {"text": "x", "annotations": {who: label for of, who, label in SAID if of == i}} for i in "12"}
+NAMED_ROWS = [{"item": item, "annotations": each["annotations"]} for item, each in NAMED.items()]
+SEGMENTS = [("A", 1, "r1", "major"), ("B", 1, "r1", "minor"), ("A", 2, "r2", "minor")]
+OF_SEGMENTS = ("system", "seg_id", "rater", "severity")
+BY_SEGMENT = {"item": "{system}/{seg_id}", "label": "severity"}
+SEGMENTED = [("A/1", "r1", "major"), ("B/1", "r1", "minor"), ("A/2", "r2", "minor")]
+SEVERAL = {"multi_label": True}
+BAR = {**SEVERAL, "split": "|"}
+READ = {
+    # an empty cell may be no answer, or an answer without a label: it is missing, as in every other table
+    **{f"separated by {mark}": (as_csv(HEADER, [(i, w, mark.join(labels)) for i, w, labels in CHOSEN]),
+                                {**SEVERAL, "split": mark}, YES_OR_NO[:4]) for mark in ("|", ",", ";", " and ")},
+    "separated in a batch": ('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n', BAR,
+                             YES_OR_NO[:4]),
+    "separated in wide": ("item,w1,w2,text\nt1,joy|anger,joy,a|b\n", {**BAR, "columns": "w1,w2"}, YES_OR_NO[:4]),
+    "an empty list in a wide table": ("item,w1,w2\nt1,joy|anger,[]\n", {**BAR, "columns": "w1,w2"}, [
+        *YES_OR_NO[:2], ("t1 / anger", "w2", "no"), ("t1 / joy", "w2", "no")]),
+    "separated codes": (as_csv(HEADER, [("t1", "w1", "joy|NA"), ("t1", "w2", "NA"), ("t2", "w2", "anger")]),
+                        {**BAR, "missing": ["NA"]},
+                        [("t1 / anger", "w1", "no"), ("t1 / joy", "w1", "yes"),
+                         ("t2 / anger", "w2", "yes"), ("t2 / joy", "w2", "no")]),
+    "a name with a separator": (as_csv(HEADER, [("1", "Doe, J", "a,b")]),
+                                {**SEVERAL, "split": ",", "annotator": "{annotator}"},
+                                [("1 / a", "Doe, J", "yes"), ("1 / b", "Doe, J", "yes")]),
+    "emotions by raters": (EMOTIONS, {**SEVERAL, "columns": "joy,love,neutral", "item": "id"}, [
+        ("eew5j0j / joy", "1", "no"), ("eew5j0j / love", "1", "no"), ("eew5j0j / neutral", "1", "yes"),
+        ("eemcysk / joy", "37", "yes"), ("eemcysk / love", "37", "yes"), ("eemcysk / neutral", "37", "no")]),
+    "LeWiDi": (LEWIDI, {"split": ","}, SAID),
+    "LeWiDi in a file": (json.dumps(LEWIDI), {"split": ","}, SAID),
+    "LeWiDi with names": (json.dumps(LEWIDI, indent=4),
+                          {"split": ",", "annotator": "annotators", "label": "annotations"}, SAID),
+    "lists in a table": (LISTS, {}, SAID),
+    "lists beside an index": (LISTS.set_index("item"), {}, SAID),
+    "lists in records": (LISTS.to_dict("records"), {}, SAID),
+    "lists by column": (LISTS.to_dict("list"), {}, SAID),
+    "lists as text": (as_csv(LISTS.columns, BESIDE), {}, SAID),
+    "lists of items": (pd.DataFrame(SAID, columns=HEADER).groupby("item").agg(list), {}, SAID),
+    "lists that are separated": (SEPARATED, {"split": ";"}, SAID),
+    "lists that are separated, as records": (SEPARATED, {"split": ";", "format": "records"}, SAID),
+    "lists of lists": ([{"item": "t", "annotators": ["x", "y"], "labels": [["a", "b"], []]}], SEVERAL, [
+        ("t / a", "x", "yes"), ("t / b", "x", "yes"), ("t / a", "y", "no"), ("t / b", "y", "no")]),
+    "by name": (NAMED, {}, SAID),
+    "by name in a file": (json.dumps(NAMED), {}, SAID),
+    "by name in a table": (pd.DataFrame(NAMED_ROWS), {}, SAID),
+    "by name as text": (as_csv(("item", "annotations"), [each.values() for each in NAMED_ROWS]), {}, SAID),
+    "several by name": ({"1": {"annotations": {"x": "a,b", "y": ["b"], "z": ""}}}, {**SEVERAL, "split": ","}, [
+        ("1 / a", "x", "yes"), ("1 / b", "x", "yes"), ("1 / a", "y", "no"), ("1 / b", "y", "yes")]),
+    "a template of items": (as_csv(OF_SEGMENTS, SEGMENTS), BY_SEGMENT, SEGMENTED),
+    "a template in records": (pd.DataFrame(SEGMENTS, columns=OF_SEGMENTS).to_dict("records"), BY_SEGMENT, SEGMENTED),
+    "a template of annotators too": (as_csv(OF_SEGMENTS, SEGMENTS), {**BY_SEGMENT, "annotator": "{rater}-{seg_id}"}, [
+        ("A/1", "r1-1", "major"), ("B/1", "r1-1", "minor"), ("A/2", "r2-2", "minor")]),
+    "a template in a wide table": (pd.DataFrame({"system": ["A", "B"], "seg_id": [1, 1], "ann1": ["x", "y"]}),
+                                   {"item": "{system}/{seg_id}", "columns": ["ann1"]},
+                                   [("A/1", "ann1", "x"), ("B/1", "ann1", "y")]),
+    "one label by declaration": (LEWIDI, {"labels": ["0,1,0", "1,1"]}, [
+        ("1", "Ann1,Ann2,Ann3", "0,1,0"), ("2", "Ann1,Ann4", "1,1")]),
+}  # fmt: skip
+test_lists_are_answers_of_their_annotators = reading(READ)
 
 
-def test_annotators_and_their_labels_side_by_side(keep, said, refuses):
-    assert said(LEWIDI, split=",")[1] == said(keep(LEWIDI), split=",")[1] == SAID
-    assert said(keep(json.dumps(LEWIDI, indent=4)), split=",", annotator="annotators", label="annotations")[1] == SAID
-    lists = [("1", ["Ann1", "Ann2", "Ann3"], [0, 1, 0]), ("2", ["Ann1", "Ann4"], [1, 1])]
-    frame = pd.DataFrame(lists, columns=["item", "annotators", "labels"])
-    as_text = keep(as_csv(frame.columns, lists), "lists.csv")
-    separated = keep(as_csv(HEADER, [(i, ";".join(who), ";".join(map(str, what))) for i, who, what in lists]), "x.csv")
-    for source in (frame, frame.set_index("item"), frame.to_dict("records"), frame.to_dict("list"), as_text):
-        assert said(source)[1] == SAID
-    assert said(separated, split=";")[1] == said(separated, split=";", format="records")[1] == SAID
-    by_item = pd.DataFrame(SAID, columns=["item", "worker", "label"]).groupby("item").agg(list)
-    assert said(by_item)[1] == SAID
-    both = [{"item": "t", "annotators": ["x", "y"], "labels": [["a", "b"], []]}]
-    assert said(both, multi_label=True)[1] == [
-        ("t / a", "x", "yes"), ("t / b", "x", "yes"), ("t / a", "y", "no"), ("t / b", "y", "no")
-    ]  # fmt: skip
+@pytest.mark.parametrize("source", [as_csv(OF_SEGMENTS, SEGMENTS), pd.DataFrame(SEGMENTS, columns=OF_SEGMENTS)])
+def test_dimensions_have_items_by_a_template(keep, source):
+    source = keep(source) if isinstance(source, str) else source
+    assert read_multi_annotations(source, ["severity", "system"], item="{system}/{seg_id}").items == (
+        "A/1",
+        "B/1",
+        "A/2",
+    )
+
+
+def test_lists_that_are_not_split_or_not_named_are_refused(refuses):
     with refuses(DataError, r"the dict, \['1'\]: label '0,1,0' of item '1' looks like several .* use split=','"):
         read_annotations(LEWIDI)
-    assert said(LEWIDI, labels=["0,1,0", "1,1"])[1][0] == ("1", "Ann1,Ann2,Ann3", "0,1,0")  # declared: one label
-
-
-def test_a_label_for_each_annotator_by_name(keep, said, refuses):
-    by_name = {
-        item: {
-            "text": "x",
-            "annotators": "Ann1,Ann2",
-            "annotations": {who: label for of, who, label in SAID if of == item},
-        }
-        for item in "12"
-    }
-    assert said(by_name)[1] == said(keep(by_name))[1] == SAID
-    rows = [{"item": item, "annotations": each["annotations"]} for item, each in by_name.items()]
-    assert said(pd.DataFrame(rows))[1] == SAID
-    assert said(keep(as_csv(("item", "annotations"), [each.values() for each in rows])))[1] == SAID
-    several = {"1": {"annotations": {"Ann1": "a,b", "Ann2": ["b"], "Ann3": ""}}}
-    assert said(several, multi_label=True, split=",")[1] == [
-        ("1 / a", "Ann1", "yes"), ("1 / b", "Ann1", "yes"), ("1 / a", "Ann2", "no"), ("1 / b", "Ann2", "yes")
-    ]  # fmt: skip
     with refuses(DataError, r"\['1'\]\.annotations: the label is an object"):
-        read_annotations(by_name, annotator="annotators")
+        read_annotations({"1": {**NAMED["1"], "annotators": "Ann1,Ann2"}}, annotator="annotators")
 
 
-@pytest.mark.parametrize("kind", ["table", "records"])
-def test_the_item_is_a_template(keep, said, kind):
-    rows = [("A", 1, "r1", "major"), ("B", 1, "r1", "minor"), ("A", 2, "r2", "minor")]
-    header = ("system", "seg_id", "rater", "severity")
-    table = keep(as_csv(header, rows), "wmt.csv")
-    source = table if kind == "table" else [dict(zip(header, row, strict=True)) for row in rows]
-    answers = [("A/1", "r1", "major"), ("B/1", "r1", "minor"), ("A/2", "r2", "minor")]
-    data, found = said(source, item="{system}/{seg_id}", label="severity")
-    assert (data.items, found) == (("A/1", "B/1", "A/2"), answers)
-    named = {"item": "{system}/{seg_id}", "annotator": "{rater}-{seg_id}", "label": "severity"}
-    assert said(source, **named)[0].annotators == ("r1-1", "r2-2")
-    both = read_multi_annotations(source, ["severity", "system"], item="{system}/{seg_id}")
-    assert both.items == ("A/1", "B/1", "A/2")
-    wide = pd.DataFrame({"system": ["A", "B"], "seg_id": [1, 1], "ann1": ["x", "y"], "ann2": ["x", "x"]})
-    assert said(wide, item="{system}/{seg_id}", columns=["ann1", "ann2"])[1][-1] == ("B/1", "ann2", "x")
-
-
-SEVERAL = {"multi_label": True}
 WRONG = {
     "one element": ("item,user,label\n1,a,['x']\n1,b,['y']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like"),
     "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", SEVERAL, "line 3, label: .* is not valid"),
