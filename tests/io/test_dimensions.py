@@ -34,7 +34,8 @@ def test_each_label_column_is_a_dimension_and_an_empty_cell_no_annotation(table)
     assert (focus.labels, polarity.labels) == (("method", "result"), ("+", "-"))
     assert triples(focus) == [("s1", "ada", "method"), ("s1", "bo", "method"), ("s2", "cy", "result")]
     assert triples(polarity) == [("s1", "ada", "-"), ("s1", "bo", "+"), ("s2", "ada", "+")]
-    assert read_multi_annotations(table, ["polarity", "focus"]).dimensions == ("polarity", "focus")
+    turned = read_multi_annotations(table, ["polarity", "focus"])
+    assert (turned.dimensions, turned.hash == data.hash) == (("polarity", "focus"), False)
 
 
 def test_a_gold_column_is_of_the_dimension_in_its_name(table):
@@ -99,6 +100,8 @@ def test_a_table_item_by_item_is_read_back_in_its_own_order(table, tmp_path):
     again = read_multi_annotations(tmp_path / "again.csv", ["focus", "polarity"], labels=known)
     assert (again.items, again.annotators) == (data.items[:2], data.annotators)  # the third item has no answer
     assert again.to_frame().equals(data.to_frame())
+    again.to_frame().to_csv(tmp_path / "again.csv", index=False)
+    assert read_multi_annotations(tmp_path / "again.csv", ["focus", "polarity"], labels=known).hash == again.hash
 
 
 def test_several_answers_to_an_item_have_a_row_each():

@@ -118,6 +118,7 @@ BY_COLUMN = dict(zip(HEAD, map(list, zip(*TRIPLES, strict=True)), strict=True))
 WHOLE = {
     "by ids": {each["item"] + each["annotator"]: each for each in RECORDS},
     "by column": BY_COLUMN,
+    "in the only list of an object": {"answers": RECORDS},
     "by column and row, as pandas writes": {name: dict(enumerate(cells)) for name, cells in BY_COLUMN.items()},
 }
 
