@@ -49,7 +49,7 @@ def test_a_table_is_read_as_it_is_with_a_warning(row, said):
     assert row[2] in data.labels
 
 
-def test_gold_that_is_spelt_in_another_way_is_warned_of_as_it_is_never_right():
+def test_gold_in_another_spelling_is_warned_of_as_it_is_never_right():
     frame = table().assign(gold=["YES", "YES", "No", "No"])
     with pytest.warns(NamesWarning, match=r"'no' and 'No' are different labels \(2 more cases\)"):
         data = ba.read_annotations(frame)

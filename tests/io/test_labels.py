@@ -79,7 +79,7 @@ class TestNumbers:
         assert (data.labels, data.labels_are_ordered, said) == (("1", "9", "10"), True, [])
         assert warnings_of(read, text, labels=["1", "3-4", "9", "10"])[1] == []
 
-    def test_a_code_of_missing_answers_or_an_unsure_label_makes_no_words_of_numbers(self):
+    def test_a_code_or_an_unsure_label_makes_no_words_of_numbers(self):
         for word, options in (("NA", ReadOptions()), ("skip", ReadOptions(unsure=("skip",)))):
             assert join_numbers(["1", "1.0", word, "odd"], options) == {"1": "1", "1.0": "1"}
 
@@ -225,7 +225,7 @@ class TestOrder:
         declared = read(text, labels=["none", "some", "severe"])
         assert alpha(declared, "ordinal", ordered=True) == pytest.approx(0.457, abs=5e-4)
 
-    def test_what_is_measured_by_order_is_so_for_pairs_subsets_and_without_each(self):
+    def test_measures_by_order_are_so_for_pairs_subsets_and_without_each(self):
         """Against the krippendorff package."""
         import krippendorff
 

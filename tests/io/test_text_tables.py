@@ -61,7 +61,28 @@ PACKED = {
 }
 
 
-test_what_is_packed_or_in_utf_16_is_read = reading({which: (raw, {}, TRIPLES) for which, raw in PACKED.items()})
+BY_COLUMN = dict(zip(HEAD, map(list, zip(*TRIPLES, strict=True)), strict=True))
+WHOLE = {
+    "by ids": {each["item"] + each["annotator"]: each for each in RECORDS},
+    "by column": BY_COLUMN,
+    "in the only list": {"answers": RECORDS},
+    "by column and row": {name: dict(enumerate(cells)) for name, cells in BY_COLUMN.items()},  # as pandas writes
+}
+LATIN, OF_LATIN = TEXT.encode("latin-1"), {"encoding": "latin-1"}
+READ = {
+    **{which: (raw, {}, TRIPLES) for which, raw in PACKED.items()},
+    "gz of Latin-1": (gzip.compress(LATIN), OF_LATIN, TRIPLES),
+    "zip of Latin-1": (zipped(answers__csv=LATIN), OF_LATIN, TRIPLES),
+    "UTF-16 that is named": (TEXT.encode("utf-16-le"), {"encoding": "utf-16-le"}, TRIPLES),
+    "JSON in Latin-1": (json.dumps(RECORDS, ensure_ascii=False).encode("latin-1"), OF_LATIN, TRIPLES),
+    "JSON in UTF-16": (json.dumps(RECORDS).encode("utf-16"), {}, TRIPLES),
+    **{f"records {how}": (whole, {}, TRIPLES) for how, whole in WHOLE.items() if "row" not in how},
+    **{f"a file of records {how}": (json.dumps(whole), {}, TRIPLES) for how, whole in WHOLE.items()},
+    **{f"indented records {how}": (json.dumps(whole, indent=1), {}, TRIPLES) for how, whole in WHOLE.items()},
+    "records by their items": ({item: {"judge": "x", "label": label} for item, _, label in TRIPLES[1:]},
+                               {"labels": ["oui", "non"]}, [("1", "x", "oui"), ("2", "x", "oui")]),
+}  # fmt: skip
+test_what_is_packed_encoded_or_nested_is_read = reading(READ)
 
 
 BOMB = b"item,a\n" + b" " * 3_000_000
@@ -101,39 +122,9 @@ def test_an_encoding_that_is_named(keep, said, encoding, role):
     assert add_annotations(data, more, encoding="latin-1").items == ("1", "2", "3")
 
 
-def test_other_files_have_encodings_too(keep, said, refuses):
+def test_counts_have_an_encoding_too(keep):
     counts = keep("item,successes,trials\né,1,2\n".encode("latin-1"), "counts.csv")
     assert read_counts(counts, encoding="latin-1").items == ("é",)
-    for pack in (gzip.compress, lambda raw: zipped(answers__csv=raw)):
-        assert said(keep(pack(TEXT.encode("latin-1")), "packed"), encoding="latin-1")[1] == TRIPLES
-    assert said(keep(TEXT.encode("utf-16-le")), encoding="utf-16-le")[1] == TRIPLES
-    raw = json.dumps(RECORDS, ensure_ascii=False).encode("latin-1")
-    with refuses(DataError, "line 1: byte 0xe9 is not UTF-8"):
-        read_annotations(keep(raw))
-    assert said(keep(raw), encoding="latin-1")[1] == TRIPLES
-    assert said(keep(json.dumps(RECORDS).encode("utf-16")))[1] == TRIPLES
-
-
-BY_COLUMN = dict(zip(HEAD, map(list, zip(*TRIPLES, strict=True)), strict=True))
-WHOLE = {
-    "by ids": {each["item"] + each["annotator"]: each for each in RECORDS},
-    "by column": BY_COLUMN,
-    "in the only list of an object": {"answers": RECORDS},
-    "by column and row, as pandas writes": {name: dict(enumerate(cells)) for name, cells in BY_COLUMN.items()},
-}
-
-
-@pytest.mark.parametrize("which", WHOLE)
-def test_records_by_their_ids_and_by_column(keep, said, which):
-    assert said(keep(WHOLE[which]))[1] == TRIPLES
-    assert said(keep(json.dumps(WHOLE[which], indent=1).encode("utf-16")))[1] == TRIPLES
-    if "row" not in which:
-        assert said(WHOLE[which])[1] == TRIPLES
-
-
-def test_a_key_of_records_is_the_item(said):
-    judged = {item: {"judge": "x", "label": label} for item, _, label in TRIPLES[1:]}
-    assert said(judged, labels=["oui", "non"])[1] == [("1", "x", "oui"), ("2", "x", "oui")]
 
 
 # --- quotes between tabs ---------------------------------------------------------------------------------------------
