@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts
 from bayesanno.io.write import write_table
+from tests.io.cases import reading
 
 TRIPLES = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes")]
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
@@ -57,37 +57,32 @@ WIDE_FORMS = {
 }
 
 
-@pytest.mark.parametrize("text", LONG_FORMS.values(), ids=LONG_FORMS)
-def test_every_form_reads_as_the_same_annotations(text, read):
-    data = read(text)
-    assert triples(data) == TRIPLES
-    assert (data.items, data.annotators, data.labels) == (("s1", "s2"), ("ada", "bo"), ("no", "yes"))
-
-
-@pytest.mark.parametrize("text", WIDE_FORMS.values(), ids=WIDE_FORMS)
-def test_every_wide_form_reads_as_the_same_annotations(text, read):
-    assert triples(read(text)) == [(item, RATERS[name], label) for item, name, label in TRIPLES]
-
-
 ALIASES = {
     "item": ["task", "question", "unit", "instance_id", "doc", "example"],
     "annotator": ["WORKER", "rater", "coder", "judge", "user", "performer"],
     "label": ["rating", "answer", "Response", "annotation", "category"],
 }
-
-
-@pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in ALIASES.items() for name in names])
-def test_every_alias_is_known(role, name, read):
-    assert triples(read(LONG.replace(role, name))) == TRIPLES
-
-
-def test_options_name_columns_that_aliases_would_not_find(read):
-    assert triples(read(LONG.replace("annotator,label", "who,says"), annotator="who", label="says")) == TRIPLES
-    assert triples(read("word,ada,bo\ns1,no,yes\ns2,yes,\n", item="word", columns="2:")) == TRIPLES
-    other = "item,annotator,label,rating\ns1,ada,a,no\ns1,bo,b,yes\ns2,ada,c,yes\n"
-    assert triples(read(other, label="rating")) == TRIPLES
-    data = read("item,label,count\ns1,no,yes\ns2,yes,\n", format="wide", columns="label,count")
-    assert triples(data) == [("s1", "count", "yes"), ("s1", "label", "no"), ("s2", "label", "yes")]
+READ = {
+    **{f"long, {form}": (text, {}, TRIPLES) for form, text in LONG_FORMS.items()},
+    **{f"wide, {form}": (text, {}, [(item, RATERS[name], label) for item, name, label in TRIPLES])
+       for form, text in WIDE_FORMS.items()},
+    **{f"{role}, {name}": (LONG.replace(role, name), {}, TRIPLES) for role, names in ALIASES.items() for name in names},
+    "other names": (LONG.replace("annotator,label", "who,says"), {"annotator": "who", "label": "says"}, TRIPLES),
+    "another label": ("item,annotator,label,rating\ns1,ada,a,no\ns1,bo,b,yes\ns2,ada,c,yes\n", {"label": "rating"},
+                      TRIPLES),
+    "other names, wide": ("word,ada,bo\ns1,no,yes\ns2,yes,\n", {"item": "word", "columns": "2:"}, TRIPLES),
+    "names of roles, wide": ("item,label,count\ns1,no,yes\ns2,yes,\n", {"format": "wide", "columns": "label,count"},
+                             [("s1", "label", "no"), ("s1", "count", "yes"), ("s2", "label", "yes")]),
+    "codes of missing answers": ("item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n", {},
+                                 [("NA", "None", "nan"), ("007", "NULL", "NA"), ("8", "None", "null")]),
+    "an answer twice": (LONG + "s1,ada,yes\ns1,ada,yes\n", {}, [*TRIPLES, *[("s1", "ada", "yes")] * 2]),
+    "separators, quotes and line breaks in quotes": (
+        'item,"annot;ator|\t;;",label\n"a,b","x ""y""","1;2"\n"c\r\nd",z,3\n', {"annotator": "annot;ator|\t;;"},
+        [("a,b", 'x "y"', "1;2"), ("c\r\nd", "z", "3")]),
+}  # fmt: skip
+test_every_form_is_read_as_its_answers = pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")(
+    reading(READ)
+)
 
 
 def test_wide_without_an_item_column_numbers_the_rows(read):
@@ -103,27 +98,12 @@ def test_grouped_expands_each_row_to_its_count(read):
     assert data.gold == {"1": "1", "2": "1", "3": "2"}
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # codes of missing answers
-def test_only_the_empty_cell_is_missing(read):
-    data = read("item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n")
-    assert triples(data) == [("007", "NULL", "NA"), ("8", "None", "null"), ("NA", "None", "nan")]
-
-
 def test_a_row_without_an_answer_keeps_its_item_and_annotator(read):
     data = read(LONG + "s3,cy,\ns4,,\n")
     assert triples(data) == TRIPLES
     assert (data.items, data.annotators) == (("s1", "s2", "s3", "s4"), ("ada", "bo", "cy"))
     wide = read("item,ada,bo,cy\ns1,no,yes,\ns2,yes,,\ns3,,,\n", columns="2:")
     assert (wide.items, wide.annotators) == (("s1", "s2", "s3"), ("ada", "bo", "cy"))
-
-
-def test_an_annotator_may_answer_an_item_twice(read):
-    assert Counter(triples(read(LONG + "s1,ada,yes\ns1,ada,yes\n")))["s1", "ada", "yes"] == 2
-
-
-def test_separators_quotes_and_line_breaks_inside_quotes_are_text(read):
-    text = 'item,"annot;ator|\t;;",label\n"a,b","x ""y""","1;2"\n"c\r\nd",z,3\n'
-    assert triples(read(text, annotator="annot;ator|\t;;")) == [("a,b", 'x "y"', "1;2"), ("c\r\nd", "z", "3")]
 
 
 def test_declared_labels_keep_their_order_and_need_not_be_used(read):
