@@ -1,5 +1,7 @@
 """Argilla's records, flat, nested and of the first version."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,26 +75,18 @@ def test_submitted_responses_are_answers_in_every_flat_form(keep, said, tmp_path
         assert said(keep(content))[1] == SAID
 
 
-def test_nested_records(keep, said):
-    data, answers = said(keep(NESTED))
-    assert answers == [("a", ADA, "pos"), ("a", BO, "neg")]
-    assert data.items == ("a", "s2")
-    assert said(keep(NESTED, "records.jsonl", lines=True))[1] == answers
-
-
-def test_records_of_the_first_version(keep, said):
-    assert said(keep(OLD))[1] == [("1", ADA, "pos"), ("second", BO, "neg")]
-    as_lists = [{**each, "label": by_names(each["label"])} for each in OLD]
-    assert said(as_lists)[1] == said(OLD)[1]
-    assert said(pd.DataFrame(OLD), item="text")[0].items == ("x", "y")
-
-
 def question(name, value):
     return {f"{name}.responses": [value], f"{name}.responses.users": [ADA], f"{name}.responses.status": ["submitted"]}
 
 
 SEVERAL = [flat("a", ["pos", "neg"], **question("stars", 4), **question("order", [{"value": "a", "rank": 1}]))]
+OLD_SAID = [("1", ADA, "pos"), ("second", BO, "neg")]
 READ = {
+    "nested": (json.dumps(NESTED), {}, SAID[:2]),
+    "nested, line by line": ("\n".join(map(json.dumps, NESTED)), {}, SAID[:2]),
+    "the first version": (json.dumps(OLD), {}, OLD_SAID),
+    "the first version, as lists": ([{**each, "label": by_names(each["label"])} for each in OLD], {}, OLD_SAID),
+    "the first version, as a table": (pd.DataFrame(OLD), {"item": "text"}, [("x", ADA, "pos"), ("y", BO, "neg")]),
     "suggestions": (FLAT, {"predictions": True}, [*SAID[:2], ("a", "bert", "neg"), SAID[2], ("c", "bert", "neg")]),
     "nested suggestions": (NESTED, {"predictions": True}, [*SAID[:2], ("a", "suggestion", "neg")]),
     "suggestions of the first version": (OLD, {"predictions": True},
@@ -102,9 +96,11 @@ READ = {
     "several labels": ([flat("a", [["x", "y"], []])], {"multi_label": True},
                        [("a / x", ADA, "yes"), ("a / y", ADA, "yes"), ("a / x", BO, "no"), ("a / y", BO, "no")]),
 }  # fmt: skip
+test_every_version_and_option_has_its_answers = reading(READ)
 
 
-test_options_choose_the_answers = reading(READ)
+def test_a_record_without_an_id_has_that_of_the_server(said):
+    assert said(NESTED)[0].items == ("a", "s2")
 
 
 WRONG = {

@@ -7,7 +7,7 @@ import zipfile
 
 from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
-from tests.io.cases import refusing
+from tests.io.cases import reading, refusing
 
 
 def packed(password=False, **members):
@@ -41,24 +41,18 @@ def test_the_annotator_is_the_member(keep, said):
     assert said(path, format="doccano")[1] == answers
 
 
-def test_older_and_json_files_and_intents(keep, said):
-    older = [{"id": 1, "data": "x", "label": ["pos"]}, {"id": 2, "data": "y", "label": ["neg"]}]
-    members = {"ada__json": json.dumps(older), "__MACOSX/._ada__json": b"\0", "empty__jsonl": ""}
-    assert said(keep(packed(**members)))[1] == [("1", "ada", "pos"), ("2", "ada", "neg")]
-    intents = [{"id": n, "text": "x", "cats": [each], "entities": [[0, 1, "LOC"]]} for n, each in enumerate(("a", "b"))]
-    assert said(keep(packed(ada__jsonl=intents)))[0].labels == ("a", "b")
-
-
-def test_several_labels(keep, said, refuses):
-    path = keep(
-        packed(ada__jsonl=[example(1, "pos", "odd"), example(2, "pos")], bo__jsonl=[example(1, "pos"), example(2)])
-    )
-    with refuses(DataError, r"export\.json, ada\.jsonl, line 1: an answer to item '1' has 2 labels"):
-        read_annotations(path)
-    data, answers = said(path, multi_label=True)
-    assert data.items == ("1 / odd", "1 / pos", "2 / odd", "2 / pos")
-    assert ("1 / odd", "bo", "no") in answers
-    assert not any(item.startswith("2") and who == "bo" for item, who, _ in answers)  # an empty list is no answer
+OLDER = [{"id": 1, "data": "x", "label": ["pos"]}, {"id": 2, "data": "y", "label": ["neg"]}]
+INTENTS = [{"id": n, "text": "x", "cats": [each], "entities": [[0, 1, "LOC"]]} for n, each in enumerate(("a", "b"))]
+SEVERAL = packed(ada__jsonl=[example(1, "pos", "odd"), example(2, "pos")], bo__jsonl=[example(1, "pos"), example(2)])
+READ = {
+    "older": (packed(**{"ada__json": json.dumps(OLDER), "__MACOSX/._ada__json": b"\0", "empty__jsonl": ""}), {},
+              [("1", "ada", "pos"), ("2", "ada", "neg")]),
+    "intents": (packed(ada__jsonl=INTENTS), {}, [("0", "ada", "a"), ("1", "ada", "b")]),
+    "several labels": (SEVERAL, {"multi_label": True}, [  # an empty list is no answer
+        ("1 / odd", "ada", "yes"), ("1 / pos", "ada", "yes"), ("2 / odd", "ada", "no"), ("2 / pos", "ada", "yes"),
+        ("1 / odd", "bo", "no"), ("1 / pos", "bo", "yes")]),
+}  # fmt: skip
+test_other_files_have_their_answers = reading(READ)
 
 
 WRONG = {
@@ -66,6 +60,7 @@ WRONG = {
     "merged, unpacked": (json.dumps(ADA[0]) + "\n" + json.dumps(BO[0]), "this is one file of doccano, without"),
     "spans": (packed(ada__jsonl=[example(1, "a"), example(2, [0, 5, "LOC"])]),
               "ada.jsonl, line 2, label: question 'label' asks for spans"),
+    "several labels": (SEVERAL, "ada.jsonl, line 1: an answer to item '1' has 2 labels"),
     "truncated": (packed(ada__jsonl=ADA)[:-30], "cannot be unpacked"),
     "broken": (packed(ada__jsonl=ADA).replace(b"PK\x03\x04", b"PK\x03\x04\xff", 1), "cannot be unpacked"),
     "empty": (packed(), "is a zip without JSON or a table .*: it is empty"),
