@@ -112,14 +112,9 @@ def test_any_structure_ends_in_data_or_an_error_of_ours(tmp_path_factory, value,
 
 @settings(max_examples=150)
 @given(value=exports_gone_wrong(), chosen=options)
-def test_so_does_any_structure_in_memory(value, chosen):
+def test_so_does_any_structure_in_memory_and_as_a_table(tmp_path_factory, value, chosen):
+    """A table of cells that are lists and objects, in memory and as text."""
     ends_well(value if isinstance(value, list | dict) else [value], chosen)
-
-
-@settings(max_examples=150)
-@given(value=exports_gone_wrong(), chosen=options)
-def test_so_does_any_table(tmp_path_factory, value, chosen):
-    """Of cells that are lists and objects, in memory and as text."""
     records = value if isinstance(value, list) else [value]
     frame = pd.DataFrame([each if isinstance(each, dict) else {"item": each} for each in records])
     ends_well(frame, chosen)

@@ -5,7 +5,7 @@ import pytest
 
 from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.io.annotations import read_annotations
-from tests.io.cases import reading
+from tests.io.cases import reading, refusing
 
 OPTIONS = [{"id": "POSITIVE", "text": "Positive 👍"}, {"id": "NEGATIVE", "text": "Negative 👎"}, {"id": 0, "text": "?"}]
 
@@ -74,11 +74,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
-    wrong, match = WRONG[which]
-    with refuses(DataError, rf"reviews\.jsonl, {match}"):
-        read_annotations(keep([line("b", "x-ada", [0]), wrong], "reviews.jsonl", lines=True))
+test_what_is_wrong_is_named_with_its_line = refusing(
+    {which: ([line("b", "x-ada", [0]), wrong], match) for which, (wrong, match) in WRONG.items()},
+    "reviews.jsonl", lines=True,
+)  # fmt: skip
 
 
 def test_two_labels_and_a_file_that_is_cut_off_are_refused(keep, refuses):
