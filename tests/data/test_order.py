@@ -9,7 +9,6 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import READERS, data_groups, totals_of
-from bayesanno.models._order import find_order
 
 RECORDS = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes"), ("s2", "bo", "yes")]
 ORDER = ["no", "maybe", "yes"]
@@ -74,10 +73,3 @@ def test_totals_of_a_cluster_keep_the_order():
     tree = xr.DataTree.from_dict(data_groups(totals))
     tree.attrs["data_hash"] = totals.hash
     assert totals_of(tree).labels_are_ordered
-
-
-def test_a_model_of_grades_can_explain_order():
-    (found,) = find_order(ba.read_annotations(TABLE))
-    assert (found.code, found.about) == ("order-undeclared", ("maybe", "no", "yes"))
-    assert not list(find_order(ba.read_annotations(TABLE, labels=ORDER)))
-    assert not list(find_order(ba.AnnotationData.from_records(RECORDS[2:], labels=["yes", "no"])))

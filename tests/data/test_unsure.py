@@ -46,14 +46,11 @@ def test_hash_is_that_of_before_unless_a_label_is_unsure():
     assert make().hash != AnnotationData.from_records(RECORDS, labels=make().labels).hash
 
 
-def test_descriptions_tell_classes_and_what_is_none():
-    data = make()
-    assert data.describe() == (
-        "6 annotations of 3 items by 3 annotators; labels no, yes; unsure: unsure (3 annotations)"
-    )
-    assert repr(data) == f"AnnotationData: {data.describe()}"
-    assert ">unsure (3 annotations)</td>" in data._repr_html_()
-    assert ">no, yes</td>" in data._repr_html_()
+def test_descriptions_have_classes_and_what_is_none():
+    said = "6 annotations of 3 items by 3 annotators; labels no, yes; unsure: unsure (3 annotations)"
+    assert repr(make()) == f"AnnotationData: {said}"
+    assert ">unsure (3 annotations)</td>" in make()._repr_html_()
+    assert ">no, yes</td>" in make()._repr_html_()
 
 
 def test_without_unsure_those_answers_were_never_given():
@@ -74,36 +71,37 @@ def test_what_is_made_of_data_keeps_what_is_unsure():
     assert binary.votes.tolist() == [[1, 0, 2], [0, 2, 0], [1, 0, 1]]
 
 
-def test_counts_leave_unsure_answers_out():
+def test_counts_and_designs_leave_unsure_answers_out():
     counts = CountData.from_annotations(make(), positive="yes")
     assert (counts.successes.tolist(), counts.trials.tolist()) == ([0, 2, 0], [1, 2, 0])
-
-
-def test_a_design_may_have_unsure_labels():
     design = make_design(items=3, annotators=2, labels=2, unsure="skip", per_item=1)
     assert (design.labels, design.classes) == (("0", "1", "skip"), ("0", "1"))
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"unsure": "unsur"}, r"unsure: 'unsur' is not among the labels 'no', 'unsure', 'yes'; .*mean 'unsure'\?"),
-        ({"unsure": ["unsure", "no"]}, "one class is left, 'yes', since 'unsure', 'no' are declared as unsure"),
-        ({"unsure": ["unsure", "no", "yes"]}, "no class is left, since"),
-        ({"unsure": ["unsure", " "]}, "unsure: a label is empty"),
-        ({"gold": {"s1": "unsure"}}, "gold: item 's1' is 'unsure', which is declared as unsure"),
-        ({"controls": {"s1": "unsure"}}, "controls: item 's1' is 'unsure', which is declared as unsure"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("labels", [["no", "unsure", "yes"], ["unsure", "no", "yes"]])
+def test_what_is_known_is_about_classes_wherever_they_stand(labels):
+    data = make(labels=labels, gold={"s1": "no", "s2": "yes"}, controls={"s3": "no"})
+    assert (data.gold_codes.tolist(), data.control_codes.tolist()) == ([0, 1, -1], [-1, -1, 0])
+    assert data.class_shares.tolist() == [[1, 0], [0, 1], [0.5, 0.5]]
+
+
+REFUSED = {
+    "a typo": ({"unsure": "unsur"}, r"unsure: 'unsur' is not among the labels .*mean 'unsure'\?"),
+    "one class": (
+        {"unsure": ["unsure", "no"]},
+        "one class is left, 'yes', since 'unsure', 'no' are declared as unsure",
+    ),
+    "no class": ({"unsure": ["unsure", "no", "yes"]}, "no class is left, since"),
+    "no name": ({"unsure": ["unsure", " "]}, "unsure: a label is empty"),
+    "gold": ({"gold": {"s1": "unsure"}}, "gold: item 's1' is 'unsure', which is declared as unsure"),
+    "controls": ({"controls": {"s1": "unsure"}}, "controls: item 's1' is 'unsure', which is declared as unsure"),
+}
+
+
+@pytest.mark.parametrize(("change", "match"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_unsure_is_refused(change, match, refuses):
     with refuses(DataError, match):
         make(**change)
-
-
-def test_two_labels_of_which_one_is_unsure_are_one_class(refuses):
-    said = [("s1", "ada", "yes"), ("s1", "bo", "unsure")]
-    with refuses(DataError, r"only one class is left, 'yes', since 'unsure' is declared as unsure: .*declare them"):
-        AnnotationData.from_records(said, unsure="unsure")
 
 
 def test_nothing_is_left_of_unsure_answers_alone(refuses):
@@ -115,16 +113,15 @@ def test_nothing_is_left_of_unsure_answers_alone(refuses):
 
 
 def test_a_positive_label_is_a_class(refuses):
-    for make_two in (
-        lambda: make().binarise(positive="unsure"),
-        lambda: CountData.from_annotations(make(), positive="unsure"),
-    ):
-        with refuses(DataError, "positive label 'unsure' is not among the labels 'no', 'yes'"):
-            make_two()
+    match = "positive label 'unsure' is not among the labels 'no', 'yes'"
+    with refuses(DataError, match):
+        make().binarise(positive="unsure")
+    with refuses(DataError, match):
+        CountData.from_annotations(make(), positive="unsure")
 
 
 def test_no_dimension_takes_unsure_answers(refuses):
-    with refuses(DataError, "dimension 'focus' has unsure labels, 'unsure'"):
-        MultiAnnotationData(by_dimension={"focus": make(), "polarity": make().without_unsure()})
     sure = make().without_unsure()
     assert MultiAnnotationData(by_dimension={"focus": sure, "polarity": sure}).n_annotations == 6
+    with refuses(DataError, "dimension 'focus' has unsure labels, 'unsure'"):
+        MultiAnnotationData(by_dimension={"focus": make(), "polarity": sure})

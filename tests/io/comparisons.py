@@ -44,13 +44,6 @@ def make_pairs() -> tuple[pd.DataFrame, xarray.Dataset]:
     -------
     DataFrame, xarray.Dataset
         The table as it ships, and the parameters that made it.
-
-    Examples
-    --------
-    >>> from tests.io.comparisons import make_pairs
-    >>> table, truth = make_pairs()
-    >>> table["question_id"].nunique(), table["judge"].nunique()
-    (300, 5)
     """
     questions = [f"q{number:03d}" for number in range(1, 301)]
     labels = (*SIDES, "tie")

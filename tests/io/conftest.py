@@ -6,6 +6,8 @@ import pytest
 
 from bayesanno.io.annotations import read_annotations
 
+pytest.register_assert_rewrite("tests.io.cases")
+
 
 @pytest.fixture
 def keep(tmp_path):

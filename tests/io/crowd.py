@@ -33,13 +33,6 @@ def make_crowd() -> tuple[AnnotationData, xarray.Dataset]:
     -------
     AnnotationData, xarray.Dataset
         The annotations, with the true topics as `gold`; and the parameters that made them.
-
-    Examples
-    --------
-    >>> from tests.io.crowd import make_crowd
-    >>> data, truth = make_crowd()
-    >>> data.n_items, data.n_annotators, data.labels
-    (300, 25, ('billing', 'delivery', 'other', 'quality'))
     """
     people = (*GOOD, *MIXING_UP, RANDOM, ALWAYS_OTHER, ALWAYS_BILLING, ADVERSARY, TWICE)
     tickets = [f"ticket{number:03d}" for number in range(1, 301)]

@@ -32,14 +32,7 @@ PASS_RATES = {"v1": 0.55, "v2": 0.7, "v3": 0.72}
 
 
 def make_tickets() -> pd.DataFrame:
-    """Simulate `@tickets`.
-
-    Examples
-    --------
-    >>> from tests.io.simulated import make_tickets
-    >>> make_tickets().columns.tolist()
-    ['time', 'worker', 'ticket', 'question', 'topic']
-    """
+    """Simulate `@tickets`."""
     tickets, workers = [f"T{number:03d}" for number in range(60)], [f"w{number}" for number in range(1, 6)]
     design = make_design(
         items=tickets, annotators=workers, labels=("billing", "bug", "feature"), per_item=5, random_seed=SEED
@@ -60,14 +53,7 @@ def make_tickets() -> pd.DataFrame:
 
 
 def make_judges() -> pd.DataFrame:
-    """Simulate `@judges`.
-
-    Examples
-    --------
-    >>> from tests.io.simulated import make_judges
-    >>> make_judges().columns.tolist()
-    ['output_id', 'system', 'model', 'verdict', 'human_label']
-    """
+    """Simulate `@judges`."""
     rng, parts = np.random.default_rng(SEED), []
     for system, rate in PASS_RATES.items():
         design = make_design(

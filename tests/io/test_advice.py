@@ -1,19 +1,14 @@
 """What an error advises is a command that works; a table is read to the same data whatever its names, or refused."""
 
-import ast
-import re
-
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import on_command_line
 from bayesanno.io.annotations import read_annotations
+from tests.io.cases import advising
 
-OPTIONS = "item|annotator|label|columns|pairs|format|transpose|multi_label|count|no_header|separator|missing"
-ADVICE = re.compile(rf"\b({OPTIONS})=('[^']*'|True|\.\.\.)")
 RATERS = ("rater_1", "rater_2")
 LONG = {"items": ("a", "b"), "annotators": ("ada", "bo"), "labels": ("x", "y")}
 ROWS = "a,ada,x\na,bo,y\nb,ada,x\nb,bo,x\n"
@@ -77,34 +72,9 @@ CASES = {
 }  # fmt: skip
 
 
-def follow(message, said, open_roles):
-    """The options of the part of a message that begins with some words."""
-    part = message[message.index(said) :]
-    part = re.split(r"; " if said.startswith("or ") else r"; (?=if |to |for )|, (?=or )", part)[0]
-    found = dict(reversed(ADVICE.findall(part)))
-    known = {name: open_roles.get(name) if value == "..." else ast.literal_eval(value) for name, value in found.items()}
-    return {name: value for name, value in known.items() if value is not None}
-
-
-@pytest.mark.parametrize("which", CASES)
-@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")
-def test_what_an_error_advises_is_read(keep, which):
-    text, open_roles, said, expected, *given = CASES[which]
-    path, given = keep(text, "answers.csv"), dict(*given)
-    with pytest.raises(DataError) as refused:
-        read_annotations(path, **given)
-    message = str(refused.value)
-    advised = follow(message, said, open_roles)
-    assert advised
-    data = read_annotations(path, **{**given, **advised})
-    assert (data.items, data.annotators, data.labels) == tuple(expected.values())
-    with on_command_line(), pytest.raises(DataError) as refused_there:
-        read_annotations(path, **given)
-    shown = str(refused_there.value)
-    for name, value in advised.items():
-        option = f"--{name.replace('_', '-')}"
-        assert option in shown
-        assert value is True or value in open_roles.values() or str(value) in shown
+test_what_an_error_advises_is_read = pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")(
+    advising(CASES)
+)
 
 
 ROLES = {

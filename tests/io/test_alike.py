@@ -1,4 +1,4 @@
-"""Names spelt in two ways are taken for two, and the reader says so."""
+"""Names spelt in two ways are taken for two, and the reader says so; codes of missing answers are labels, and too."""
 
 import warnings
 
@@ -7,7 +7,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import NamesWarning
-from bayesanno.io.names import find_alike
+from bayesanno.io.names import find_alike, find_missing_codes, warn_of_rare
 
 ROWS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]
 
@@ -19,20 +19,10 @@ def table(*more, columns=("item", "annotator", "label")):
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("Yes", "yes"),
-        ("1", "1.0"),
-        ("01", "1"),
-        ("+2", "2"),
-        ("0", "00"),
-        ("0", "-0"),
-        ("-0", "0.0"),
-        (".5", "0.50"),
-        ("-.5", "-0.5"),
-        ("a  b", "a b"),
-        ("caf\u00e9", "cafe\u0301"),
-        ("STRASSE", "straße"),
+        ("Yes", "yes"), ("1", "1.0"), ("01", "1"), ("+2", "2"), ("0", "00"), ("0", "-0"), ("-0", "0.0"), (".5", "0.50"),
+        ("-.5", "-0.5"), ("a  b", "a b"), ("caf\u00e9", "cafe\u0301"), ("STRASSE", "straße"),
     ],
-)
+)  # fmt: skip
 def test_names_that_are_alike_are_found(first, second):
     assert find_alike(["other", first, "more", second]) == [(first, second)]
 
@@ -48,10 +38,7 @@ def test_names_that_are_not_are_not(names):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (
-            ("s3", "ada", "Yes"),
-            "'Yes' and 'yes' are different labels; make the spelling identical, or use ignore_case=True",
-        ),
+        (("s3", "ada", "Yes"), "'Yes' and 'yes' are different labels; .*, or use ignore_case=True"),
         (("s3", "Ada", "no"), "'ada' and 'Ada' are different annotators; make the spelling identical$"),
     ],
 )
@@ -62,7 +49,7 @@ def test_a_table_is_read_as_it_is_with_a_warning(row, said):
     assert row[2] in data.labels
 
 
-def test_gold_that_is_spelt_in_another_way_is_told_of_as_it_is_never_right():
+def test_gold_in_another_spelling_is_warned_of_as_it_is_never_right():
     frame = table().assign(gold=["YES", "YES", "No", "No"])
     with pytest.warns(NamesWarning, match=r"'no' and 'No' are different labels \(2 more cases\)"):
         data = ba.read_annotations(frame)
@@ -70,27 +57,94 @@ def test_gold_that_is_spelt_in_another_way_is_told_of_as_it_is_never_right():
 
 
 @pytest.mark.parametrize("labels", [None, ["yes", "no"]])
-def test_gold_of_another_column_is_told_of_as_no_label_can_be_right(labels):
+def test_gold_of_another_column_is_warned_of_as_no_label_can_be_right(labels):
     frame = table().assign(gold=["good", "good", "bad", "bad"])
-    with pytest.warns(
-        NamesWarning, match="none of the true labels 'bad', 'good' is among the labels .*: name the column"
-    ):
+    none = "none of the true labels 'bad', 'good' is among the labels"
+    with pytest.warns(NamesWarning, match=none):
         ba.read_annotations(frame, labels=labels)
-    with pytest.warns(NamesWarning, match=r"'good' \(1 item\) among the true labels are no labels"):
-        ba.read_annotations(frame.assign(gold=["good", "good", "no", "no"]), labels=labels)
-    known = frame.assign(gold=["good", "good", "no", "no"])
-    ba.read_annotations(known, labels=["yes", "no", "good"])  # one may be used by nobody
-    with pytest.warns(NamesWarning, match="none of the true labels 'bad', 'good'"):
+    with pytest.warns(NamesWarning, match=none):
         ba.read_multi_annotations(frame.assign(gold_label=frame["gold"], other=["a", "b"] * 2), ["label", "other"])
+    some = frame.assign(gold=["good", "good", "no", "no"])
+    with pytest.warns(NamesWarning, match=r"'good' \(1 item\) among the true labels are no labels"):
+        ba.read_annotations(some, labels=labels)
+    ba.read_annotations(some, labels=["yes", "no", "good"])  # one may be used by nobody
 
 
-def test_labels_that_are_declared_are_meant():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ba.read_annotations(table(("s3", "ada", "Yes")), labels=["yes", "Yes", "no"])
+@pytest.mark.filterwarnings("error::bayesanno.errors.NamesWarning")
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [
+        (["yes", "no", "Yes"], ["yes", "Yes", "no"]), (["-1", "0", "1", "1"], ["-1", "0", "1"]),
+        (["none", "some"], None), (["*", "**"], None), (["+", "-"], None),
+    ],
+)  # fmt: skip
+def test_labels_that_are_declared_or_resemble_codes_are_meant(said, labels):
+    frame = pd.DataFrame({"item": range(len(said)), "annotator": "a", "label": said})
+    assert ba.read_annotations(frame, labels=labels).n_annotations == len(said)
 
 
-def test_dimensions_are_told_of_each():
-    frame = table(("s3", "ada", "Yes"), columns=("item", "annotator", "tone")).assign(topic=["a", "b"] * 2 + ["a"])
-    with pytest.warns(NamesWarning, match="'Yes' and 'yes' are different labels"):
-        ba.read_multi_annotations(frame, ["tone", "topic"])
+def misspelt(**counts):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_rare("table", [name for name, n in counts.items() for _ in range(n)])
+    return [str(each.message) for each in caught]
+
+
+def test_a_rare_label_a_letter_away_may_be_misspelt():
+    for name in ("postive", "positve", "possitive", "posotive", "psoitive", "positiv"):
+        (said,) = misspelt(**{name: 2, "positive": 30, "negative": 30})
+        assert said.startswith(f"table: label {name!r} (2 answers) may be a misspelling of 'positive' (30)")
+        assert f"use same={{{name!r}: 'positive'}}; if it is no label, use missing={name!r}" in said
+    for name, n in (("postive", 4), ("ositive", 1), ("possibly", 1), ("positivity", 1), ("neutral", 1)):
+        assert misspelt(**{name: n, "positive": 30, "negative": 30}) == []
+    assert misspelt(grade1=1, grade2=50, yes=50, yea=1) == []
+
+
+def test_doubles_are_said_once(read):
+    text = "item,annotator,label\n1,ada,yes\n1,bo,no\n1,ada,yes\n2,bo,no\n1,bo,no\n1,ada,yes\n"
+    with pytest.warns(NamesWarning) as caught:
+        assert read(text).n_annotations == 6
+    (said,) = [str(each.message) for each in caught]
+    assert said.startswith("answers.csv, line 4: this answer and 2 others repeat", said.index("answers.csv"))
+    assert read(text.replace("1,ada,yes\n1,bo,no\n1", "1,ada,no\n1,bo,no\n1")).n_annotations == 6
+
+
+class TestMissingCodes:
+    TEXT = "item,rater1,rater2,rater3\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,yes\n4,NA,NA,yes\n"
+
+    def test_they_are_labels_and_named_until_they_are_declared_missing(self, read):
+        with pytest.warns(NamesWarning, match=r"'NA' may stand for missing answers.*\(5 of 12 answers\).*missing='NA'"):
+            assert read(self.TEXT).labels == ("NA", "no", "yes")
+        data = read(self.TEXT, missing="NA")
+        assert (data.labels, data.n_annotations, data.items) == (("no", "yes"), 7, ("1", "2", "3", "4"))
+        assert data.hash == read(self.TEXT.replace("NA", "")).hash
+
+    @pytest.mark.parametrize(
+        ("labels", "found"),
+        [
+            (["-1", "0", "1"], ["-1"]), (["-1", "1", "2", "3"], ["-1"]), (["-1", "yes", "no"], ["-1"]),
+            (["-1", "1"], []), (["-2", "-1", "0", "1", "2"], []), (["none", "some"], []),
+            (["None", "yes", "?"], ["None", "?"]), (["-1"], []),
+        ],
+    )  # fmt: skip
+    def test_which_labels_are_codes(self, labels, found):
+        assert find_missing_codes(labels) == found
+
+    @pytest.mark.parametrize("code", ["NONE", "Null", "NAN", "N.A.", "n.a.", "#VALUE!", "*", "\u2014", "-"])
+    def test_codes_in_other_spellings_are_warned_of(self, read, code):
+        with pytest.warns(NamesWarning, match="may stand for missing answers"):
+            read(f"item,annotator,label\n1,a,yes\n1,b,no\n1,c,{code}\n")
+
+    def test_known_labels_have_codes_too(self, read, keep):
+        text = "item,annotator,label,gold\n1,a,x,x\n2,a,y,NA\n2,b,y,NA\n"
+        assert read(text, missing="NA").gold == {"1": "x"}
+        known = keep("item,gold\n1,x\n2,?\n", "known.csv")
+        assert read("item,rater1,rater2\n1,x,x\n2,x,y\n3,y,y\n", gold_file=known, missing="?").gold == {"1": "x"}
+
+
+@pytest.mark.parametrize("option", ["gold_file", "controls"])
+def test_known_labels_of_items_that_are_not_in_the_data_are_left_out(read, keep, option):
+    known = keep("item,label\n1,x\n8,x\n9,y\n", "known.csv")
+    with pytest.warns(NamesWarning, match="2 of 3 known labels are left out, .* the first is '8' in line 3"):
+        data = read("item,rater1,rater2\n1,x,x\n2,x,y\n3,y,y\n", **{option: known})
+    assert (data.gold or data.controls) == {"1": "x"}

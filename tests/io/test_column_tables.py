@@ -1,4 +1,4 @@
-"""What is known of items, from a table beside the annotations."""
+"""What is known of items and of annotators, from tables beside the annotations."""
 
 import numpy as np
 import pandas as pd
@@ -18,22 +18,17 @@ def both(read, keep):
     return lambda rows, items, **options: read(rows, items=keep(items, "items.csv"), **options)
 
 
-def test_columns_are_numbers_or_names_and_items_without_answers_are_items(both):
-    data = both(LONG, ITEMS)
-    assert data.items == ("s1", "s2", "s3", "s4")
-    assert data.annotators == ("ada", "bo")
+def test_columns_are_numbers_or_names_and_items_without_answers_are_items(both, caplog):
+    with caplog.at_level("INFO", logger="bayesanno"):
+        data = both(LONG, ITEMS)
+    assert caplog.messages[-1].endswith("; 1 items added, 1 without a row")
+    assert (data.items, data.annotators) == (("s1", "s2", "s3", "s4"), ("ada", "bo"))
     assert list(data.item_columns) == ["id", "length", "language", "empty"]
     np.testing.assert_array_equal(data.item_columns["length"].values, [9.5, 7, np.nan, np.nan])
     assert data.item_columns["language"].names == ["", "de", "", "fr"]
     assert data.item_columns["empty"].is_missing.all()
-    with pytest.raises(DataError, match="Columns: item 's1' has no 'language'"):
+    with pytest.raises(DataError, match="item 's1' has no 'language'"):
         ba.models.MACE(class_prior=ba.Columns("language")).check(data)
-
-
-def test_items_that_one_of_the_tables_lacks_are_counted(both, caplog):
-    with caplog.at_level("INFO", logger="bayesanno"):
-        both(LONG, ITEMS)
-    assert caplog.messages[-1].endswith("; 1 items added, 1 without a row")
 
 
 def test_the_item_column_is_the_named_one_or_one_of_a_known_name(read, both):
@@ -46,33 +41,15 @@ def test_the_item_column_is_the_named_one_or_one_of_a_known_name(read, both):
     assert both(rows, "system,task,size\nb,1,5\na,1,4\n", item="{system}/{task}").item_columns["size"].mean == 4.5
 
 
-def test_names_of_systems_and_questions_find_what_is_known_of_both(both):
+def test_names_of_systems_and_questions_find_what_is_known_of_both(both, refuses):
     rows = "item,a,b,label,annotator\nq1,x,y,a,ada\nq1,y,z,a,ada\nq2,x,y,b,bo\n"
     assert both(rows, "item,language\nq1,de\nq2,fr\n", pairs="a,b").item_columns["language"].names == ["de", "de", "fr"]
     of_pairs = "item,language\nq1: x | y,de\nq2: x | y,fr\nq1: y | z,en\n"
     assert both(rows, of_pairs, pairs="a,b").item_columns["language"].names == ["de", "en", "fr"]
     with pytest.warns(NamesWarning, match=r"items.csv: left out 1 item without comparisons, such as 'q3'"):
-        data = both(rows, "item,language\nq1,de\nq2,fr\nq3,fr\n", pairs="a,b")
-    assert data.n_items == 3
-
-
-REFUSED = {
-    "two rows": ("task,length\ns1,1\ns2,2\ns1,3\n", {},
-                 "items.csv, line 4: item 's1' has two values of 'length', '1' and '3': keep one"),
-    "no item": ("task,length\ns1,1\n,2\n", {}, "items.csv, line 3: this row has no item"),
-    "no column": ("what,length\ns1,1\n", {}, "items.csv has no column for the item: .*; rename it to 'item'"),
-    "nothing": ("task\ns1\n", {}, "items.csv has no column beside 'task': add one"),
-    "others": ("task,length\nt1,1\nt2,2\n", {}, "items.csv: no task, such as 't1', is an item of the data"),
-    "a code": ("task,length\ns1,1\ns2,NA\n", {}, "items.csv, line 3: length is 'NA' in a column of numbers"),
-    "a side": ("item,a\nq1,x\n", {"pairs": "a,b"}, r"items.csv: column 'a' is also one of pairs=\.\.\."),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("items", "options", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_says_nothing_of_the_items_is_refused(both, refuses, items, options, message):
-    rows = "item,a,b,label,annotator\nq1,x,y,a,ada\n" if options else LONG
-    with refuses(DataError, message):
-        both(rows, items, **options)
+        assert both(rows, "item,language\nq1,de\nq2,fr\nq3,fr\n", pairs="a,b").n_items == 3
+    with refuses(DataError, r"items.csv: column 'a' is also one of pairs="):
+        both(rows, "item,a\nq1,x\n", pairs="a,b")
 
 
 def test_equal_rows_and_numbers_in_words_are_what_they_are(both):
@@ -86,35 +63,17 @@ def test_data_made_of_these_data_keep_the_columns(both):
     more = pd.DataFrame({"item": ["s2", "s9"], "annotator": ["bo", "cy"], "label": ["yes", "no"]})
     added = ba.add_annotations(data, more)
     assert added.items == (*data.items, "s9")
-    assert added.item_columns["language"].names == [*data.item_columns["language"].names, ""]
-    assert added.item_columns["length"].names == [*data.item_columns["length"].names, ""]
+    for name in ("language", "length"):
+        assert added.item_columns[name].names == [*data.item_columns[name].names, ""]
     assert added.item_columns["length"].mean == data.item_columns["length"].mean
     for made in (data.binarise(positive="yes"), data.without_unsure(), take_rows(data, np.array([0, 1]))):
         assert made.item_columns["language"].names == data.item_columns["language"].names
 
 
-PEOPLE = "team,worker,family\n1,bo,x\n2,cy,y\n"
-
-
 def test_columns_of_annotators_are_read_beside_their_answers(read, keep, caplog):
     with caplog.at_level("INFO", logger="bayesanno"):
-        data = read(LONG, annotators=keep(PEOPLE, "people.csv"))
+        data = read(LONG, annotators=keep("team,worker,family\n1,bo,x\n2,cy,y\n", "people.csv"))
     assert data.annotators == ("ada", "bo")
     assert data.annotator_columns["family"].names == ["", "x"]
     np.testing.assert_array_equal(data.annotator_columns["team"].values, [np.nan, 1])
-    said = "columns of annotators 'team', 'family'; left out 1 annotator without answers, 1 without a row"
-    assert caplog.messages[-1].endswith(said)
-
-
-@pytest.mark.parametrize(
-    ("people", "message"),
-    [
-        ("worker,family\nbo,x\nbo,y\n", "people.csv, line 3: annotator 'bo' has two values of 'family', 'x' and 'y'"),
-        ("worker,family\ndi,x\n", "people.csv: no worker, such as 'di', is an annotator of the data"),
-        ("who,family\nbo,x\n", "people.csv has no column for the annotator: .*; rename it to 'annotator'"),
-        ("worker\nbo\n", "people.csv has no column beside 'worker': add one that describes the annotators"),
-    ],
-)
-def test_what_says_nothing_of_the_annotators_is_refused(read, keep, people, message):
-    with pytest.raises(DataError, match=message):
-        read(LONG, annotators=keep(people, "people.csv"))
+    assert "left out 1 annotator without answers, 1 without a row" in caplog.messages[-1]

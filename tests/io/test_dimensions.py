@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData, read_multi_annotations
-from bayesanno._core.errors import DataError, DataFileError
 from bayesanno.io import sources
 from bayesanno.io.write import write_table
 
@@ -23,61 +22,32 @@ def triples(data):
 
 
 @pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "fragments.csv"
-    path.write_text(LONG)
-    return path
-
-
-# ------------------------------------------------------------------------------------------------- reading
+def table(keep):
+    return keep(LONG, "fragments.csv")
 
 
 def test_each_label_column_is_a_dimension_and_an_empty_cell_no_annotation(table):
     data = read_multi_annotations(table, ["focus", "polarity"])
     assert data.dimensions == ("focus", "polarity")
-    assert data.items == ("s1", "s2", "s3")
-    assert data.annotators == ("bo", "ada", "cy")
+    assert (data.items, data.annotators) == (("s1", "s2", "s3"), ("bo", "ada", "cy"))
     focus, polarity = data.by_dimension.values()
     assert (focus.labels, polarity.labels) == (("method", "result"), ("+", "-"))
     assert triples(focus) == [("s1", "ada", "method"), ("s1", "bo", "method"), ("s2", "cy", "result")]
     assert triples(polarity) == [("s1", "ada", "-"), ("s1", "bo", "+"), ("s2", "ada", "+")]
-    assert read_multi_annotations(table, ["polarity", "focus"]).dimensions == ("polarity", "focus")
+    turned = read_multi_annotations(table, ["polarity", "focus"])
+    assert (turned.dimensions, turned.hash == data.hash) == (("polarity", "focus"), False)
 
 
 def test_a_gold_column_is_of_the_dimension_in_its_name(table):
     focus, polarity = read_multi_annotations(table, ["focus", "polarity"]).by_dimension.values()
-    assert focus.gold == {}
-    assert polarity.gold == {"s1": "+", "s3": "-"}
+    assert (focus.gold, polarity.gold) == ({}, {"s1": "+", "s3": "-"})
     frame = pd.DataFrame({"item": ["1", "1"], "annotator": ["a", "b"], "x": ["u", "v"], "y": ["v", "u"], "gold": "v"})
     assert [part.gold for part in read_multi_annotations(frame, ["x", "y"]).by_dimension.values()] == [{}, {}]
 
 
-def test_columns_have_other_names_if_it_is_said_which(tmp_path):
-    path = tmp_path / "fragments.csv"
-    path.write_text("who;what;x;y\na;1;u;p\nb;1;v;q\n")
-    data = read_multi_annotations(path, ["x", "y"], item="what", annotator="who")
-    assert (data.items, data.annotators) == (("1",), ("a", "b"))
+def test_columns_have_other_names_if_it_is_said_which(keep):
+    data = read_multi_annotations(keep("who;what;x;y\na;1;u;p\nb;1;v;q\n"), ["x", "y"], item="what", annotator="who")
     assert triples(data.by_dimension["y"]) == [("1", "a", "p"), ("1", "b", "q")]
-
-
-REFUSED = {
-    "no column": ([], "several dimensions need several label columns"),
-    "one column": (["focus"], "several dimensions need several label columns"),
-    "one column twice": (["focus", "polarity", "focus"], "appears twice in 'focus', 'polarity', 'focus'"),
-    "missing column": (["focus", "polarty"], "dimension 'polarty': .*no column 'polarty'.*did you mean 'polarity'"),
-    "one label": (["focus", "note"], "dimension 'note': .*"),
-    "another role": (["focus", "annotator"], "dimension 'annotator': .*annotator"),
-    "text, which is one name": ("focus", "several dimensions need several label columns"),
-}
-
-
-@pytest.mark.parametrize("wrong", REFUSED)
-def test_what_cannot_be_read_is_refused_with_the_name_of_the_dimension(refuses, tmp_path, wrong):
-    columns, match = REFUSED[wrong]
-    path = tmp_path / "fragments.csv"
-    path.write_text(LONG.replace(",nothing said,", ",,"))
-    with refuses(DataError, match):
-        read_multi_annotations(path, columns)
 
 
 def test_labels_are_declared_for_some_of_the_dimensions_or_for_all(table):
@@ -89,34 +59,10 @@ def test_labels_are_declared_for_some_of_the_dimensions_or_for_all(table):
     assert read_multi_annotations(table, ["polarity", "note"], labels=labels).by_dimension["note"].n_labels == 3
 
 
-def test_a_dimension_with_one_label_is_read_once_its_others_are_declared(table, refuses):
+def test_a_dimension_with_one_label_is_read_once_its_others_are_declared(table):
     table.write_text(LONG.replace(",nothing said,", ",,"))
-    with refuses(DataError, r"dimension 'note': .*only one label, 'easy': .*labels=\{'note': \[\.\.\.\]\}"):
-        read_multi_annotations(table, ["focus", "note"])
     data = read_multi_annotations(table, ["focus", "note"], labels={"note": ["easy", "hard"]})
     assert data.by_dimension["note"].labels == ("easy", "hard")
-
-
-WRONG_LABELS = {
-    "of no dimension": ({"polarty": ["+", "-"]}, "labels are given for 'polarty', .*did you mean 'polarity'"),
-    "of none in particular": (["+", "-"], "labels of several dimensions must be a mapping"),
-    "as text, which is one name": ({"polarity": "+-"}, r"dimension 'polarity': .*not among the declared labels, '\+-'"),
-    "without order": ({"polarity": {"+", "-"}}, "labels of dimension 'polarity' .*, in order, not a set"),
-    "none": ({"polarity": []}, "labels of dimension 'polarity': no label is given"),
-    "an empty one": ({"polarity": ["+", " "]}, "labels of dimension 'polarity': name 2 of '\\+', '' is empty"),
-    "twice": ({"polarity": ["+", "-", "+"]}, r"dimension 'polarity': .*fragments\.csv: labels: '\+' appears twice"),
-    "not all": (
-        {"polarity": ["+", "0"]},
-        "dimension 'polarity': .*line 3: label '-' of item 's1' is not among the declared labels",
-    ),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG_LABELS)
-def test_labels_that_do_not_fit_are_refused(refuses, table, wrong):
-    labels, match = WRONG_LABELS[wrong]
-    with refuses(DataError, match):
-        read_multi_annotations(table, ["focus", "polarity"], labels=labels)
 
 
 def test_a_table_is_read_once_whatever_the_number_of_dimensions(table, monkeypatch):
@@ -127,15 +73,8 @@ def test_a_table_is_read_once_whatever_the_number_of_dimensions(table, monkeypat
     assert len(parsed) == 1
 
 
-def test_a_missing_file_is_no_matter_of_a_dimension(refuses):
-    with refuses(DataFileError, "^there is no file 'nowhere.csv'"):
-        read_multi_annotations("nowhere.csv", ["x", "y"])
-
-
-# ------------------------------------------------------------------------------------------------- writing
-
-
-def test_what_was_written_is_read_back(tmp_path):
+@pytest.mark.parametrize("name", ["fragments.csv", "fragments.tsv"])
+def test_what_was_written_is_read_back(tmp_path, name):
     """Empty cells, and names that must be quoted."""
     shared = {"items": ("s1", "of, s2", "s3"), "annotators": ("bo", 'a "d" a', "cy")}
     focus = AnnotationData(
@@ -143,28 +82,26 @@ def test_what_was_written_is_read_back(tmp_path):
     )
     polarity = AnnotationData(item=[2, 0, 1], annotator=[2, 2, 1], label=[0, 1, 1], labels=("+", "-"), **shared)
     data = MultiAnnotationData(by_dimension={"focus": focus, "polarity": polarity})
-    for name in ("fragments.csv", "fragments.tsv"):
-        write_table(data.to_frame(), tmp_path / name)
-        again = read_multi_annotations(tmp_path / name, data.dimensions)
-        assert again.items == data.items
-        assert sorted(again.annotators) == sorted(data.annotators)
-        for dimension, part in data.by_dimension.items():
-            assert triples(again.by_dimension[dimension]) == triples(part)
-            assert again.by_dimension[dimension].labels == part.labels
-            assert again.by_dimension[dimension].gold == part.gold
-    header, *rows = (tmp_path / "fragments.tsv").read_text().splitlines()
-    assert header.replace('"', "").split("\t") == ["item", "annotator", "focus", "polarity", "gold_focus"]
-    assert len(rows) == 5  # who answered which item in any dimension
+    assert data.to_frame().columns.tolist() == ["item", "annotator", "focus", "polarity", "gold_focus"]
+    assert len(data.to_frame()) == 5  # who answered which item in any dimension
+    write_table(data.to_frame(), tmp_path / name)
+    again = read_multi_annotations(tmp_path / name, data.dimensions)
+    assert (again.items, sorted(again.annotators)) == (data.items, sorted(data.annotators))
+    for dimension, part in data.by_dimension.items():
+        found = again.by_dimension[dimension]
+        assert (triples(found), found.labels, found.gold) == (triples(part), part.labels, part.gold)
 
 
 def test_a_table_item_by_item_is_read_back_in_its_own_order(table, tmp_path):
     """Annotators are not in alphabetical order, and a hash is over orders too."""
     data = read_multi_annotations(table, ["focus", "polarity"])
-    known = {"focus": data.by_dimension["focus"].labels, "polarity": data.by_dimension["polarity"].labels}
+    known = {name: part.labels for name, part in data.by_dimension.items()}
     data.to_frame().to_csv(tmp_path / "again.csv", index=False)
     again = read_multi_annotations(tmp_path / "again.csv", ["focus", "polarity"], labels=known)
     assert (again.items, again.annotators) == (data.items[:2], data.annotators)  # the third item has no answer
     assert again.to_frame().equals(data.to_frame())
+    again.to_frame().to_csv(tmp_path / "again.csv", index=False)
+    assert read_multi_annotations(tmp_path / "again.csv", ["focus", "polarity"], labels=known).hash == again.hash
 
 
 def test_several_answers_to_an_item_have_a_row_each():

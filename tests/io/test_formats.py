@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts
-from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.io.write import write_table
+from tests.io.cases import reading
 
 TRIPLES = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes")]
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
@@ -34,156 +31,101 @@ def triples(data):
     return sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named)
 
 
-def read_text(text, tmp_path, name="answers.csv", **options):
-    path = tmp_path / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_annotations(path, **options)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(LONG, id="comma"),
-        pytest.param(LONG.replace(",", "\t"), id="tab"),
-        pytest.param(LONG.replace(",", ";"), id="semicolon"),
-        pytest.param(LONG.replace(",", "|"), id="bar"),
-        pytest.param(LONG.replace("\n", "\r\n"), id="CRLF"),
-        pytest.param(LONG.replace("\n", "\r"), id="CR"),
-        pytest.param("\ufeff" + LONG, id="BOM"),
-        pytest.param(LONG.removesuffix("\n"), id="no last line end"),
-        pytest.param("\n\n" + LONG.replace("\n", "\n\n") + "  \n,,\n", id="blank lines"),
-        pytest.param(LONG.replace(",", " , "), id="whitespace"),
-        pytest.param('"item", "annotator", "label"\n"s1", "ada", "no"\ns1,bo,yes\ns2,ada,yes\n', id="quotes"),
-        pytest.param("ITEM,Annotator,laBel\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n", id="case"),
-        pytest.param("label,x,item,annotator\nno,1,s1,ada\nyes,,s1,bo\nyes,2,s2,ada\n", id="order and extra columns"),
-        pytest.param("item,task,annotator,label\ns1,9,ada,no\ns1,9,bo,yes\ns2,9,ada,yes\n", id="canonical name wins"),
-        pytest.param(
-            "!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n"
+LONG_FORMS = {
+    "comma": LONG,
+    "tab": LONG.replace(",", "\t"),
+    "semicolon": LONG.replace(",", ";"),
+    "bar": LONG.replace(",", "|"),
+    "CRLF": LONG.replace("\n", "\r\n"),
+    "CR": LONG.replace("\n", "\r"),
+    "BOM": "\ufeff" + LONG,
+    "no last line end": LONG.removesuffix("\n"),
+    "blank lines": "\n\n" + LONG.replace("\n", "\n\n") + "  \n,,\n",
+    "whitespace": LONG.replace(",", " , "),
+    "quotes": '"item", "annotator", "label"\n"s1", "ada", "no"\ns1,bo,yes\ns2,ada,yes\n',
+    "case": "ITEM,Annotator,laBel\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n",
+    "order and extra columns": "label,x,item,annotator\nno,1,s1,ada\nyes,,s1,bo\nyes,2,s2,ada\n",
+    "canonical name wins": "item,task,annotator,label\ns1,9,ada,no\ns1,9,bo,yes\ns2,9,ada,yes\n",
+    "snow": "!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n"
             "h1\tada\ts1\tno\t\nh2\tbo\ts1\tyes\t\nh3\tada\ts2\tyes\t\n",
-            id="snow",
-        ),
-    ],
+}  # fmt: skip
+WIDE_FORMS = {
+    "comma": WIDE,
+    "tab": WIDE.replace(",", "\t"),
+    "empty columns and a row at the end": "Task,rater_1,rater_2,,\ns1,no,yes,,\ns2,yes,,,\n,,,,\n",
+    "an item in two rows": "item,rater_1,rater_2\ns1,no,\ns1,,yes\ns2,yes,\n",
+}
+
+
+ALIASES = {
+    "item": ["task", "question", "unit", "instance_id", "doc", "example"],
+    "annotator": ["WORKER", "rater", "coder", "judge", "user", "performer"],
+    "label": ["rating", "answer", "Response", "annotation", "category"],
+}
+READ = {
+    **{f"long, {form}": (text, {}, TRIPLES) for form, text in LONG_FORMS.items()},
+    **{f"wide, {form}": (text, {}, [(item, RATERS[name], label) for item, name, label in TRIPLES])
+       for form, text in WIDE_FORMS.items()},
+    **{f"{role}, {name}": (LONG.replace(role, name), {}, TRIPLES) for role, names in ALIASES.items() for name in names},
+    "other names": (LONG.replace("annotator,label", "who,says"), {"annotator": "who", "label": "says"}, TRIPLES),
+    "another label": ("item,annotator,label,rating\ns1,ada,a,no\ns1,bo,b,yes\ns2,ada,c,yes\n", {"label": "rating"},
+                      TRIPLES),
+    "other names, wide": ("word,ada,bo\ns1,no,yes\ns2,yes,\n", {"item": "word", "columns": "2:"}, TRIPLES),
+    "names of roles, wide": ("item,label,count\ns1,no,yes\ns2,yes,\n", {"format": "wide", "columns": "label,count"},
+                             [("s1", "label", "no"), ("s1", "count", "yes"), ("s2", "label", "yes")]),
+    "codes of missing answers": ("item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n", {},
+                                 [("NA", "None", "nan"), ("007", "NULL", "NA"), ("8", "None", "null")]),
+    "an answer twice": (LONG + "s1,ada,yes\ns1,ada,yes\n", {}, [*TRIPLES, *[("s1", "ada", "yes")] * 2]),
+    "separators, quotes and line breaks in quotes": (
+        'item,"annot;ator|\t;;",label\n"a,b","x ""y""","1;2"\n"c\r\nd",z,3\n', {"annotator": "annot;ator|\t;;"},
+        [("a,b", 'x "y"', "1;2"), ("c\r\nd", "z", "3")]),
+}  # fmt: skip
+test_every_form_is_read_as_its_answers = pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")(
+    reading(READ)
 )
-def test_every_form_reads_as_the_same_annotations(text, tmp_path):
-    data = read_text(text, tmp_path)
-    assert triples(data) == TRIPLES
-    assert (data.items, data.annotators, data.labels) == (("s1", "s2"), ("ada", "bo"), ("no", "yes"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(WIDE, id="comma"),
-        pytest.param(WIDE.replace(",", "\t"), id="tab"),
-        pytest.param("Task,rater_1,rater_2,,\ns1,no,yes,,\ns2,yes,,,\n,,,,\n", id="empty columns and a row at the end"),
-        pytest.param("item,rater_1,rater_2\ns1,no,\ns1,,yes\ns2,yes,\n", id="an item in two rows"),
-    ],
-)
-def test_every_wide_form_reads_as_the_same_annotations(text, tmp_path):
-    data = read_text(text, tmp_path)
-    assert triples(data) == [(item, RATERS[name], label) for item, name, label in TRIPLES]
-
-
-@pytest.mark.parametrize("item", ["task", "question", "unit", "instance_id", "doc", "example"])
-@pytest.mark.parametrize("annotator", ["worker", "rater", "coder", "judge", "user", "performer"])
-@pytest.mark.parametrize("label", ["rating", "answer", "response", "annotation", "category"])
-def test_every_alias_is_known(item, annotator, label, tmp_path):
-    text = LONG.replace("item,annotator,label", f"{item},{annotator.upper()},{label.title()}")
-    assert triples(read_text(text, tmp_path)) == TRIPLES
-
-
-def test_options_name_columns_that_aliases_would_not_find(tmp_path):
-    text = LONG.replace("item,annotator,label", "task,who,says")
-    assert triples(read_text(text, tmp_path, annotator="who", label="says")) == TRIPLES
-    assert triples(read_text("word,ada,bo\ns1,no,yes\ns2,yes,\n", tmp_path, item="word", columns="2:")) == TRIPLES
-    other = "item,annotator,label,rating\ns1,ada,a,no\ns1,bo,b,yes\ns2,ada,c,yes\n"
-    assert triples(read_text(other, tmp_path, label="rating")) == TRIPLES
-
-
-def test_format_says_what_the_columns_do_not(tmp_path):
-    data = read_text("item,label,count\ns1,no,yes\ns2,yes,\n", tmp_path, format="wide", columns="label,count")
-    assert triples(data) == [("s1", "count", "yes"), ("s1", "label", "no"), ("s2", "label", "yes")]
-
-
-def test_wide_without_an_item_column_numbers_the_rows(tmp_path):
-    data = read_text("ada,bo,truth\nno,yes,no\n,,\nyes,,yes\n", tmp_path, columns="ada,bo")
+def test_wide_without_an_item_column_numbers_the_rows(read):
+    data = read("ada,bo,truth\nno,yes,no\n,,\nyes,,yes\n", columns="ada,bo")
     assert triples(data) == [("1", "ada", "no"), ("1", "bo", "yes"), ("3", "ada", "yes")]
-    assert data.items == ("1", "2", "3")
-    assert data.gold == {"1": "no", "3": "yes"}
+    assert (data.items, data.gold) == (("1", "2", "3"), {"1": "no", "3": "yes"})
 
 
-def test_grouped_expands_each_row_to_its_count(tmp_path):
-    data = read_text("i,j,count,gold\n1,2,2,1\n1,1,0,1\n,,,\n2,,1,2\n,,1,\n", tmp_path, columns="i,j")
+def test_grouped_expands_each_row_to_its_count(read):
+    data = read("i,j,count,gold\n1,2,2,1\n1,1,0,1\n,,,\n2,,1,2\n,,1,\n", columns="i,j")
     assert data.items == ("1", "2", "3", "4")
     assert triples(data) == [("1", "i", "1"), ("1", "j", "2"), ("2", "i", "1"), ("2", "j", "2"), ("3", "i", "2")]
     assert data.gold == {"1": "1", "2": "1", "3": "2"}
 
 
-def test_only_the_empty_cell_is_missing(tmp_path):
-    text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n8,None,null\n"
-    with pytest.warns(NamesWarning) as said:
-        data = read_text(text, tmp_path)
-    texts = " ".join(str(each.message) for each in said)
-    assert "'NA', 'nan', 'null' may stand for missing answers, but count as labels" in texts
-    assert "the annotators 'None', 'NULL' may stand for missing ones" in texts
-    assert "the items 'NA' may stand for missing ones" in texts
-    assert triples(data) == [("007", "NULL", "NA"), ("8", "None", "null"), ("NA", "None", "nan")]
-
-
-def test_a_row_without_an_answer_keeps_its_item_and_annotator(tmp_path):
-    data = read_text(LONG + "s3,cy,\ns4,,\n", tmp_path)
+def test_a_row_without_an_answer_keeps_its_item_and_annotator(read):
+    data = read(LONG + "s3,cy,\ns4,,\n")
     assert triples(data) == TRIPLES
     assert (data.items, data.annotators) == (("s1", "s2", "s3", "s4"), ("ada", "bo", "cy"))
-    wide = read_text("item,ada,bo,cy\ns1,no,yes,\ns2,yes,,\ns3,,,\n", tmp_path, columns="2:")
+    wide = read("item,ada,bo,cy\ns1,no,yes,\ns2,yes,,\ns3,,,\n", columns="2:")
     assert (wide.items, wide.annotators) == (("s1", "s2", "s3"), ("ada", "bo", "cy"))
 
 
-def test_an_annotator_may_answer_an_item_twice(tmp_path):
-    data = read_text(LONG + "s1,ada,yes\ns1,ada,yes\n", tmp_path)
-    assert Counter(triples(data))["s1", "ada", "yes"] == 2
+def test_declared_labels_keep_their_order_and_need_not_be_used(read):
+    assert read(LONG, labels=["yes", "maybe", "no"]).labels == ("yes", "maybe", "no")
+    assert read(LONG.replace("yes", "no"), labels=("no", "yes")).n_labels == 2
+    assert read(LONG.replace(",yes", ",10").replace(",no", ",9")).labels == ("9", "10")
+    assert read(LONG.replace(",yes", ",1").replace(",no", ",0"), labels=[1, 0]).labels == ("1", "0")
 
 
-def test_separators_quotes_and_line_breaks_inside_quotes_are_text(tmp_path):
-    data = read_text(
-        'item,"annot;ator|\t;;",label\n"a,b","x ""y""","1;2"\n"c\r\nd",z,3\n', tmp_path, annotator="annot;ator|\t;;"
-    )
-    assert triples(data) == [("a,b", 'x "y"', "1;2"), ("c\r\nd", "z", "3")]
-
-
-def test_lines_are_those_of_the_file_after_a_cell_with_line_breaks(refuses, tmp_path):
-    with refuses(DataError, r"answers\.csv, line 6: 2 columns where the header \(line 2\) has 3"):
-        read_text('\nitem,annotator,label\n"a\nb\nc",ada,no\ns2,ada\n', tmp_path)
-
-
-def test_declared_labels_keep_their_order_and_need_not_be_used(tmp_path):
-    assert read_text(LONG, tmp_path, labels=["yes", "maybe", "no"]).labels == ("yes", "maybe", "no")
-    assert read_text(LONG.replace("yes", "no"), tmp_path, labels=("no", "yes")).n_labels == 2
-    assert read_text(LONG.replace(",yes", ",10").replace(",no", ",9"), tmp_path).labels == ("9", "10")
-    assert triples(read_text(LONG.replace(",yes", ",1").replace(",no", ",0"), tmp_path, labels=[0, 1]))[0] == (
-        "s1",
-        "ada",
-        "0",
-    )
-
-
-def test_gold_is_the_first_that_is_known_and_a_file_takes_its_place(tmp_path):
+def test_gold_is_the_first_that_is_known_and_a_file_takes_its_place(read, keep):
     text = "item,annotator,label,Truth\ns1,ada,no,\ns1,bo,yes,yes\ns2,ada,yes,\ns2,bo,no,other\n"
-    assert read_text(text, tmp_path, labels=["no", "yes", "other"]).gold == {"s1": "yes", "s2": "other"}
-    (tmp_path / "gold.tsv").write_text("label\ttask\nno\ts2\n\ts1\nno\ts2\n")
-    assert read_text(text, tmp_path, gold_file=tmp_path / "gold.tsv").gold == {"s2": "no"}
+    assert read(text, labels=["no", "yes", "other"]).gold == {"s1": "yes", "s2": "other"}
+    assert read(text, gold_file=keep("label\ttask\nno\ts2\n\ts1\nno\ts2\n", "gold.tsv")).gold == {"s2": "no"}
     text = "item,annotator,label,expert\ns1,ada,no,no\ns1,bo,yes,\ns2,ada,yes,no\n"
-    assert read_text(text, tmp_path).gold == {}
-    assert read_text(text, tmp_path, gold="expert").gold == {"s1": "no", "s2": "no"}
+    assert read(text).gold == {}
+    assert read(text, gold="expert").gold == {"s1": "no", "s2": "no"}
 
 
-def test_controls_come_from_a_mapping_or_a_file(tmp_path):
-    (tmp_path / "known.csv").write_text("question,answer\ns2,no\n")
-    assert read_text(LONG, tmp_path, controls=tmp_path / "known.csv").controls == {"s2": "no"}
-    assert read_text(LONG, tmp_path, controls={"s2": "no"}).controls == {"s2": "no"}
-    (tmp_path / "known.csv").write_text("item,label\ns2,maybe\n")
-    assert read_text(LONG, tmp_path, controls=tmp_path / "known.csv", labels=["no", "yes", "maybe"]).controls == {
-        "s2": "maybe"
-    }
+def test_controls_come_from_a_mapping_or_a_file(read, keep):
+    assert read(LONG, controls={"s2": "no"}).controls == {"s2": "no"}
+    known = keep("question,answer\ns2,maybe\n", "known.csv")
+    assert read(LONG, controls=known, labels=["no", "yes", "maybe"]).controls == {"s2": "maybe"}
 
 
 @pytest.mark.parametrize("keep_index", [True, False])
@@ -195,8 +137,8 @@ def test_parquet_reads_as_the_table_that_was_saved(keep_index, tmp_path):
     assert data.annotators == ("ada", "bo")
 
 
-def test_a_frame_reads_as_its_file_would(tmp_path):
-    data = read_text(LONG, tmp_path)
+def test_a_frame_reads_as_its_file_would(read):
+    data = read(LONG)
     long = data.to_frame()
     wide = long.pivot_table(index="item", columns="annotator", values="label", aggfunc="first")
     for frame in (long, long.astype("category"), long.set_index(["item", "annotator"])):
@@ -209,45 +151,27 @@ def test_a_frame_reads_as_its_file_would(tmp_path):
     ("column", "texts"),
     [
         ([1, 2, 3], ["1", "2", "3"]),
-        ([1.0, 2.0, np.nan], ["1", "2", ""]),
         ([1.0, 2.5, None], ["1", "2.5", ""]),
         (pd.array([1, 2, None], dtype="Int64"), ["1", "2", ""]),
         (pd.array([1.0, 2.0, None], dtype="Float64"), ["1", "2", ""]),
         (pd.Series([1.0, None, 2.0], dtype=object), ["1", "", "2"]),
         ([True, False, None], ["True", "False", ""]),
         (["N", " a ", None], ["N", "a", ""]),
-        ([np.inf, 1.0, 2.0], ["inf", "1", "2"]),
+        ([np.inf, 1.0, np.nan], ["inf", "1", ""]),
         ([1.0, "2.0", "x"], ["1", "2.0", "x"]),
     ],
 )
 def test_values_of_a_frame_become_text(column, texts):
     frame = pd.DataFrame({"item": ["a", "b", "c"], "ada": column, "bo": ["x", "y", "z"]})
-    assert triples(read_annotations(frame, columns="ada,bo")) == sorted(
-        [("a", "bo", "x"), ("b", "bo", "y"), ("c", "bo", "z")]
-        + [(item, "ada", text) for item, text in zip("abc", texts, strict=True) if text]
-    )
+    said = [answer for answer in triples(read_annotations(frame, columns="ada,bo")) if answer[1] == "ada"]
+    assert said == [(item, "ada", text) for item, text in zip("abc", texts, strict=True) if text]
 
 
-NAME = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6) | st.sampled_from(
-    [
-        "NA",
-        "nan",
-        "007",
-        "7",
-        "1e3",
-        "a,b",
-        'say "hi"',
-        "a;b;c;d|e\tf",
-        '"',
-        '""',
-        "'",
-        "=1+1",
-        "#",
-        "\ufeffx",
-        "line\nbreak",
-        "x\r\ny",
-    ]
-)
+ODD = [
+    "NA", "nan", "007", "7", "1e3", "a,b", 'say "hi"', "a;b;c;d|e\tf", '"', '""', "'", "=1+1", "#", "\ufeffx",
+    "line\nbreak", "x\r\ny",
+]  # fmt: skip
+NAME = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6) | st.sampled_from(ODD)
 NAMES = NAME.map(str.strip).filter(bool)
 
 
@@ -284,9 +208,9 @@ def test_a_frame_that_was_written_reads_back(data, suffix):
     assert set(back.items) == {data.items[item] for item in data.item}
 
 
-def test_a_frame_has_the_columns_of_items_and_both_sides_of_pairs(tmp_path):
+def test_a_frame_has_the_columns_of_items_and_both_sides_of_pairs(read):
     items = pd.DataFrame({"item": ["s1", "s2"], "length": [3.5, None], "topic": ["news", ""]})
-    data = read_text(LONG, tmp_path, items=items)
+    data = read(LONG, items=items)
     frame = data.to_frame()
     assert frame.columns.tolist() == ["item", "annotator", "label", "length", "topic"]
     assert frame["topic"].tolist() == ["news", "news", ""]
@@ -298,36 +222,30 @@ def test_a_frame_has_the_columns_of_items_and_both_sides_of_pairs(tmp_path):
     assert read_annotations(compared.to_frame(), pairs="model_a,model_b").hash == compared.hash
 
 
-def test_counts_read_from_rows_and_from_a_histogram(tmp_path):
-    path = tmp_path / "counts.csv"
-    path.write_text("Task;n;POSITIVES;note\ns1;10;3;x\n;;;y\ns2;9;0;\n")
-    counts = read_counts(path)
-    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (("s1", "s2"), [3, 0], [10, 9])
-    path.write_text("x,total\n3,10\n0,9\n")
-    assert read_counts(path).items == ("1", "2")
-    path.write_text("successes,trials,count\n3,10,2\n4,10,0\n0,9,1\n")
-    counts = read_counts(path)
-    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (
-        ("1", "2", "3"),
-        [3, 3, 0],
-        [10, 10, 9],
-    )
-    frame = pd.DataFrame({"word": ["a", "b"], "yes": [1, 2], "asked": [2.0, 2.0]})
-    counts = read_counts(frame, item="word", successes="yes", trials="asked")
-    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (("a", "b"), [1, 2], [2, 2])
+COUNTED = {
+    "aliases, and a row that is blank": (
+        "Task;n;POSITIVES;note\ns1;10;3;x\n;;;y\ns2;9;0;\n", {}, ("s1", "s2"), [3, 0], [10, 9],
+    ),
+    "an id": ("id,successes,trials\nx,1,3\ny,1,3\n", {}, ("x", "y"), [1, 1], [3, 3]),
+    "no items": ("x,total\n3,10\n0,9\n", {}, ("1", "2"), [3, 0], [10, 9]),
+    "a histogram": ("successes,trials,count\n3,10,2\n4,10,0\n0,9,1\n", {}, ("1", "2", "3"), [3, 3, 0], [10, 10, 9]),
+    "options": (
+        "word,yes,asked\na,1,2.0\nb,2,2\n", {"item": "word", "successes": "yes", "trials": "asked"}, ("a", "b"),
+        [1, 2], [2, 2],
+    ),
+}  # fmt: skip
 
 
-def test_each_kind_of_data_reads_back_from_its_frame(tmp_path):
-    annotations = AnnotationData.from_records(TRIPLES)
-    both = MultiAnnotationData(by_dimension={"focus": annotations, "tone": annotations})
+@pytest.mark.parametrize(("text", "options", "items", "successes", "trials"), COUNTED.values(), ids=COUNTED)
+def test_counts_read_from_rows_and_from_a_histogram(keep, text, options, items, successes, trials):
+    counts = read_counts(keep(text, "counts.csv"), **options)
+    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (items, successes, trials)
+
+
+def test_counts_read_back_from_their_frame(tmp_path):
     counts = CountData(items=("s1", "s2"), successes=[1, 0], trials=[2, 2])
-    for data, read in (
-        (annotations, read_annotations),
-        (counts, read_counts),
-        (both, lambda path: read_multi_annotations(path, ["focus", "tone"])),
-    ):
-        write_table(data.to_frame(), tmp_path / "a.csv")
-        assert read(tmp_path / "a.csv").hash == data.hash
+    write_table(counts.to_frame(), tmp_path / "a.csv")
+    assert read_counts(tmp_path / "a.csv").hash == counts.hash
 
 
 @pytest.mark.parametrize(
@@ -361,9 +279,9 @@ def test_reading_is_quick_and_imports_nothing_heavy(tmp_path):
     rows = "".join(f"item{i // 3},ann{i % 8},{i % 5},{i % 5}\n" for i in range(n))
     path = tmp_path / "large.csv"
     path.write_text("item,annotator,label,note\n" + rows)
-    start = time.perf_counter()
+    start = time.process_time()
     assert read_annotations(path).n_annotations == n
-    assert time.perf_counter() - start < 1.5  # seconds; a tenth of that on an idle machine
+    assert time.process_time() - start < 1.5  # seconds of the processor, of which a tenth is needed
     code = (
         "import sys; from bayesanno.io.annotations import read_annotations; read_annotations(sys.argv[1]); "
         "print([m for m in ('pandas', 'pymc', 'xarray', 'arviz', 'scipy', 'pyarrow', 'pooch') if m in sys.modules])"

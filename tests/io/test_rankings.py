@@ -7,10 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
-
-RANKED = "q,who,order\n1,ada,a > b = c\n1,bo,c > a > b\n2,ada,c > a\n"
-OF_RANKED = {"item": "q", "annotator": "who", "ranking": "order"}
+from tests.io.refused.compared import OF_RANKED, RANKED
 
 
 def winners(data):
@@ -57,13 +54,11 @@ def test_the_weight_is_that_of_the_formula(k):
 def test_it_is_the_variance_of_the_score_over_its_curvature():
     """The weight makes the curvature equal to the inverse variance of the estimate, where all systems are equal."""
     rng, k = np.random.default_rng(1), 5
-    pairs = list(combinations(range(k), 2))
-    curvature = sum(np.outer(x, x) / 4 for x in (np.eye(k)[a] - np.eye(k)[b] for a, b in pairs))
-    scores = []
-    for _ in range(20_000):
-        place = rng.permutation(k)
-        scores.append(sum((np.eye(k)[a] - np.eye(k)[b]) * ((place[a] < place[b]) - 0.5) for a, b in pairs))
-    variance = np.cov(np.array(scores).T)
+    sides = np.array([np.eye(k)[a] - np.eye(k)[b] for a, b in combinations(range(k), 2)])  # (pair, system)
+    curvature = sides.T @ sides / 4
+    place = rng.permuted(np.tile(np.arange(k), (20_000, 1)), axis=1)  # (ranking, system)
+    scores = ((place @ sides.T < 0) - 0.5) @ sides  # (ranking, system)
+    variance = np.cov(scores.T)
     ratio = np.trace(curvature @ np.linalg.pinv(variance) @ curvature) / np.trace(curvature)
     assert ratio == pytest.approx(3 / (k + 1), rel=0.02)
 
@@ -122,35 +117,3 @@ def test_judges_who_rank_other_systems_see_no_other_order():
     data = ba.read_annotations(pd.DataFrame(rows, columns=["item", "annotator", "order"]), ranking="order")
     assert not data.has_both_orders
     assert data.n_items == 6
-
-
-REFUSED = {
-    "a name twice": (RANKED.replace("c > a > b", "c > a > c"), OF_RANKED, "line 3: 'c' is ranked twice: keep one"),
-    "no ranking": (RANKED.replace("c > a > b", "c"), OF_RANKED, r"line 3: 'c' is no ranking: write it as 'a > b = c'"),
-    "an empty place": (RANKED.replace("c > a > b", "c > > b"), OF_RANKED, "line 3: the ranking has an empty place"),
-    "ranks": ("who,a,b\nada,1,x\n", {"annotator": "who", "ranks": "a,b"}, "line 2: the rank of 'b' is 'x', but"),
-    "not of the set": ("who,b,w,s\nada,x,y,\"u,y\"\n", {"annotator": "who", "best_worst": "b,w,s"},
-                       "line 2: 'x' is not one of the set, 'u', 'y'"),
-    "best and worst": ("who,b,w,s\nada,u,u,\"u,y\"\n", {"annotator": "who", "best_worst": "b,w,s"},
-                       "'u' is both best and worst"),
-    "no number": ("who,a,b\nada,1,NaN\n", {"annotator": "who", "ranks": "a,b"}, "the rank of 'b' is 'NaN', but"),
-    "no worst": ('who,b,w,s\nada,u,,"u,y"\n', {"annotator": "who", "best_worst": "b,w,s"},
-                 "line 2: the best or the worst is missing, 'u', 'y'"),
-    "no set": (RANKED, {**OF_RANKED, "ranking": (), "best_worst": "order,who"}, r"best_worst=\.\.\. needs the columns"),
-    "two kinds": (RANKED, {**OF_RANKED, "pairs": "q,who"}, r"named twice, by pairs=\.\.\. and ranking=\.\.\."),
-    "nothing": ("who,order\nada,\n", {"annotator": "who", "ranking": "order"}, "has no row that ranks two systems"),
-    "scores": ("who,a,b\nada,0.93,0.2\n", {"annotator": "who", "ranks": "a,b"},
-               "the rank of 'a' is '0.93', but must be 1 for the best, .* if these are scores"),
-    "a null": ('who;order\nada;["a", null, "b"]\n', {"annotator": "who", "ranking": "order"}, "has an empty place"),
-    "equal without blanks": ("who,order\nada,a > b=c\nbo,c > b > a\n", {"annotator": "who", "ranking": "order"},
-                             "'b=c' may be several systems: if so, write ' > ' between them, or ' = '"),
-    "ranks as systems": ("who,order\nada,1 > 3 > 2\nbo,2 > 1 > 3\n", {"annotator": "who", "ranking": "order"},
-                         r"'1', '2', '3' may be ranks, and columns the systems: if so, use ranks=\.\.\."),
-    "a label": (RANKED, {**OF_RANKED, "label": "order"}, r"label=\.\.\. does not apply to comparisons, which ranking"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("rows", "options", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_ranking_is_refused(read, refuses, rows, options, message):
-    with refuses(DataError, message):
-        read(rows, **options)

@@ -1,17 +1,14 @@
 """What an error of reading exports advises is an option that works."""
 
-import ast
 import re
 
 import pandas as pd
 import pytest
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import on_command_line
 from bayesanno.io.annotations import read_annotations
+from tests.io.cases import advising, refusing
 from tests.io.exports.shapes import judged
-
-ADVICE = re.compile(r"\b([a-z_]+)=(True|'[^']*')")
 
 
 def studio(*moods, predicted=None, **more):
@@ -31,49 +28,30 @@ FLAGS = pd.DataFrame({"item": [1, 2], "annotator": ["x", "x"], "text": ["t", "u"
 LISTS = pd.DataFrame({"item": [1, 2], "w1": [["joy"], ["anger"]], "w2": [[], ["joy"]]})
 HELPSTEER = {"prompt": "p", "response": "r", "helpfulness": [3, 4], "correctness": [2, 2]}
 SIDE_BY_SIDE = [{"id": 1, "who": ["x", "y"], "score": [1, 2]}]
-# name: content, options given, options advised, and the number of answers that are then read
 CASES = {
-    "one of several questions": ([studio("sad", "glad", stars=2)], {}, {"label": "mood"}, 2),
-    "several labels": ([studio(["sad", "odd"], ["glad"])], {}, {"multi_label": True}, 6),
-    "only predictions": ([studio(predicted="sad")], {"labels": ["sad", "glad"]}, {"predictions": True}, 1),
+    "one of several questions": ([studio("sad", "glad", stars=2)], {}, "choose one", 2),
+    "several labels": ([studio(["sad", "odd"], ["glad"])], {}, "make each label", 6),
+    "only predictions": ([studio(predicted="sad")], {}, "read them", 1, {"labels": ["sad", "glad"]}),
     "a list of scores": (
-        [HELPSTEER], {"item": "{prompt}/{response}", "label": "helpfulness"},
-        {"annotator": "helpfulness[]#", "label": "helpfulness[]"}, 2,
+        [HELPSTEER], {}, "if each element", 2, {"item": "{prompt}/{response}", "label": "helpfulness"},
     ),
-    "lists side by side": (
-        SIDE_BY_SIDE, {"annotator": "who[]", "label": "score[]"}, {"annotator": "who", "label": "score"}, 2,
-    ),
+    "lists side by side": (SIDE_BY_SIDE, {}, "if they are side", 2, {"annotator": "who[]", "label": "score[]"}),
     "a name with a separator": (
-        pd.DataFrame({"item": [1, 1], "user": ["Doe, J", "Roe"], "label": ["a", "b"]}), {"split": ","},
-        {"annotator": "{user}"}, 2,
+        pd.DataFrame({"item": [1, 1], "user": ["Doe, J", "Roe"], "label": ["a", "b"]}), {}, "if the field", 2,
+        {"split": ","},
     ),
     "answers of one model": (
-        [{"id": 1, "model": "m", "samples": [{"score": 3}, {"score": 4}]}], {"label": "samples[].score"},
-        {"annotator": "samples[]#"}, 2,
+        [{"id": 1, "model": "m", "samples": [{"score": 3}, {"score": 4}]}], {}, "if each is an answer", 2,
+        {"label": "samples[].score"},
     ),
-    "scores by judges": (
-        [{"id": 1, "label": {"gpt": 3, "claude": 4}}], {}, {"annotator": "label{}#", "label": "label{}"}, 2,
-    ),
-    "columns of 0 and 1": (FLAGS, {"multi_label": True}, {"columns": "joy,anger"}, 4),
-    "columns of lists": (LISTS, {"multi_label": True}, {"columns": "w1,w2"}, 8),
+    "scores by judges": ([{"id": 1, "label": {"gpt": 3, "claude": 4}}], {}, "if they are annotators", 2),
+    "columns of 0 and 1": (FLAGS, {}, "or the columns", 4, {"multi_label": True}),
+    "columns of lists": (LISTS, {}, "or the columns", 8, {"multi_label": True}),
 }  # fmt: skip
+test_what_an_error_advises_is_read = advising(CASES)
 
 
-@pytest.mark.parametrize("which", CASES)
-def test_what_an_error_advises_is_read(which):
-    content, given, advised, n_annotations = CASES[which]
-    if advised:
-        with pytest.raises(DataError) as refused:
-            read_annotations(content, **given)
-        found = {name: ast.literal_eval(value) for name, value in ADVICE.findall(str(refused.value))}
-        assert {name: found.get(name) for name in advised} == advised
-        with on_command_line(), pytest.raises(DataError) as refused_there:
-            read_annotations(content, **given)
-        assert all(f"--{name.replace('_', '-')}" in str(refused_there.value) for name in advised)
-    assert read_annotations(content, **given | advised).n_annotations == n_annotations
-
-
-def test_paths_that_an_error_shows_are_paths(refuses):
+def test_paths_that_an_error_shows_are_paths():
     record = judged("t1", 4, 2) | {"unit": {"name": "u"}}
     del record["task"]
     with pytest.raises(DataError) as refused:
@@ -83,17 +61,16 @@ def test_paths_that_an_error_shows_are_paths(refuses):
     assert paths == ["unit.name", "votes[].by", "votes[].score"]
     data = read_annotations([record], item=paths[0], annotator=paths[1], label=paths[2])
     assert (data.items, data.annotators, data.labels) == (("u",), ("x", "y"), ("2", "4"))
-    with refuses(DataError, "choose one, as in label='mood'"):
-        read_annotations([studio("sad", "glad", stars=2)])
 
 
-def test_rankings_spans_and_boxes_are_named_with_what_to_do(refuses):
-    ranked = [{"item": 1, "judge": who, "label": order} for who, order in (("x", ["a", "b"]), ("y", ["b", "a"]))]
-    with refuses(DataError, "in an order of its own, so it may be a ranking: write a row for each two of the options"):
-        read_annotations(ranked)
-    coco = {"images": [{"id": 1}], "annotations": [{"image_id": 1, "category_id": 2, "bbox": [0, 0, 1, 1]}]}
-    with refuses(DataError, "boxes or places are not read: write a table with a row for each box, annotator and label"):
-        read_annotations(coco)
-    spans = [{"text": "so", "spans": [{"start": 0, "end": 2, "label": "X"}], "by": "x"}]
-    with refuses(DataError, "spans are not read: write a table with a row for each token, annotator and tag"):
-        read_annotations(spans)
+NOT_READ = {
+    "rankings": ([{"item": 1, "judge": "x", "label": ["a", "b"]}, {"item": 1, "judge": "y", "label": ["b", "a"]}],
+                 "it may be a ranking: write a row for each two of the options"),
+    "boxes": ({"images": [{"id": 1}], "annotations": [{"image_id": 1, "category_id": 2, "bbox": [0, 0, 1, 1]}]},
+              "boxes or places are not read: write a table with a row for each box, annotator and label"),
+    "spans": ([{"text": "so", "spans": [{"start": 0, "end": 2, "label": "X"}], "by": "x"}],
+              "spans are not read: write a table with a row for each token, annotator and tag"),
+}  # fmt: skip
+
+
+test_rankings_spans_and_boxes_are_named_with_what_to_do = refusing(NOT_READ)

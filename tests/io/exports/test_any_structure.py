@@ -1,48 +1,29 @@
 """Whatever a file of JSON holds, it ends in data or in an error of ours, in one line."""
 
 import json
+import re
 import warnings
 from copy import deepcopy
 
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.registry import EXPORTS
+from tests.io.exports.test_argilla import FLAT, NESTED, OLD
+from tests.io.exports.test_label_studio import MINIMAL, PROJECT
+from tests.io.exports.test_prodigy import BINARY, CHOICES
 
-RESULT = {"from_name": "q", "to_name": "t", "type": "choices", "value": {"choices": ["a"]}}
-OTHER = {**RESULT, "value": {"choices": ["b"]}}
 SEEDS = {
-    "label-studio": [
-        {"id": 1, "data": {"k": "x"}, "annotations": [
-            {"completed_by": 1, "result": [RESULT], "was_cancelled": False, "ground_truth": True},
-            {"completed_by": {"email": "e"}, "result": [OTHER], "was_cancelled": False, "ground_truth": False},
-        ], "predictions": [{"model_version": "m", "result": [RESULT]}]},
-        {"id": 2, "data": {"k": "y"}, "completions": [{"completed_by": 1, "skipped": True, "result": []}]},
-    ],
-    "JSON_MIN": [
-        {"k": 1, "id": 1, "q": "a", "annotator": 1, "annotation_id": 1, "lead_time": 1.5},
-        {"k": 1, "id": 2, "q": [{"choices": ["b"]}], "annotator": 2, "annotation_id": 2, "lead_time": 1.5},
-    ],
-    "prodigy": [
-        {"_input_hash": 1, "_annotator_id": "x", "answer": "accept", "accept": ["a"],
-         "options": [{"id": "a"}, {"id": 2}]},
-        {"_input_hash": 1, "_session_id": "2021-08-06_15-17-08", "answer": "reject", "label": "L"},
-    ],
-    "argilla": [
-        {"id": 1, "q.responses": ["a", "b"], "q.responses.users": ["x", "y"],
-         "q.responses.status": ["submitted", "draft"], "q.suggestion": "b", "q.suggestion.agent": "m"},
-        {"id": 2, "q.responses": None, "q.responses.users": None, "q.responses.status": None, "q.suggestion": None},
-    ],
-    "argilla, nested": [
-        {"id": 1, "fields": {}, "responses": {"q": [{"value": "a", "user_id": "x"}, {"value": "b", "user_id": "y"}]},
-         "suggestions": {"q": {"value": "b", "agent": None}}}
-    ],
-    "argilla, by names": {
-        "id": [1, 2], "q": [[{"user_id": "x", "value": 1, "status": None}], []], "q-suggestion": [1, 2]
-    },
+    "label-studio": PROJECT[:2],
+    "JSON_MIN": MINIMAL,
+    "prodigy": [CHOICES[0], BINARY[1]],
+    "argilla": FLAT[:2],
+    "argilla, nested": NESTED[:1],
+    "argilla, of the first version": OLD,
     "doccano": [{"id": 1, "text": "x", "label": ["a"]}, {"id": 2, "text": "y", "label": []}],
     "records, several": [
         {"item": 1, "annotators": ["x", "y"], "labels": [1, 2]}, {"item": 2, "annotators": ["x"], "labels": ["1"]}
@@ -51,7 +32,7 @@ SEEDS = {
     "records, separated": {"1": {"annotators": "x,y", "annotations": "1,2"}},
     "records": [{"item": 1, "judge": "x", "label": 1}, {"item": 2, "judge": "x", "label": 2.5, "gold": True}],
 }  # fmt: skip
-NAMES = sorted(set(json.dumps(SEEDS).replace('"', " ").replace(":", " ").replace(",", " ").split()))[:80]
+NAMES = sorted(set(re.findall(r"\w+", json.dumps(SEEDS))))[:160:2]
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(NAMES),
@@ -64,11 +45,11 @@ options = st.fixed_dictionaries(
     {},
     optional={
         "format": st.sampled_from(["auto", *EXPORTS, "long", "wide"]),
-        "item": st.sampled_from(["id", "data.k", "{id}", "nowhere", "", "{}", ".", "{item}/{id}"]),
+        "item": st.sampled_from(["id", "data.key", "{id}", "nowhere", "", "{}", ".", "{item}/{id}"]),
         "annotator": st.sampled_from(["judge", "{judge}/{item}", "{", "{}", ""]),
-        "label": st.sampled_from(["q", "L", "label", "nowhere", ""]),
-        "gold": st.sampled_from(["data.k", "gold", "q"]),
-        "labels": st.just(["a", "b"]),
+        "label": st.sampled_from(["sentiment", "SPORTS", "label", "nowhere", ""]),
+        "gold": st.sampled_from(["data.key", "gold", "label"]),
+        "labels": st.just(["pos", "neg"]),
         "split": st.sampled_from([",", "|", ""]),
         "missing": st.just(["1"]),
         "columns": st.just(["annotators", "q"]),
@@ -131,14 +112,9 @@ def test_any_structure_ends_in_data_or_an_error_of_ours(tmp_path_factory, value,
 
 @settings(max_examples=150)
 @given(value=exports_gone_wrong(), chosen=options)
-def test_so_does_any_structure_in_memory(value, chosen):
+def test_so_does_any_structure_in_memory_and_as_a_table(tmp_path_factory, value, chosen):
+    """A table of cells that are lists and objects, in memory and as text."""
     ends_well(value if isinstance(value, list | dict) else [value], chosen)
-
-
-@settings(max_examples=150)
-@given(value=exports_gone_wrong(), chosen=options)
-def test_so_does_any_table(tmp_path_factory, value, chosen):
-    """Of cells that are lists and objects, in memory and as text."""
     records = value if isinstance(value, list) else [value]
     frame = pd.DataFrame([each if isinstance(each, dict) else {"item": each} for each in records])
     ends_well(frame, chosen)
@@ -149,16 +125,9 @@ def test_so_does_any_table(tmp_path_factory, value, chosen):
         assert not any(each.startswith(("['", '["', "{'")) for each in data.labels)
 
 
-def test_the_structures_that_it_starts_from_are_read():
-    needed = {
-        "JSON_MIN": {"label": "q"},
-        "prodigy": {"label": "choice", "labels": ["a", "b"]},
-        "records, separated": {"split": ","},
-    }
-    for name, seed in SEEDS.items():
-        if name == "doccano":
-            continue  # which is a zip
-        given = {"labels": ["a", "b", "1", "2", "2.5", "true"], **needed.get(name, {})}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert read_annotations(seed, **given).n_annotations, name
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", [name for name in SEEDS if name != "doccano"])  # which is a zip
+def test_the_structures_that_it_starts_from_are_read(name):
+    needed = {"JSON_MIN": {"label": "sentiment"}, "prodigy": {"label": "SPORTS"}, "records, separated": {"split": ","}}
+    labels = ["1", "2", "2.5", "true", "pos", "neg", "Positive", "Negative", "reject", "accept"]
+    assert read_annotations(SEEDS[name], **{"labels": labels, **needed.get(name, {})}).n_annotations

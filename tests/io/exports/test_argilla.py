@@ -1,11 +1,12 @@
 """Argilla's records, flat, nested and of the first version."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayesanno._core.errors import DataError
-from bayesanno.io.annotations import read_annotations
+from tests.io.cases import reading, refusing
 
 ADA, BO = "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0001", "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0002"
 
@@ -65,8 +66,8 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_submitted_responses_are_answers_in_every_flat_form(keep, said, tmp_path, form):
     content = FORMS[form]
-    assert said(content)[1] == SAID
-    assert said(content)[0].items == ("a", "b", "c")
+    data, answers = said(content)
+    assert (data.items, answers) == (("a", "b", "c"), SAID)
     if isinstance(content, pd.DataFrame):
         content.to_parquet(tmp_path / "records.parquet")
         assert said(tmp_path / "records.parquet", format="argilla")[1] == SAID
@@ -74,64 +75,48 @@ def test_submitted_responses_are_answers_in_every_flat_form(keep, said, tmp_path
         assert said(keep(content))[1] == SAID
 
 
-def test_suggestions_are_answers_of_their_agent_when_asked_for(said):
-    assert said(FLAT, predictions=True)[0].annotators == (ADA, BO, "bert")
-    assert said(NESTED, predictions=True)[0].annotators == (ADA, BO, "suggestion")
-    assert said(OLD, predictions=True)[1][1] == ("1", "bert", "neg")
+def question(name, value):
+    return {f"{name}.responses": [value], f"{name}.responses.users": [ADA], f"{name}.responses.status": ["submitted"]}
 
 
-def test_nested_records(keep, said):
-    data, answers = said(keep(NESTED))
-    assert answers == [("a", ADA, "pos"), ("a", BO, "neg")]
-    assert data.items == ("a", "s2")
-    assert said(keep(NESTED, "records.jsonl", lines=True))[1] == answers
+SEVERAL = [flat("a", ["pos", "neg"], **question("stars", 4), **question("order", [{"value": "a", "rank": 1}]))]
+OLD_SAID = [("1", ADA, "pos"), ("second", BO, "neg")]
+READ = {
+    "nested": (json.dumps(NESTED), {}, SAID[:2]),
+    "nested, line by line": ("\n".join(map(json.dumps, NESTED)), {}, SAID[:2]),
+    "the first version": (json.dumps(OLD), {}, OLD_SAID),
+    "the first version, as lists": ([{**each, "label": by_names(each["label"])} for each in OLD], {}, OLD_SAID),
+    "the first version, as a table": (pd.DataFrame(OLD), {"item": "text"}, [("x", ADA, "pos"), ("y", BO, "neg")]),
+    "suggestions": (FLAT, {"predictions": True}, [*SAID[:2], ("a", "bert", "neg"), SAID[2], ("c", "bert", "neg")]),
+    "nested suggestions": (NESTED, {"predictions": True}, [*SAID[:2], ("a", "suggestion", "neg")]),
+    "suggestions of the first version": (OLD, {"predictions": True},
+                                         [("1", ADA, "pos"), ("1", "bert", "neg"), ("second", BO, "neg")]),
+    "one of several questions": (SEVERAL, {"label": "label"}, SAID[:2]),
+    "another one": (SEVERAL, {"label": "stars", "labels": ["4", "5"]}, [("a", ADA, "4")]),
+    "several labels": ([flat("a", [["x", "y"], []])], {"multi_label": True},
+                       [("a / x", ADA, "yes"), ("a / y", ADA, "yes"), ("a / x", BO, "no"), ("a / y", BO, "no")]),
+}  # fmt: skip
+test_every_version_and_option_has_its_answers = reading(READ)
 
 
-def test_records_of_the_first_version(keep, said):
-    assert said(keep(OLD))[1] == [("1", ADA, "pos"), ("second", BO, "neg")]
-    as_lists = [{**each, "label": by_names(each["label"])} for each in OLD]
-    assert said(as_lists)[1] == said(OLD)[1]
-    assert said(pd.DataFrame(OLD), item="text")[0].items == ("x", "y")
-
-
-def test_several_questions_and_kinds(said, refuses):
-    more = {"stars.responses": [4], "stars.responses.users": [ADA], "stars.responses.status": ["submitted"],
-            "order.responses": [[{"value": "a", "rank": 1}]], "order.responses.users": [ADA],
-            "order.responses.status": ["submitted"]}  # fmt: skip
-    records = [flat("a", ["pos", "neg"], **more)]
-    with refuses(DataError, "there are 2 questions, 'label', 'stars': choose one"):
-        read_annotations(records)
-    assert said(records, label="label")[0].n_annotations == 2
-    assert said(records, label="stars", labels=["4", "5"])[1] == [("a", ADA, "4")]
-    with refuses(
-        DataError,
-        r"\[0\]\.order\.responses\[0\]: question 'order' asks for a ranking, .*: write a row for each two of the",
-    ):
-        read_annotations(records, label="order")
-    ticked = [flat("a", [["x", "y"], []])]
-    assert said(ticked, multi_label=True)[1][2:] == [("a / x", BO, "no"), ("a / y", BO, "no")]
+def test_a_record_without_an_id_has_that_of_the_server(said):
+    assert said(NESTED)[0].items == ("a", "s2")
 
 
 WRONG = {
-    "users": ([flat("a", ["pos", "neg"], [ADA])], r"\[0\]\.label\.responses: the lists differ in length, 2 of va"),
-    "text": ([flat("a", "pos")], r"\[0\]: label\.responses is a text, but must be a list"),
-    "nobody": ([flat("a", ["pos"], [None])], r"responses\[0\]: label 'pos' has no annotator: fill in user_id"),
-    "a value": ([flat("a", [{"x": 1}])], r"\[0\]\.label\.responses\[0\]: the label is an object"),
-    "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: give each list a"),
-    "no object": ([FLAT[0], 7], r"\[1\]: this is a number, but must be an object"),
-    "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' already occurs at .*\[0\]: keep one of the two, or name a field"),
-    "only drafts": ([flat("a", ["pos"], status=["draft"])], "no answers by annotators, but 1 prediction: read them"),
-    "nothing": ([absent("a")], "has no answers: annotate"),
-}  # fmt: skip
+    "users": ([flat("a", ["pos", "neg"], [ADA])], {}, r"\[0\]\.label\.responses: the lists differ in length, 2 of va"),
+    "text": ([flat("a", "pos")], {}, r"\[0\]: label\.responses is a text, but must be a list"),
+    "nobody": ([flat("a", ["pos"], [None])], {}, r"responses\[0\]: label 'pos' has no annotator: fill in user_id"),
+    "a value": ([flat("a", [{"x": 1}])], {}, r"\[0\]\.label\.responses\[0\]: the label is an object"),
+    "ragged": ({**by_names(FLAT), "id": ["a"]}, {}, "'id' is shorter than other lists"),
+    "no object": ([FLAT[0], 7], {}, r"\[1\]: this is a number, but must be an object"),
+    "twice": (FLAT + FLAT[:1], {}, r"\[3\]: item 'a' already occurs at .*\[0\]"),
+    "only drafts": ([flat("a", ["pos"], status=["draft"])], {}, "no answers by annotators, but 1 prediction"),
+    "nothing": ([absent("a")], {}, "has no answers"),
+    "two questions": (SEVERAL, {}, "there are 2 questions, 'label', 'stars': choose one"),
+    "a ranking": (SEVERAL, {"label": "order"}, r"\[0\]\.order\.responses\[0\]: question 'order' asks for a ranking"),
+    "no suggestions": ([{**NESTED[0], "suggestions": {}}], {"predictions": True}, "has no predictions: leave out"),
+}
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
-    content, match = WRONG[which]
-    with refuses(DataError, rf"export\.json.*{match}"):
-        read_annotations(keep(content))
-
-
-def test_suggestions_that_are_not_there(refuses):
-    with refuses(DataError, "has no predictions: leave out predictions=True"):
-        read_annotations([{**NESTED[0], "suggestions": {}}], predictions=True)
+test_what_is_wrong_is_named_with_its_place = refusing(WRONG, "export.json")

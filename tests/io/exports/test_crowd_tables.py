@@ -8,6 +8,7 @@ from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
 from bayesanno.io.annotations import read_annotations
 from bayesanno.modeling.registry import get_model
+from tests.io.cases import reading, refusing
 
 HIT = (
     '"HITId","HITTypeId","Title","AssignmentId","WorkerId","AssignmentStatus","WorkTimeInSeconds","Input.id","Input.truth"'
@@ -40,47 +41,64 @@ def test_a_batch_is_assignments_of_workers(keep, said):
     assert said(pd.read_csv(path))[1] == answers
 
 
-def test_rows_without_a_review_end_early(keep, said, refuses):
-    header = '"HITId","WorkerId","AssignmentStatus","Input.text","Answer.mood","Approve","Reject"\n'
-    rows = '"H1","W1","Submitted","a","good"\n"H1","W2","Submitted","a","bad"\n'
-    answers = [("H1", "W1", "good"), ("H1", "W2", "bad"), ("H1", "W3", "bad")]
-    assert said(keep(header + rows))[1] == answers[:2]
-    reviewed = '"H1","W3","Submitted","a","bad","x",""\n'
-    assert all(sorted(said(keep(header + each))[1]) == answers for each in (rows + reviewed, reviewed + rows))
-    # of no other column is it known that it can be missing
-    for ending in ('"Reject","Approve"', '"Approve","Reject","Why"', '"Accept","Reject"'):
-        with refuses(DataError, "line 2: 5 columns where the header"):
-            read_annotations(keep(header.replace('"Approve","Reject"', ending) + rows))
-
-
-@pytest.mark.parametrize(
-    ("cells", "labels", "options"),
-    [
-        (['[{"sentiment":{"label":"pos"}}]', '[{"sentiment":{"label":"neg"}}]'], ("neg", "pos"), {}),
-        (['[{"mood":{"bad":false,"good":true}}]', '[{"mood":{"bad":true,"good":false}}]'], ("bad", "good"), {}),
-        (['[{"stars":4,"comment":"👍"}]', '[{"stars":"5","comment":""}]'], ("4", "5"), {"label": "stars"}),
-        (['[{"q":{"labels":["x","y"]}}]', '[{"q":{"labels":[]}}]'], ("no", "yes"), {"multi_label": True}),
-        (['[{"q":"x","form":{"a":{"b":1}}}]', '[{"q":"y"}]'], ("x", "y"), {"label": "q"}),
-        (["", '[{"q":"y"}]', '[{"q":"x"}]'], ("x", "y"), {}),
-    ],
+POOL = (
+    "INPUT:image\tOUTPUT:result\tGOLDEN:result\tHINT:text\tASSIGNMENT:link\tASSIGNMENT:task_id\tASSIGNMENT:assignment_id\t"
+    "ASSIGNMENT:task_suite_id\tASSIGNMENT:worker_id\tASSIGNMENT:status\tASSIGNMENT:started\n"
+    "a.jpg\tcat\t\t\t\tt1\ta1\ts1\tw1\tAPPROVED\t2023\n"
+    "a.jpg\tdog\t\t\t\tt1\ta2\ts1\tw2\tREJECTED\t2023\n"
+    "b.jpg\tdog\tdog\t\t\tt2\ta1\ts1\tw1\tAPPROVED\t2023\n"
+    "b.jpg\t\tdog\t\t\tt2\ta2\ts1\tw2\tSUBMITTED\t2023\n"
 )
-def test_all_answers_of_an_assignment_in_one_cell(said, cells, labels, options):
+HEADER = '"HITId","WorkerId","AssignmentStatus","Input.text","Answer.mood","Approve","Reject"\n'
+ROWS = '"H1","W1","Submitted","a","good"\n"H1","W2","Submitted","a","bad"\n'
+
+
+REVIEWED = '"H1","W3","Submitted","a","bad","x",""\n'
+SHORT = [("H1", "W1", "good"), ("H1", "W2", "bad"), ("H1", "W3", "bad")]
+BOXES = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n3AB,A1,true,{},\n3AB,A2,false,true,1\n"
+
+
+def batch(*cells):
     rows = [{"HITId": "3AB", "WorkerId": f"A{n}", "Answer.taskAnswers": cell} for n, cell in enumerate(cells)]
-    assert said(pd.DataFrame(rows), **options)[0].labels == labels
+    return pd.DataFrame(rows)
 
 
-def test_check_boxes_are_columns(keep, said, refuses):
-    header = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n"
-    text = header + "3AB,A1,true,false,\n3AB,A2,false,true,1\n3CD,A1,true,false,0\n"
-    assert said(keep(text), label="mood")[1] == [("3AB", "A1", "good"), ("3AB", "A2", "bad"), ("3CD", "A1", "good")]
-    with refuses(DataError, "there are 2 questions, 'mood', 'sure.label'"):
-        read_annotations(keep(text))
-    both = keep(header + "3AB,A1,true,true,\n3AB,A2,false,true,1\n")
-    assert said(both, label="mood", multi_label=True)[0].items == ("3AB / bad", "3AB / good")
+def of_two(*labels):
+    return [("3AB", f"A{n}", label) for n, label in enumerate(labels) if label]
+
+
+READ = {
+    "rows without a review": (HEADER + ROWS, {}, SHORT[:2]),
+    "a review below": (HEADER + ROWS + REVIEWED, {}, SHORT),
+    "a review above": (HEADER + REVIEWED + ROWS, {}, [SHORT[2], *SHORT[:2]]),
+    "check boxes": (BOXES.format("false"), {"label": "mood"}, [("3AB", "A1", "good"), ("3AB", "A2", "bad")]),
+    "several check boxes": (BOXES.format("true"), {"label": "mood", "multi_label": True}, [
+        ("3AB / bad", "A1", "yes"), ("3AB / good", "A1", "yes"),
+        ("3AB / bad", "A2", "yes"), ("3AB / good", "A2", "no")]),
+    "a label": (batch('[{"mood":{"label":"pos"}}]', '[{"mood":{"label":"neg"}}]'), {}, of_two("pos", "neg")),
+    "flags": (batch('[{"mood":{"bad":false,"good":true}}]', '[{"mood":{"bad":true,"good":false}}]'), {},
+              of_two("good", "bad")),
+    "numbers": (batch('[{"stars":4,"comment":"👍"}]', '[{"stars":"5","comment":""}]'), {"label": "stars"},
+                of_two("4", "5")),
+    "several": (batch('[{"q":{"labels":["x","y"]}}]', '[{"q":{"labels":[]}}]'), {"multi_label": True}, [
+        ("3AB / x", "A0", "yes"), ("3AB / y", "A0", "yes"), ("3AB / x", "A1", "no"), ("3AB / y", "A1", "no")]),
+    "a form": (batch('[{"q":"x","form":{"a":{"b":1}}}]', '[{"q":"y"}]'), {"label": "q"}, of_two("x", "y")),
+    "an empty cell": (batch("", '[{"q":"y"}]', '[{"q":"x"}]'), {}, of_two("", "y", "x")),
+    "the only input of a pool": (POOL.replace("ASSIGNMENT:task_id", "x"), {}, [
+        ("a.jpg", "w1", "cat"), ("a.jpg", "w2", "dog"), ("b.jpg", "w1", "dog")]),
+}  # fmt: skip
+test_every_form_of_a_batch_has_its_answers = reading(READ)
+
+
+@pytest.mark.parametrize("ending", ['"Reject","Approve"', '"Approve","Reject","Why"', '"Accept","Reject"'])
+def test_no_other_column_can_be_missing(keep, refuses, ending):
+    with refuses(DataError, "line 2: 5 columns where the header"):
+        read_annotations(keep(HEADER.replace('"Approve","Reject"', ending) + ROWS))
 
 
 WRONG = {
     "two questions": (BATCH.replace('"Input.id"', '"Answer.why"'), "there are 2 questions"),
+    "two questions of boxes": (BOXES.format("false"), "there are 2 questions, 'mood', 'sure.label'"),
     "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill in WorkerId"),
     "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: label '.*' has no item: fill it in"),
     "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
@@ -90,23 +108,6 @@ WRONG = {
     "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),
     "too long": (BATCH[:-1] + ',"x","",""\n', "line 5: 13 columns where the header .* has 12"),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_in_a_batch_is_named_with_its_line(keep, refuses, which):
-    content, match = WRONG[which]
-    with refuses(DataError, rf"batch\.csv.*{match}"):
-        read_annotations(keep(content, "batch.csv"))
-
-
-POOL = (
-    "INPUT:image\tOUTPUT:result\tGOLDEN:result\tHINT:text\tASSIGNMENT:link\tASSIGNMENT:task_id\tASSIGNMENT:assignment_id\t"
-    "ASSIGNMENT:task_suite_id\tASSIGNMENT:worker_id\tASSIGNMENT:status\tASSIGNMENT:started\n"
-    "a.jpg\tcat\t\t\t\tt1\ta1\ts1\tw1\tAPPROVED\t2023\n"
-    "a.jpg\tdog\t\t\t\tt1\ta2\ts1\tw2\tREJECTED\t2023\n"
-    "b.jpg\tdog\tdog\t\t\tt2\ta1\ts1\tw1\tAPPROVED\t2023\n"
-    "b.jpg\t\tdog\t\t\tt2\ta2\ts1\tw2\tSUBMITTED\t2023\n"
-)
 
 
 def test_a_pool_is_answers_of_workers_and_control_tasks(keep, said):
@@ -128,27 +129,17 @@ def test_skipped_and_expired_assignments_of_a_pool_are_left_out(keep, said):
         assert said(keep(text, "pool.tsv"))[1] == [("t1", "w1", "cat"), ("t2", "w1", "dog")]
 
 
-def test_controls_of_a_pool_reach_a_model(keep):
-    data, _ = read_for(get_model("mace"), str(keep(POOL, "pool.tsv")), DataOptions())
-    assert data.controls == {"t2": "dog"}
-    data, _ = read_for(get_model("label_usage"), str(keep(POOL, "pool.tsv")), DataOptions())
-    assert data.controls == {}  # which it does not take
+def test_controls_of_a_pool_reach_a_model_that_takes_them(keep):
+    for model, controls in (("mace", {"t2": "dog"}), ("label_usage", {})):
+        assert read_for(get_model(model), str(keep(POOL, "pool.tsv")), DataOptions())[0].controls == controls
 
 
 WRONG_POOL = {
     "two outputs": (POOL.replace("HINT:text", "OUTPUT:sure"), "there are 2 questions, 'result', 'sure': choose one"),
     "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "no column 'ASSIGN"),
-    "no worker": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill in ASSIGN"),
+    "no annotator": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill in ASSIGN"),
     "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5: item 't2' has two known labels"),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("which", WRONG_POOL)
-def test_what_is_wrong_in_a_pool_is_named_with_its_line(keep, refuses, which):
-    content, match = WRONG_POOL[which]
-    with refuses(DataError, rf"pool\.tsv.*{match}"):
-        read_annotations(keep(content, "pool.tsv"))
-
-
-def test_the_only_input_names_tasks_where_nothing_else_does(keep, said):
-    assert said(keep(POOL.replace("ASSIGNMENT:task_id", "x")))[0].items == ("a.jpg", "b.jpg")
+test_what_is_wrong_is_named_with_its_line = refusing({**WRONG, **WRONG_POOL}, "answers.csv")

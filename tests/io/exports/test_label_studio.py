@@ -8,6 +8,7 @@ import pytest
 from bayesanno._core.errors import DataError, ExportWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
+from tests.io.cases import reading, refusing
 
 
 def choice(value, question="sentiment", kind="choices", key=None):
@@ -55,72 +56,54 @@ def test_each_annotation_is_an_answer_by_who_gave_it(keep, said):
     assert said(keep("\ufeff\n" + json.dumps(PROJECT, indent=2)))[1] == answers
 
 
-def test_predictions_are_annotators_when_they_are_asked_for(keep, said):
-    data, answers = said(keep(PROJECT), predictions=True)
-    assert ("12", "bert-2", "Negative") in answers
-    assert data.n_annotations == 4
-    nameless = [task(1, annotation(1, GOOD), predictions=[{"result": [BAD]}])]
-    assert said(nameless, predictions=True)[0].annotators == ("1", "prediction")
+OLD = {"id": 1, "data": {"text": "x"}, "completions": [
+    {"id": 1001, "created_username": " ada@example.org, 1", "lead_time": 2.5, "result": [GOOD]},
+    {"id": 1002, "completed_by": 3, "skipped": True, "result": []},
+    {"id": 1003, "completed_by": 3, "result": [BAD]},
+]}  # fmt: skip
+SPANS = {**choice(["LOC"], "ner", "labels"), "value": {"start": 1, "end": 4, "labels": ["LOC"]}}
+REGION = {**GOOD, "value": {"start": 1, "end": 4, "choices": ["Positive"]}}
+BY_MODEL = {"model_version": "bert", "result": [BAD, SPANS]}
+TICKED = [task(1, annotation(1, choice(["a", "b"])), annotation(2)), task(2, annotation(1, was_cancelled=True))]
+STARS = [task(n, annotation(1, GOOD, choice(3, "stars", "rating")), annotation(2, BAD)) for n in (1, 2)]
+MODEL = {"predictions": True}
+READ = {
+    "predictions": (PROJECT, MODEL, [
+        ("12", "5", "Positive"), ("12", EMAIL, "Negative"), ("12", "bert-2", "Negative"), ("13", EMAIL, "Positive")]),
+    "a nameless model": ([task(1, annotation(1, GOOD), predictions=[{"result": [BAD]}])], MODEL,
+                         [("1", "1", "Positive"), ("1", "prediction", "Negative")]),
+    "older exports": ([OLD], {}, [("1", "ada@example.org, 1", "Positive"), ("1", "3", "Negative")]),
+    "one of two questions": (STARS, {"label": "stars", "labels": ["3", "4"]}, [("1", "1", "3"), ("2", "1", "3")]),
+    "several labels": (TICKED, {"multi_label": True}, [
+        ("1 / a", "1", "yes"), ("1 / b", "1", "yes"), ("1 / a", "2", "no"), ("1 / b", "2", "no")]),
+    "regions": ([task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)], {},
+                [("1", "1", "1"), ("2", "1", "2")]),
+    "spans beside an answer": ([task(1, annotation(1, GOOD, SPANS), predictions=[BY_MODEL])], MODEL,
+                               [("1", "1", "Positive"), ("1", "bert", "Negative")]),
+    "spans alone beside a prediction": ([task(1, annotation(1, SPANS), predictions=[BY_MODEL])],
+                                        {**MODEL, "labels": ["Negative", "Positive"]}, [("1", "bert", "Negative")]),
+    **{f"{kind} {label}": ([task(1, annotation(1, choice(value, kind=kind, key=key)))], {"labels": [label, "other"]},
+                           [("1", "1", label)])
+       for kind, key, value, label in (
+           ("rating", None, 4, "4"), ("taxonomy", None, [["Animal", "Cat"]], "Animal/Cat"),
+           ("pairwise", "selected", "left", "left"), ("number", None, 2.5, "2.5"), ("number", None, 3.0, "3"),
+           ("number", None, -0.0, "0"), ("number", None, -1, "-1"))},
+}  # fmt: skip
 
 
-def test_items_and_gold_can_be_fields_of_the_data(keep, said):
-    data, _ = said(keep(PROJECT), item="data.key", gold="data.truth")
+test_answers_are_those_of_the_question = reading(READ)
+
+
+def test_items_and_gold_can_be_fields_of_the_data(said):
+    data, _ = said(PROJECT, item="data.key", gold="data.truth")
     assert (data.items, data.gold) == (("a", "b", "c"), {"a": "Negative", "b": "Positive", "c": "Positive"})
 
 
-def test_older_exports_have_completions(said):
-    old = {"id": 1, "data": {"text": "x"}, "completions": [
-        {"id": 1001, "created_username": " ada@example.org, 1", "lead_time": 2.5, "result": [GOOD]},
-        {"id": 1002, "completed_by": 3, "skipped": True, "result": []},
-        {"id": 1003, "completed_by": 3, "result": [BAD]},
-    ]}  # fmt: skip
-    assert said([old])[1] == [("1", "ada@example.org, 1", "Positive"), ("1", "3", "Negative")]
-
-
-@pytest.mark.parametrize(
-    ("result", "label"),
-    [
-        (choice(4, kind="rating"), "4"),
-        (choice([["Animal", "Cat"]], kind="taxonomy"), "Animal/Cat"),
-        (choice("left", kind="pairwise", key="selected"), "left"),
-        (choice(2.5, kind="number"), "2.5"),
-        (choice(3, kind="number"), "3"),
-        (choice(3.0, kind="number"), "3"),
-        (choice(-0.0, kind="number"), "0"),
-        (choice(-1, kind="number"), "-1"),
-    ],
-)
-def test_kinds_of_questions(said, result, label):
-    _, answers = said([task(1, annotation(1, result))], labels=[label, "other"])
-    assert answers == [("1", "1", label)]
-
-
-def test_several_questions_are_listed_and_one_is_chosen(keep, said, refuses):
-    path = keep([task(n, annotation(1, GOOD, choice(3, "stars", "rating")), annotation(2, BAD)) for n in (1, 2)])
-    with refuses(DataError, "there are 2 questions, 'sentiment', 'stars': choose one, as in label='sentiment'"):
-        read_annotations(path)
-    with refuses(DataError, "there is no question 'star': the questions are .*; did you mean 'stars'"):
-        read_annotations(path, label="star")
-    assert said(path, label="stars", labels=["3", "4"])[1] == [("1", "1", "3"), ("2", "1", "3")]
-    assert said(path, label="sentiment")[0].n_annotations == 4
-    both = read_multi_annotations(path, ["sentiment", "stars"], labels={"stars": ["3", "4"]})
+def test_questions_are_dimensions_and_labels_may_be_declared(said):
+    both = read_multi_annotations(STARS, ["sentiment", "stars"], labels={"stars": ["3", "4"]})
     assert {name: part.n_annotations for name, part in both.by_dimension.items()} == {"sentiment": 4, "stars": 2}
-
-
-def test_several_labels_are_one_question_each_when_asked_for(said, refuses):
-    ticked = [task(1, annotation(1, choice(["a", "b"])), annotation(2)), task(2, annotation(1, was_cancelled=True))]
-    with refuses(
-        DataError,
-        r"the list, task 1, annotations\[0\]\.result\[0\]: an answer to item '1' has 2 labels, 'a', 'b': make each",
-    ):
-        read_annotations(ticked)
-    data, answers = said(ticked, multi_label=True)
-    assert data.items == ("1 / a", "1 / b", "2 / a", "2 / b")
-    assert answers == [("1 / a", "1", "yes"), ("1 / b", "1", "yes"), ("1 / a", "2", "no"), ("1 / b", "2", "no")]
-    data, answers = said(ticked, multi_label=True, labels=["b", "c", "a"])
+    data = said(TICKED, multi_label=True, labels=["b", "c", "a"])[0]
     assert (data.labels, data.items[:3]) == (("no", "yes"), ("1 / b", "1 / c", "1 / a"))
-    with refuses(DataError, "label 'a' of item '1' is not among the declared labels, 'b'"):
-        read_annotations(ticked, multi_label=True, labels=["b"])
 
 
 MINIMAL = [
@@ -133,32 +116,17 @@ MINIMAL = [
 
 def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
     path = keep(MINIMAL)
-    with pytest.warns(
-        ExportWarning, match="JSON_MIN of Label Studio leaves out skipped tasks, ground truth and predictions"
-    ):
+    with pytest.warns(ExportWarning, match="JSON_MIN of Label Studio leaves out skipped tasks"):
         assert said(path, label="sentiment")[1] == [("12", "5", "Positive"), ("13", EMAIL, "Negative")]
-    with pytest.warns(ExportWarning):
-        assert said(path, label="stars")[0].labels == ("2", "4")
-    with pytest.warns(ExportWarning), refuses(DataError, "there are 2 questions, 'sentiment', 'stars'"):
-        read_annotations(path)
     several = [{**MINIMAL[0], "sentiment": {"choices": ["a", "b"]}}]
     with pytest.warns(ExportWarning):
+        assert said(path, label="stars")[0].labels == ("2", "4")
+    with pytest.warns(ExportWarning):
         assert said(several, label="sentiment", multi_label=True)[0].items == ("12 / a", "12 / b")
-    with pytest.warns(ExportWarning), refuses(DataError, "has no predictions: leave out predictions=True"):
+    with pytest.warns(ExportWarning), refuses(DataError, "there are 2 questions, 'sentiment', 'stars'"):
+        read_annotations(path)
+    with pytest.warns(ExportWarning), refuses(DataError, "has no predictions"):
         read_annotations(path, predictions=True)
-
-
-REGION = {**GOOD, "value": {"start": 1, "end": 4, "choices": ["Positive"]}}
-
-
-def test_answers_about_regions_are_none_of_the_task(said, refuses):
-    project = [task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)]
-    assert said(project)[1] == [("1", "1", "1"), ("2", "1", "2")]
-    with refuses(
-        DataError,
-        r"result\[0\]\.value: question 'sentiment' asks for spans, but only labels and ratings of whole items",
-    ):
-        read_annotations(project, label="sentiment")
 
 
 CSV = (
@@ -166,16 +134,6 @@ CSV = (
     '1,"5","2021",12,4.2,"Positive","[{""rating"": 4}]","x","2021"\n'
     '2,"ada@example.org","2021",12,3.1,"{""choices"": [""Negative"", ""Positive""]}","","y","2021"\n'
 )
-
-
-def test_spans_beside_an_answer_about_the_whole_task_are_left_out(said):
-    """Also those of a model, and where only its predictions are answers."""
-    spans = {**choice(["LOC"], "ner", "labels"), "value": {"start": 1, "end": 4, "labels": ["LOC"]}}
-    predicted = {"model_version": "bert", "result": [BAD, spans]}
-    both = [task(1, annotation(1, GOOD, spans), predictions=[predicted])]
-    assert said(both, predictions=True)[1] == [("1", "1", "Positive"), ("1", "bert", "Negative")]
-    by_model = [task(1, annotation(1, spans), predictions=[predicted])]
-    assert said(by_model, predictions=True, labels=["Negative", "Positive"])[1] == [("1", "bert", "Negative")]
 
 
 def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
@@ -191,9 +149,12 @@ def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
         read_annotations(path)
 
 
+NAN = ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", "type": "rating", '
+       '"value": {"rating": NaN}}]}]}]')  # fmt: skip
+GOLD = [annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True)]
 WRONG = {
-    "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: id is missing: fill it in, or"),
-    "task is a list": ([PROJECT[0], []], r"\[1\]: this is a list, but must be an object, \{\.\.\.\}"),
+    "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: id is missing"),
+    "task is a list": ([PROJECT[0], []], r"\[1\]: this is a list, but must be an object"),
     "annotations is text": ([PROJECT[0], {**PROJECT[1], "annotations": "x"}], "task 13: annotations is a text, but"),
     "annotation is a number": ([task(4, 7)], r"task 4, annotations\[0\]: this is a number, but must be an object"),
     "nobody": ([task(4, annotation(None, GOOD))], r"task 4, .* has no annotator: fill in completed_by"),
@@ -201,34 +162,36 @@ WRONG = {
     "cancelled is text": ([task(4, annotation(1, GOOD, was_cancelled="no"))], "was_cancelled is a text, but"),
     "no value": ([task(4, annotation(1, {**GOOD, "value": None}))], r"value: the answer is missing: .*'choices'"),
     "label is an object": ([task(4, annotation(1, choice([{}])))], r"result\[0\]\.value: a label is an object"),
-    "NaN": ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", '
-            '"type": "rating", "value": {"rating": NaN}}]}]}]', r"result\[0\]\.value: the label is nan"),
+    "NaN": (NAN, r"result\[0\]\.value: the label is nan"),
     "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: one annotation answers 'sentiment' twice"),
     "a region": ([task(4, annotation(1, REGION))], r"result\[0\]\.value: question 'sentiment' asks for spans"),
-    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))],
-                   r"result\[0\]\.value: question 'ner' asks for spans"),
-    "nothing": ([task(4)], "has no answers: annotate some items, and export again"),
+    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"\.value: question 'ner' asks for spans"),
+    "nothing": ([task(4)], "has no answers"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with predictions=True"),
-    "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the id of a"),
-    "two golds": ([task(4, annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True))],
-                  r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels, 'Positive' and 'Negative'"),
-    "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' already occurs at .*json, \[0\]: keep one"),
+    "prediction ids": (
+        [task(4, annotation(1, GOOD), predictions=[8])],
+        MODEL,
+        r"predictions\[0\]: this is the id of a",
+    ),
+    "two golds": ([task(4, *GOLD)], r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels"),
+    "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' already occurs at .*json, \[0\]"),
     "one label": ([task(4, annotation(1, GOOD))], "only one label, 'Positive'"),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
-    content, match = WRONG[which]
-    with refuses(DataError, rf"export\.json.*{match}"):
-        read_annotations(keep(content), predictions=which == "prediction ids")
+test_what_is_wrong_is_named_with_its_place = refusing(WRONG, "export.json")
 
 
-def test_options_without_a_use_are_refused(keep, refuses):
-    path = keep(PROJECT)
-    with refuses(DataError, "is read as label-studio, and drop_rejected="):
-        read_annotations(path, drop_rejected=True)
-    with refuses(DataError, "is read as label-studio, and annotator="):
-        read_annotations(path, annotator="completed_by")
-    with refuses(DataError, "has no predictions: leave out predictions=True"):
-        read_annotations(keep([PROJECT[1]]), predictions=True)
+USELESS = {
+    "of a crowd": (PROJECT, {"drop_rejected": True}, "is read as label-studio, and drop_rejected="),
+    "an annotator": (PROJECT, {"annotator": "completed_by"}, "is read as label-studio, and annotator="),
+    "predictions": ([PROJECT[1]], MODEL, "has no predictions: leave out predictions=True"),
+    "no question": (STARS, {}, "there are 2 questions, 'sentiment', 'stars': choose one, as in label='sentiment'"),
+    "a typo": (STARS, {"label": "star"}, "there is no question 'star': the questions are .*; did you mean 'stars'"),
+    "one label": (TICKED, {}, r"task 1, annotations\[0\]\.result\[0\]: an answer to item '1' has 2 labels, 'a', 'b'"),
+    "few labels": (TICKED, {"multi_label": True, "labels": ["b"]}, "label 'a' of item '1' is not among the declared"),
+    "spans": ([task(1, annotation(1, REGION, choice(1, "stars", "rating")))], {"label": "sentiment"}, "asks for spans"),
+}
+
+
+test_options_that_do_not_fit_are_refused = refusing(USELESS)

@@ -8,12 +8,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.dimensions import read_multi_annotations
+from tests.io.cases import reading, refusing
 
 CHOSEN = [("t1", "w1", ["joy", "anger"]), ("t1", "w2", ["joy"]), ("t2", "w1", [])]
 YES_OR_NO = [
@@ -31,9 +32,7 @@ def as_csv(header, rows):
 
 FRAME = pd.DataFrame(CHOSEN, columns=HEADER)
 FORMS = {
-    "as Python writes lists": as_csv(HEADER, [(i, w, str(said)) for i, w, said in CHOSEN]),
     "tuples": as_csv(HEADER, [(i, w, str([*said, None])) for i, w, said in CHOSEN]),
-    "JSON in cells": as_csv(HEADER, [(i, w, json.dumps(said)) for i, w, said in CHOSEN]),
     "JSON": json.dumps([dict(zip(HEADER, row, strict=True)) for row in CHOSEN]),
     "JSON of text": json.dumps([{"item": i, "annotator": w, "label": str(said)} for i, w, said in CHOSEN]),
     "columns of 0 and 1": as_csv(
@@ -49,23 +48,11 @@ FORMS = {
         [(i, w, True, float("joy" in said), "1.0" if "anger" in said else "") for i, w, said in CHOSEN],
     ),
     "wide": as_csv(("item", "w1", "w2", "text"), [("t1", "['joy', 'anger']", "['joy']", "hey"), ("t2", [], "", "ho")]),
-    "a DataFrame": FRAME,
     "of arrays": FRAME.assign(label=[np.array(said, dtype=object) for *_, said in CHOSEN]),
     "with an index": FRAME.set_index("item"),
-    "of booleans": pd.DataFrame(
-        {
-            "item": FRAME["item"],
-            "annotator": FRAME["annotator"],
-            "joy": [True, True, False],
-            "anger": [True, False, False],
-        }
-    ),
-    "of numbers": pd.DataFrame(
-        {"item": FRAME["item"], "annotator": FRAME["annotator"], "joy": [1.0, 1, 0], "anger": [1, np.nan, 0]}
-    ),
+    "of booleans": FRAME[["item", "annotator"]].assign(joy=[True, True, False], anger=[True, False, False]),
+    "of numbers": FRAME[["item", "annotator"]].assign(joy=[1.0, 1, 0], anger=[1, np.nan, 0]),
 }
-
-
 COLUMNS = {"wide": ["w1", "w2"]} | {
     name: ["joy", "anger"] for name in FORMS if name.startswith(("columns", "of b", "of n"))
 }
@@ -86,35 +73,15 @@ def test_which_columns_hold_labels_is_asked(keep, refuses, which):
         read_annotations(keep(source, "answers") if isinstance(source, str) else source, multi_label=True)
 
 
-def test_a_column_of_labels_that_is_none_is_named(keep, refuses):
-    path = keep("id,rater_id,joy,age\n1,r1,1,31\n")
-    with refuses(DataError, r"line 2: age is '31', but must be 0 or 1: leave this column out of columns="):
-        read_annotations(path, multi_label=True, columns=["joy", "age"])
-
-
 def test_several_labels_in_parquet(said, tmp_path):
     FRAME.to_parquet(tmp_path / "answers.parquet")
     assert said(tmp_path / "answers.parquet", multi_label=True)[1] == YES_OR_NO
 
 
-def test_separated_labels(keep, said):
-    for mark in ("|", ",", ";", " and "):
-        rows = [(i, w, mark.join(said_)) for i, w, said_ in CHOSEN]
-        path = keep(as_csv(HEADER, rows), "answers.csv")
-        # an empty cell may be no answer, or an answer without a label: it is missing, as in every other table
-        assert said(path, multi_label=True, split=mark)[1] == YES_OR_NO[:4]
-    wide = keep(as_csv(("item", "w1", "w2", "text"), [("t1", "joy|anger", "joy", "a|b"), ("t2", "[]", "", "c")]))
-    assert sorted(said(wide, multi_label=True, split="|", columns=["w1", "w2"])[1]) == sorted(YES_OR_NO)
-    batch = keep('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n')
-    assert said(batch, multi_label=True, split="|")[1] == YES_OR_NO[:4]
-    known = keep(as_csv((*HEADER, "gold"), [("t1", "w1", "joy|anger", "anger|joy"), ("t2", "w1", "joy", "['joy']")]))
-    gold = said(known, multi_label=True, split="|")[0].gold
+def test_gold_of_several_labels_is_yes_or_no_to_each(keep, said):
+    known = as_csv((*HEADER, "gold"), [("t1", "w1", "joy|anger", "anger|joy"), ("t2", "w1", "joy", "['joy']")])
+    gold = said(keep(known), multi_label=True, split="|")[0].gold
     assert gold == {"t1 / anger": "yes", "t1 / joy": "yes", "t2 / anger": "no", "t2 / joy": "yes"}
-    missing = keep(as_csv(HEADER, [("t1", "w1", "joy|NA"), ("t1", "w2", "NA"), ("t2", "w2", "anger")]))
-    data, answers = said(missing, multi_label=True, split="|", missing=["NA"])
-    assert data.items == ("t1 / anger", "t1 / joy", "t2 / anger", "t2 / joy")
-    assert answers[:2] == [("t1 / anger", "w1", "no"), ("t1 / joy", "w1", "yes")]
-    assert len(answers) == 4
 
 
 def test_labels_that_may_be_none_or_one_are_warned_of(keep):
@@ -128,33 +95,11 @@ def test_labels_that_may_be_none_or_one_are_warned_of(keep):
     assert (data.n_items, data.n_annotations) == (9, 6)
 
 
-def test_a_template_keeps_a_name_with_a_separator(keep, said):
-    path = keep(as_csv(HEADER, [("1", "Doe, J", "joy,anger"), ("1", "Roe, R", "joy")]))
-    assert said(path, multi_label=True, split=",", annotator="{annotator}")[0].annotators == ("Doe, J", "Roe, R")
-
-
-def test_emotions_by_raters(keep, said, refuses):
-    """The issue of columns of 0 and 1, and the shape of GoEmotions' raw files."""
-    path = keep("id,rater_id,joy,anger\n1,r1,1,0\n1,r2,0,1\n2,r1,1,0\n2,r3,1,1\n")
-    answers = said(path, multi_label=True, columns=["joy", "anger"])[1]
-    assert {(item, who) for item, who, label in answers if label == "yes"} == {
-        ("1 / joy", "r1"), ("1 / anger", "r2"), ("2 / joy", "r1"), ("2 / joy", "r3"), ("2 / anger", "r3")
-    }  # fmt: skip
-    assert len(answers) == 8
-    header = "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear,joy,love,neutral\n"
-    rows = (
-        '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,1,False,0,0,1\n'
-        '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,37,True,0,0,0\n'
-        "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
-    )
-    emotions = ("joy", "love", "neutral")
-    data, answers = said(keep(header + rows), multi_label=True, columns=emotions, item="id")
-    assert data.items == tuple(f"{item} / {each}" for item in ("eew5j0j", "eemcysk") for each in emotions)
-    assert [label for *_, label in answers] == ["no", "no", "yes", "no", "no", "no", "yes", "yes", "no"]
-    with refuses(DataError, "no field names the label: name it with label=...; the record has item = '1'"):
-        read_annotations(keep("item,who,a\n1,x,2\n"), multi_label=True, annotator="who")
-
-
+EMOTIONS = (  # the shape of GoEmotions' raw files
+    "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear,joy,love,neutral\n"
+    '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,1,False,0,0,1\n'
+    "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
+)
 LEWIDI = {
     "1": {
         "text": "so, no", "annotation task": "hate speech", "number of annotations": 3, "annotations": "0,1,0",
@@ -168,107 +113,112 @@ LEWIDI = {
     },
 }  # fmt: skip
 SAID = [("1", "Ann1", "0"), ("1", "Ann2", "1"), ("1", "Ann3", "0"), ("2", "Ann1", "1"), ("2", "Ann4", "1")]
+BESIDE = [("1", ["Ann1", "Ann2", "Ann3"], [0, 1, 0]), ("2", ["Ann1", "Ann4"], [1, 1])]
+LISTS = pd.DataFrame(BESIDE, columns=["item", "annotators", "labels"])
+SEPARATED = as_csv(HEADER, [(i, ";".join(who), ";".join(map(str, what))) for i, who, what in BESIDE])
+NAMED = {i: {"text": "x", "annotations": {who: label for of, who, label in SAID if of == i}} for i in "12"}
+NAMED_ROWS = [{"item": item, "annotations": each["annotations"]} for item, each in NAMED.items()]
+SEGMENTS = [("A", 1, "r1", "major"), ("B", 1, "r1", "minor"), ("A", 2, "r2", "minor")]
+OF_SEGMENTS = ("system", "seg_id", "rater", "severity")
+BY_SEGMENT = {"item": "{system}/{seg_id}", "label": "severity"}
+SEGMENTED = [("A/1", "r1", "major"), ("B/1", "r1", "minor"), ("A/2", "r2", "minor")]
+SEVERAL = {"multi_label": True}
+BAR = {**SEVERAL, "split": "|"}
+READ = {
+    # an empty cell may be no answer, or an answer without a label: it is missing, as in every other table
+    **{f"separated by {mark}": (as_csv(HEADER, [(i, w, mark.join(labels)) for i, w, labels in CHOSEN]),
+                                {**SEVERAL, "split": mark}, YES_OR_NO[:4]) for mark in ("|", ",", ";", " and ")},
+    "separated in a batch": ('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n', BAR,
+                             YES_OR_NO[:4]),
+    "separated in wide": ("item,w1,w2,text\nt1,joy|anger,joy,a|b\n", {**BAR, "columns": "w1,w2"}, YES_OR_NO[:4]),
+    "an empty list in a wide table": ("item,w1,w2\nt1,joy|anger,[]\n", {**BAR, "columns": "w1,w2"}, [
+        *YES_OR_NO[:2], ("t1 / anger", "w2", "no"), ("t1 / joy", "w2", "no")]),
+    "separated codes": (as_csv(HEADER, [("t1", "w1", "joy|NA"), ("t1", "w2", "NA"), ("t2", "w2", "anger")]),
+                        {**BAR, "missing": ["NA"]},
+                        [("t1 / anger", "w1", "no"), ("t1 / joy", "w1", "yes"),
+                         ("t2 / anger", "w2", "yes"), ("t2 / joy", "w2", "no")]),
+    "a name with a separator": (as_csv(HEADER, [("1", "Doe, J", "a,b")]),
+                                {**SEVERAL, "split": ",", "annotator": "{annotator}"},
+                                [("1 / a", "Doe, J", "yes"), ("1 / b", "Doe, J", "yes")]),
+    "emotions by raters": (EMOTIONS, {**SEVERAL, "columns": "joy,love,neutral", "item": "id"}, [
+        ("eew5j0j / joy", "1", "no"), ("eew5j0j / love", "1", "no"), ("eew5j0j / neutral", "1", "yes"),
+        ("eemcysk / joy", "37", "yes"), ("eemcysk / love", "37", "yes"), ("eemcysk / neutral", "37", "no")]),
+    "LeWiDi": (LEWIDI, {"split": ","}, SAID),
+    "LeWiDi in a file": (json.dumps(LEWIDI), {"split": ","}, SAID),
+    "LeWiDi with names": (json.dumps(LEWIDI, indent=4),
+                          {"split": ",", "annotator": "annotators", "label": "annotations"}, SAID),
+    "lists in a table": (LISTS, {}, SAID),
+    "lists beside an index": (LISTS.set_index("item"), {}, SAID),
+    "lists in records": (LISTS.to_dict("records"), {}, SAID),
+    "lists by column": (LISTS.to_dict("list"), {}, SAID),
+    "lists as text": (as_csv(LISTS.columns, BESIDE), {}, SAID),
+    "lists of items": (pd.DataFrame(SAID, columns=HEADER).groupby("item").agg(list), {}, SAID),
+    "lists that are separated": (SEPARATED, {"split": ";"}, SAID),
+    "lists that are separated, as records": (SEPARATED, {"split": ";", "format": "records"}, SAID),
+    "lists of lists": ([{"item": "t", "annotators": ["x", "y"], "labels": [["a", "b"], []]}], SEVERAL, [
+        ("t / a", "x", "yes"), ("t / b", "x", "yes"), ("t / a", "y", "no"), ("t / b", "y", "no")]),
+    "by name": (NAMED, {}, SAID),
+    "by name in a file": (json.dumps(NAMED), {}, SAID),
+    "by name in a table": (pd.DataFrame(NAMED_ROWS), {}, SAID),
+    "by name as text": (as_csv(("item", "annotations"), [each.values() for each in NAMED_ROWS]), {}, SAID),
+    "several by name": ({"1": {"annotations": {"x": "a,b", "y": ["b"], "z": ""}}}, {**SEVERAL, "split": ","}, [
+        ("1 / a", "x", "yes"), ("1 / b", "x", "yes"), ("1 / a", "y", "no"), ("1 / b", "y", "yes")]),
+    "a template of items": (as_csv(OF_SEGMENTS, SEGMENTS), BY_SEGMENT, SEGMENTED),
+    "a template in records": (pd.DataFrame(SEGMENTS, columns=OF_SEGMENTS).to_dict("records"), BY_SEGMENT, SEGMENTED),
+    "a template of annotators too": (as_csv(OF_SEGMENTS, SEGMENTS), {**BY_SEGMENT, "annotator": "{rater}-{seg_id}"}, [
+        ("A/1", "r1-1", "major"), ("B/1", "r1-1", "minor"), ("A/2", "r2-2", "minor")]),
+    "a template in a wide table": (pd.DataFrame({"system": ["A", "B"], "seg_id": [1, 1], "ann1": ["x", "y"]}),
+                                   {"item": "{system}/{seg_id}", "columns": ["ann1"]},
+                                   [("A/1", "ann1", "x"), ("B/1", "ann1", "y")]),
+    "one label by declaration": (LEWIDI, {"labels": ["0,1,0", "1,1"]}, [
+        ("1", "Ann1,Ann2,Ann3", "0,1,0"), ("2", "Ann1,Ann4", "1,1")]),
+}  # fmt: skip
+test_lists_are_answers_of_their_annotators = reading(READ)
 
 
-def test_annotators_and_their_labels_side_by_side(keep, said, refuses):
-    assert said(LEWIDI, split=",")[1] == said(keep(LEWIDI), split=",")[1] == SAID
-    assert said(keep(json.dumps(LEWIDI, indent=4)), split=",", annotator="annotators", label="annotations")[1] == SAID
-    lists = [("1", ["Ann1", "Ann2", "Ann3"], [0, 1, 0]), ("2", ["Ann1", "Ann4"], [1, 1])]
-    frame = pd.DataFrame(lists, columns=["item", "annotators", "labels"])
-    as_text = keep(as_csv(frame.columns, lists), "lists.csv")
-    separated = keep(as_csv(HEADER, [(i, ";".join(who), ";".join(map(str, what))) for i, who, what in lists]), "x.csv")
-    for source in (frame, frame.set_index("item"), frame.to_dict("records"), frame.to_dict("list"), as_text):
-        assert said(source)[1] == SAID
-    assert said(separated, split=";")[1] == said(separated, split=";", format="records")[1] == SAID
-    by_item = pd.DataFrame(SAID, columns=["item", "worker", "label"]).groupby("item").agg(list)
-    assert said(by_item)[1] == SAID
-    both = [{"item": "t", "annotators": ["x", "y"], "labels": [["a", "b"], []]}]
-    assert said(both, multi_label=True)[1] == [
-        ("t / a", "x", "yes"), ("t / b", "x", "yes"), ("t / a", "y", "no"), ("t / b", "y", "no")
-    ]  # fmt: skip
-    for source, where in ((LEWIDI, "the dict, "), (keep(LEWIDI), "export.json, ")):
-        with refuses(DataError, rf"{where}\['1'\]: label '0,1,0' of item '1' looks like several .* use split=','; if"):
-            read_annotations(source)
-    assert said(LEWIDI, labels=["0,1,0", "1,1"])[1][0] == ("1", "Ann1,Ann2,Ann3", "0,1,0")  # declared: one label
+@pytest.mark.parametrize("source", [as_csv(OF_SEGMENTS, SEGMENTS), pd.DataFrame(SEGMENTS, columns=OF_SEGMENTS)])
+def test_dimensions_have_items_by_a_template(keep, source):
+    source = keep(source) if isinstance(source, str) else source
+    assert read_multi_annotations(source, ["severity", "system"], item="{system}/{seg_id}").items == (
+        "A/1",
+        "B/1",
+        "A/2",
+    )
 
 
-def test_a_label_for_each_annotator_by_name(keep, said, refuses):
-    by_name = {
-        item: {
-            "text": "x",
-            "annotators": "Ann1,Ann2",
-            "annotations": {who: label for of, who, label in SAID if of == item},
-        }
-        for item in "12"
-    }
-    assert said(by_name)[1] == said(keep(by_name))[1] == SAID
-    rows = [{"item": item, "annotations": each["annotations"]} for item, each in by_name.items()]
-    assert said(pd.DataFrame(rows))[1] == SAID
-    assert said(keep(as_csv(("item", "annotations"), [each.values() for each in rows])))[1] == SAID
-    several = {"1": {"annotations": {"Ann1": "a,b", "Ann2": ["b"], "Ann3": ""}}}
-    assert said(several, multi_label=True, split=",")[1] == [
-        ("1 / a", "Ann1", "yes"), ("1 / b", "Ann1", "yes"), ("1 / a", "Ann2", "no"), ("1 / b", "Ann2", "yes")
-    ]  # fmt: skip
-    with refuses(DataError, r"\['1'\]\.annotations: the label is an object, but must be a text or a number"):
-        read_annotations(by_name, annotator="annotators")
-
-
-@pytest.mark.parametrize("kind", ["table", "records"])
-def test_the_item_is_a_template(keep, said, refuses, kind):
-    rows = [("A", 1, "r1", "major"), ("B", 1, "r1", "minor"), ("A", 2, "r2", "minor")]
-    header = ("system", "seg_id", "rater", "severity")
-    table = keep(as_csv(header, rows), "wmt.csv")
-    source = table if kind == "table" else [dict(zip(header, row, strict=True)) for row in rows]
-    answers = [("A/1", "r1", "major"), ("B/1", "r1", "minor"), ("A/2", "r2", "minor")]
-    data, found = said(source, item="{system}/{seg_id}", label="severity")
-    assert (data.items, found) == (("A/1", "B/1", "A/2"), answers)
-    named = {"item": "{system}/{seg_id}", "annotator": "{rater}-{seg_id}", "label": "severity"}
-    assert said(source, **named)[0].annotators == ("r1-1", "r2-2")
-    both = read_multi_annotations(source, ["severity", "system"], item="{system}/{seg_id}")
-    assert both.items == ("A/1", "B/1", "A/2")
-    with refuses(DataError, "there is no field 'segment' among 'system', 'seg_id', 'rater', 'severity'"):
-        read_annotations(source, item="{system}/{segment}", label="severity")
-    wide = pd.DataFrame({"system": ["A", "B"], "seg_id": [1, 1], "ann1": ["x", "y"], "ann2": ["x", "x"]})
-    assert said(wide, item="{system}/{seg_id}", columns=["ann1", "ann2"])[1][-1] == ("B/1", "ann2", "x")
+def test_lists_that_are_not_split_or_not_named_are_refused(refuses):
+    with refuses(DataError, r"the dict, \['1'\]: label '0,1,0' of item '1' looks like several .* use split=','"):
+        read_annotations(LEWIDI)
+    with refuses(DataError, r"\['1'\]\.annotations: the label is an object"):
+        read_annotations({"1": {**NAMED["1"], "annotators": "Ann1,Ann2"}}, annotator="annotators")
 
 
 WRONG = {
-    "Python's lists": (FORMS["as Python writes lists"], {}, r"line 2: label \"\['joy', 'anger'\]\" of item 't1' looks "
-                       "like several labels in one cell: make each a yes-or-no question with multi_label=True; if"),
     "one element": ("item,user,label\n1,a,['x']\n1,b,['y']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like"),
-    "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", {"multi_label": True},
-                      r"line 3, label: \"\['x' 'y'\]\" looks like a list, but is not valid: write it as JSON"),
-    "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {},
-                  r"line 2: label 'x\|y' .* with multi_label=True and split='\|'; if it is one label, declare it"),
-    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"},
-             r"line 2: label \"\['x'\]\" of item '1' looks like sev"),
-    "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {},
-                     "line 2: label '0,1' .* if each is the label of another annotator, use split=','"),
-    "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","},
-                     "line 2: 3 annotators in 'user', 2 labels in 'label': give each annotator a label or an empty"),
-    "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"},
-                    "line 2: 1 annotator in 'users', 2 labels in 'labels'"),
-    "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","},
-                            r"2 annotators in 'user', 1 label .* one annotator, use annotator='\{user\}'"),
+    "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", SEVERAL, "line 3, label: .* is not valid"),
+    "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {}, r"line 2: label 'x\|y' .* and split='\|'; if"),
+    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"}, r"line 2: label \"\['x'\]\" of item '1'"),
+    "wide, separated": ("id,a,b\n1,joy|anger,joy\n2,anger,anger\n", {"columns": "2:"}, r"'joy\|anger' .* split='\|'"),
+    "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {}, "line 2: label '0,1' .* another annotator"),
+    "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","}, "line 2: 3 annotators .*, 2 labels in"),
+    "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"}, "line 2: 1 annotator .*, 2"),
+    "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","}, r"use annotator='\{user\}'"),
     "no labels": ('item,user,label\n1,"a,b",\n', {"split": ","}, "line 2: 2 annotators in 'user', 1 label in"),
     "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "an answer to item '1' has 2 labels, 'x', 'y'"),
-    "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', {"multi_label": True}, "line 2, label: a label is an object"),
-    "no annotator": ("item,label\n1,x|y\n", {"multi_label": True, "split": "|"},
-                     "line 2: no field names the annotator: name it with annotator="),
-    "no column": ("item,text,a,b\n1,t,x,y\n", {"multi_label": True, "columns": ["a", "c"]}, "has no column 'c'"),
-    "no lists": ("item,a,b\n1,x|y,y\n", {"multi_label": True, "split": "|"},
-                 "no field names the annotator, the label: .*, or the columns of annotators with columns='a,b'"),
+    "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', SEVERAL, "line 2, label: a label is an object"),
+    "no annotator": ("item,label\n1,x|y\n", {**SEVERAL, "split": "|"}, "line 2: no field names the annotator"),
+    "no column": ("item,text,a,b\n1,t,x,y\n", {**SEVERAL, "columns": ["a", "c"]}, "has no column 'c'"),
+    "no lists": ("item,a,b\n1,x|y,y\n", {**SEVERAL, "split": "|"}, "no field names the annotator, the label"),
+    "no labels of an annotator": ("item,who,a\n1,x,2\n", {**SEVERAL, "annotator": "who"}, "no field names the label"),
+    "no 0 or 1": ("id,rater_id,joy,age\n1,r1,1,31\n", {**SEVERAL, "columns": "joy,age"}, "line 2: age is '31', but"),
+    "0 and 1 without names": ('item,user,label\n1,a,"0,0,1"\n1,b,"0,1,1"\n', {**SEVERAL, "split": ","}, "no names"),
     "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
-    "format": (FORMS["wide"], {"format": "wide", "multi_label": True}, "a plain table, and multi_label"),
+    "format": (FORMS["wide"], {"format": "wide", **SEVERAL}, "a plain table, and multi_label"),
     "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, and split"),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("which", WRONG)
-def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
-    content, options, match = WRONG[which]
-    with refuses(DataError, rf"answers\.csv.*{match}"):
-        read_annotations(keep(content, "answers.csv"), **options)
+test_what_is_wrong_is_named_with_its_line = refusing(WRONG, "answers.csv")
 
 
 def test_a_list_in_a_cell_of_items_is_refused(refuses):
@@ -279,13 +229,10 @@ def test_a_list_in_a_cell_of_items_is_refused(refuses):
 @pytest.mark.parametrize(
     "labels",
     [
-        ("yes", "yes, but", "no"),
-        ("2,5%", "2,2%", "3,0%"),
-        (",", ";", "|", "[", "{}x"),
-        ("[removed]", "[deleted]", "{name}"),
-        ("New York, NY", "Albany, NY"),
+        ("yes", "yes, but", "no"), ("2,5%", "2,2%", "3,0%"), (",", ";", "|", "[", "{}x"),
+        ("[removed]", "[deleted]", "{name}"), ("New York, NY", "Albany, NY"),
     ],
-)
+)  # fmt: skip
 def test_labels_with_signs_in_them_are_labels(said, labels):
     rows = [{"item": number, "annotator": "x", "label": label} for number, label in enumerate(labels)]
     assert set(said(pd.DataFrame(rows))[0].labels) == set(labels)
@@ -297,6 +244,7 @@ subsets = st.dictionaries(
 ).filter(lambda said: any(said.values()))
 
 
+@settings(max_examples=50)
 @given(chosen=subsets)
 def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
     path, used = tmp_path_factory.getbasetemp() / "several.csv", sorted(set().union(*chosen.values()))
@@ -308,14 +256,9 @@ def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
     in_cells = [as_csv(HEADER, [(i, w, write(labels)) for i, w, labels in rows]) for write in (str, json.dumps)]
     flags = as_csv((*HEADER[:2], *used), [(i, w, *(int(each in labels) for each in used)) for i, w, labels in rows])
     by_item = {i: {w: labels for (of, w), labels in chosen.items() if of == i} for i, _ in chosen}
-    sources = [flags, *in_cells]
-    sources += [
-        [{"item": i, "label": {w: sorted(labels) for w, labels in said.items()}} for i, said in by_item.items()]
-    ]
-    sources += [
-        [{"item": i, "annotator": list(said), "label": list(map(sorted, said.values()))} for i, said in by_item.items()]
-    ]
-    for source in [*sources, pd.DataFrame(rows, columns=HEADER)]:
+    by_name = [{"item": i, "label": {w: sorted(each) for w, each in said.items()}} for i, said in by_item.items()]
+    beside = [{"item": i, "annotator": [*said], "label": [*map(sorted, said.values())]} for i, said in by_item.items()]
+    for source in [flags, *in_cells, by_name, beside, pd.DataFrame(rows, columns=HEADER)]:
         if isinstance(source, str):
             path.write_text(source)
         columns = used if source is flags else ()
@@ -324,18 +267,7 @@ def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
         assert sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named) == expected
 
 
-def test_what_is_no_list_of_labels_is_refused(tmp_path, refuses):
-    """Zeros and ones for labels that are not named, numbers of answers, and cells of a wide table."""
-    path = tmp_path / "answers.csv"
-    path.write_text('item,annotator,label\nt1,w1,"0,0,1,0"\nt1,w2,"0,1,1,0"\nt2,w1,"0,0,0,0"\n')
-    with refuses(DataError, "each answer lists 0 and 1 for several labels that have no names"):
-        read_annotations(path, multi_label=True, split=",")
-    for name in ("label_counter", "label", "soft_label"):
-        number = 0.5 if name == "soft_label" else 62
-        with refuses(
-            DataError, f"'{name}' has a value for each of 'e', 'n': .* if they are annotators, use annotator="
-        ):
-            read_annotations([{"id": 1, name: {"e": number, "n": 36}}], label=name)
-    path.write_text("id,a,b\n1,joy|anger,joy\n2,anger,anger\n3,joy,joy|fear\n")
-    with refuses(DataError, r"'joy\|anger' of item '1' looks like several labels in one cell: .*split='\|'"):
-        read_annotations(path, columns="2:")
+@pytest.mark.parametrize(("name", "number"), [("label_counter", 62), ("label", 62), ("soft_label", 0.5)])
+def test_numbers_of_answers_are_no_labels(refuses, name, number):
+    with refuses(DataError, f"'{name}' has a value for each of 'e', 'n': .* if they are annotators, use annotator="):
+        read_annotations([{"id": 1, name: {"e": number, "n": 36}}], label=name)

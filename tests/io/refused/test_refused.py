@@ -1,0 +1,93 @@
+"""What cannot be read is refused in one line, with its place: the sentences are those of one snapshot.
+
+The cases are in the modules beside this one, and what is said of each is in `refused.txt` alone. After a change of a
+sentence, `uv run python -m tests.io.refused.test_refused` writes that file again; read what has changed in it.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import bayesanno as ba
+from bayesanno._core.errors import DataError
+from tests.io.refused.columns import COLUMNS
+from tests.io.refused.compared import PAIRS, RANKINGS
+from tests.io.refused.tables import ANNOTATORS, COUNTS, DIMENSIONS, ITEMS, KNOWN, LONG, OPTIONS, TABLES
+
+SNAPSHOT = Path(__file__).with_name("refused.txt")
+
+
+def read_dimensions(path, dimensions=("focus", "polarity"), **options):
+    return ba.read_multi_annotations(path, dimensions, **options)
+
+
+# name of a group: its cases, how they are read, and the option that their file is for where it is beside annotations
+GROUPS = {
+    "a table": (TABLES, ba.read_annotations, None),
+    "an option": (OPTIONS, ba.read_annotations, None),
+    "columns": (COLUMNS, ba.read_annotations, None),
+    "pairs": (PAIRS, ba.read_annotations, None),
+    "rankings": (RANKINGS, ba.read_annotations, None),
+    "dimensions": (DIMENSIONS, read_dimensions, None),
+    "counts": (COUNTS, ba.read_counts, None),
+    "gold": (KNOWN, ba.read_annotations, "gold_file"),
+    "controls": (KNOWN, ba.read_annotations, "controls"),
+    "items": (ITEMS, ba.read_annotations, "items"),
+    "annotators": (ANNOTATORS, ba.read_annotations, "annotators"),
+}
+CASES = {f"{group}: {name}": (group, name) for group, (cases, *_) in GROUPS.items() for name in cases}
+
+
+def read(which, folder):
+    """Read a case from a folder, which must fail."""
+    group, name = CASES[which]
+    cases, reader, beside = GROUPS[group]
+    content, options = cases[name]
+    raw = content if isinstance(content, bytes) else content.encode()
+    path = folder / ("answers.jsonl" if raw.startswith((b"{", b"[")) else "answers.csv")
+    if beside:
+        options = {**options, beside: folder / "beside.csv"}
+        options[beside].write_bytes(raw)
+        raw = LONG.encode()
+    path.write_bytes(raw)
+    reader(path, **options)
+
+
+def without(folder, error):
+    """Return the message of an error, where paths are only the names of files."""
+    return str(error).replace(f"{folder}/", "")
+
+
+def snapshot():
+    said = []
+    with tempfile.TemporaryDirectory() as folder:
+        for which in CASES:
+            try:
+                read(which, Path(folder))
+            except DataError as error:
+                said.append(f"{which}\n    {without(folder, error)}\n")
+            else:
+                raise AssertionError(f"{which} was read")
+    return "".join(said)
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    found = SNAPSHOT.read_text(encoding="utf-8").splitlines()
+    return dict(zip(found[::2], (line.removeprefix("    ") for line in found[1::2]), strict=True))
+
+
+@pytest.mark.parametrize("which", CASES)
+def test_what_cannot_be_read_is_refused_as_in_the_snapshot(which, sentences, refuses, tmp_path):
+    with refuses(DataError, None) as caught:
+        read(which, tmp_path)
+    assert without(tmp_path, caught.value) == sentences[which]
+
+
+def test_the_snapshot_has_no_other_cases(sentences):
+    assert list(sentences) == list(CASES)
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(snapshot(), encoding="utf-8")
