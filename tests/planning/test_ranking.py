@@ -9,6 +9,7 @@ import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.ranking import RankingGains
+from tests.analysis.made import from_prior
 from tests.samples import SHORT
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # of few draws
@@ -150,8 +151,7 @@ def test_budgets_costs_and_items_hold_for_rankings_too(fit):
 
 def test_judges_whom_a_fit_has_never_seen_can_be_asked(fit):
     data = ba.data_of(fit)
-    model = ba.models.HierarchicalDawidSkene(class_prior=ba.Pairs())
-    wide = ba.fit(model, data, check=False, **SHORT)
+    wide = from_prior(ba.models.HierarchicalDawidSkene(class_prior=ba.Pairs()), data)
     table = ba.suggest_annotations(wide, 3, target="ranking", annotators=["dee"], random_seed=1)
     assert set(table["annotator"]) == {"dee"}
     asked = find_candidates(wide, "this test", np.random.default_rng(1), ["dee"])

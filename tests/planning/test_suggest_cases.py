@@ -9,17 +9,10 @@ import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.gains import AnnotatorGains, choose_utility, gain_of_truth
 from bayesanno.planning.of_fit import find_candidates
-from bayesanno.simulation.quantities import draw_prior
-from tests.inference.draws import make_fit
+from tests.analysis.made import from_prior
 from tests.samples import DIMENSIONS, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
-
-
-def from_prior(name, data):
-    """A fit whose draws are of the prior."""
-    model = ba.get_model(name)
-    return make_fit(model, data, draw_prior(model, data, 40, np.random.default_rng(1)))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +50,7 @@ def test_a_dear_annotator_is_asked_less(crowd_fit):
 def test_new_annotators_are_for_models_with_a_population(tiny_fit, refuses):
     with refuses(ba.FitError, "annotator 'dee' is not in this fit, and only a model with a population"):
         ba.suggest_annotations(tiny_fit, 2, annotators=["dee"])
-    fit = from_prior("hierarchical_dawid_skene", tiny_data())
+    fit = from_prior(ba.get_model("hierarchical_dawid_skene"), tiny_data())
     table = ba.suggest_annotations(fit, 6, annotators=["dee"], random_seed=1)
     assert set(table["annotator"]) == {"dee"}
     assert (table["gain"] > 0).all()
@@ -86,9 +79,9 @@ def test_fits_of_counts_and_of_several_dimensions_are_refused(refuses):
         for name, labels in DIMENSIONS.items()
     }
     several, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
-    for fit in (from_prior("binomial_mixture", rte_counts()), from_prior("model_a_multi", several)):
+    for name, data in (("binomial_mixture", rte_counts()), ("model_a_multi", several)):
         with refuses(ba.DataError, "suggest_annotations"):
-            ba.suggest_annotations(fit, 1)
+            ba.suggest_annotations(from_prior(ba.get_model(name), data, 20), 1)
 
 
 def test_with_annotators_known_a_true_label_says_only_its_own_entropy(rng):
