@@ -226,15 +226,6 @@ class TestPrevalence:
         assert own == pytest.approx(0.5, abs=4 * error + 0.05)
         assert own > common + 0.1
 
-    def test_items_without_answers_follow_their_group(self, rng):
-        data, groups = simulate_groups(rng, accuracy=0.9)
-        first = {name: next(item for item, own in groups.items() if own == name) for name in SHARES}
-        frame = data.to_frame()[["item", "annotator", "label"]]
-        frame = frame[~frame["item"].isin(first.values())]
-        data = ba.AnnotationData.from_records(frame.to_numpy(), items=data.items, labels=data.labels)
-        fit = ba.fit("model_b", data, **QUICK)
-        assert row(ba.group_table(fit, groups, random_seed=1), "old")["mean"] == pytest.approx(0.8, abs=0.12)
-
     def test_a_recalibrated_fit_without_a_prevalence_has_the_shares_of_its_probabilities(self, grouped, uniform):
         groups, gold = grouped[1], ba.data_of(uniform).gold
         done = ba.recalibrate(uniform, dict(list(gold.items())[::5]))
@@ -243,8 +234,6 @@ class TestPrevalence:
         table = ba.group_table(done, groups, use_gold=False, random_seed=1)
         assert row(table, "old")["mean"] == pytest.approx(p[inside].mean(), abs=0.01)
 
-
-class TestHardTables:
     def test_labels_nobody_gave_have_shares(self):
         data = ba.AnnotationData.from_records(tiny_data().to_frame()[["item", "annotator", "label"]].to_numpy(),
                                               labels=("no", "yes", "never"))  # fmt: skip
@@ -274,10 +263,6 @@ class TestGrades:
         assert table[["group", "quantity", "label"]].to_numpy().tolist() == [
             ["new", "share", "no"], ["old", "share", "no"],
         ]  # fmt: skip
-
-    def test_an_order_that_is_none_is_refused(self, grouped, refuses):
-        with refuses(DataError, match="order: 'perhaps' is not among the labels"):
-            ba.group_table(*grouped, order=["yes", "perhaps"])
 
 
 class TestWhatIsRefused:

@@ -1,56 +1,42 @@
-"""Rankings: tables are functions of the draws, and strengths are those of other ways to estimate them."""
+"""Rankings: what each column of their tables holds, computed again here from the draws."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
 
 import bayesanno as ba
 from bayesanno.fits.view import FitView
 from bayesanno.report.page import render
 from bayesanno.report.sections.findings import find_all
 from bayesanno.report.sections.systems import rank_systems
+from tests.analysis.made import from_prior
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # chains are short
 SYSTEMS = ("bloom", "cerebras", "llama", "opt", "pythia")
 STRENGTH = np.array([0.2, -1.2, 1.3, -0.4, 0.1])
 LABELS = ("first", "second", "tie")
-SETTINGS = {"draws": 400, "tune": 400, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
-
-
-def compare_systems(rng, n, shares_of):
-    """Who is compared, and the true outcomes: shares_of(difference) are those of first, second and a tie."""
-    pairs = np.array([rng.choice(5, 2, replace=False) for _ in range(n)])
-    shares = np.array([shares_of(STRENGTH[a] - STRENGTH[b]) for a, b in pairs])
-    return pairs, (rng.uniform(size=n)[:, None] > shares.cumsum(axis=1)).sum(axis=1)
-
-
-def davidson(difference, tie=-0.5):
-    weights = np.exp([difference / 2, -difference / 2, tie])
-    return weights / weights.sum()
-
-
-def judge(rng, pairs, truth, rights, labels=LABELS, controls=None):
-    """Every judge answers every comparison, right with a probability of their own."""
-    said = []
-    for j, right in enumerate(rights):
-        wrong = (truth + rng.integers(1, len(labels), truth.size)) % len(labels)
-        answers = np.where(rng.uniform(size=truth.size) < right, truth, wrong)
-        said += [(f"q{i}", f"judge {j}", labels[code]) for i, code in enumerate(answers)]
-    columns = {side: [SYSTEMS[code] for code in pairs[:, at]] for at, side in enumerate(("first", "second"))}
-    return ba.AnnotationData.from_records(said, labels=labels, item_columns=columns, controls=controls)
 
 
 @pytest.fixture(scope="module")
 def data():
+    """Three judges of 300 comparisons, who answer by chance."""
     rng = np.random.default_rng(3)
-    return judge(rng, *compare_systems(rng, 300, davidson), rights=(0.9, 0.8, 0.6))
+    pairs = np.array([rng.choice(5, 2, replace=False) for _ in range(300)])
+    said = [(f"q{i}", f"judge {j}", LABELS[rng.integers(3)]) for j in range(3) for i in range(300)]
+    columns = {side: [SYSTEMS[code] for code in pairs[:, at]] for at, side in enumerate(("first", "second"))}
+    return ba.AnnotationData.from_records(said, labels=LABELS, item_columns=columns)
 
 
 @pytest.fixture(scope="module")
 def fit(data):
-    return ba.fit(ba.models.ModelB(class_prior=ba.Pairs()), data, **SETTINGS)
+    rng = np.random.default_rng(1)
+
+    def change(drawn):
+        strength = rng.normal(STRENGTH, 0.3, size=(400, 5))
+        drawn["strength"][0] = strength - strength.mean(axis=1, keepdims=True)
+
+    return from_prior(ba.models.ModelB(class_prior=ba.Pairs()), data, 400, change)
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +90,8 @@ def test_wins_are_of_every_pair_with_ties_taken_out_or_half(fit, draws):
     assert ba.win_table(fit)["n_answers"].sum() == 900
 
 
-def test_the_share_won_is_what_judges_like_these_say(fit, data, draws):
-    """Against the sum over outcomes and answers in every draw, and against the answers that were counted."""
+def test_the_share_won_is_what_judges_like_these_say(fit, draws):
+    """Against the sum over outcomes and answers in every draw."""
     posterior = fit["posterior"].to_dataset().stack(sample=("chain", "draw"))
     confusion = posterior["confusion"].mean("annotator").transpose("sample", "true_class", "response").values
     points = confusion @ np.array([1, 0, 0.5])  # (sample, outcome): all judges gave as many answers
@@ -121,18 +107,6 @@ def test_the_share_won_is_what_judges_like_these_say(fit, data, draws):
         share = expected[a, b] if a < b else 1 - expected[b, a]
         assert row["share_won_mean"] == pytest.approx(share, abs=1e-9)
         assert abs(row["share_won_mean"] - 0.5) < abs(row["mean"] - 0.5)
-    table = ba.ranking_table(fit).set_index("system")
-    said = np.array([1, 0, 0.5])[data.label]
-    for system in SYSTEMS:
-        is_first, is_second = (np.array(data.item_columns[side].names)[data.item] == system for side in LABELS[:2])
-        counted = np.concatenate([said[is_first], 1 - said[is_second]]).mean()
-        assert abs(table.loc[system, "share_won_mean"] - counted) < 0.04
-
-
-def test_strengths_are_recovered_whoever_judges(fit):
-    table = ba.ranking_table(fit).set_index("system").loc[list(SYSTEMS)]
-    assert (np.abs(table["strength_mean"] - STRENGTH) < 3.5 * table["strength_sd"]).all()
-    assert kendalltau(table["strength_mean"], STRENGTH).statistic > 0.7
 
 
 def test_the_figure_and_the_section_name_the_strongest(fit):

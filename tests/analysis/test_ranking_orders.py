@@ -11,6 +11,7 @@ import bayesanno as ba
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.class_prior import log_classes_of_items
 from bayesanno.report.page import render
+from tests.analysis.made import from_prior
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # chains are short
 SETTINGS = {"draws": 400, "tune": 400, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
@@ -145,9 +146,8 @@ def test_known_winners_recalibrate_by_their_names(fit):
 def test_fits_that_weigh_items_differently_are_not_compared(refuses):
     rows = [(f"q{n}", f"j{n % 3}", " > ".join(np.roll(["a", "b", "c"], n % 2))) for n in range(12)]
     data = ba.read_annotations(pd.DataFrame(rows, columns=["item", "annotator", "order"]), ranking="order")
-    few = SETTINGS | {"draws": 50, "tune": 50}
     models = {weight: ba.models.OneCoin(class_prior=ba.Pairs(weight=weight)) for weight in ("weight", "")}
-    fits = {weight: ba.fit(model, data, **few) for weight, model in models.items()}
+    fits = {weight: from_prior(model, data) for weight, model in models.items()}
     with refuses(ba.FitError, "weigh the items differently"):
         ba.compare(fits)
     assert "prefers_first_mean" not in ba.annotator_table(fits["weight"])
@@ -159,7 +159,7 @@ def test_a_report_has_the_systems_of_items():
         (f"i{i}", f"a{j}", "no" if rng.random() < 0.2 + 0.5 * (i % 2) else "yes") for i in range(60) for j in range(3)
     ]
     data = ba.AnnotationData.from_records(rows, item_columns={"system": ["old" if i % 2 else "new" for i in range(60)]})
-    fitted = ba.fit("one_coin", data, **SETTINGS)
+    fitted = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
     page = render(FitView(fitted), checks=False, random_seed=1)
     (section,) = re.findall(r"<h2>How do the systems compare\?</h2>(.*?)</section>", page, re.DOTALL)
     assert "The share of each label among the items of a system" in section

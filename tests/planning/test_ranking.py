@@ -10,7 +10,6 @@ from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.ranking import RankingGains
 from tests.analysis.made import from_prior
-from tests.samples import SHORT
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # of few draws
 
@@ -103,19 +102,27 @@ def test_an_answer_that_is_independent_of_strengths_tells_nothing(drawn, rng):
 
 @pytest.fixture(scope="module")
 def fit():
-    """A fit in which a has won against both others six times, and b and c were compared once; others are not judged."""
+    """Draws in which a is ahead and b and c are equal; six items each of a and one of b and c have answers."""
     rng = np.random.default_rng(1)
     records = []
     for item, (a, _) in ITEMS.items():
         if int(item[2]) > (0 if a == "b" else 5):
             continue
         truth = "first" if a == "a" else "tie"
-        for judge, known in JUDGES.items():
-            records.append((item, judge, truth if rng.uniform() < known else LABELS[rng.integers(3)]))
+        for judge, right in JUDGES.items():
+            records.append((item, judge, truth if rng.uniform() < right else LABELS[rng.integers(3)]))
     columns = {side: [pair[code] for pair in ITEMS.values()] for code, side in enumerate(("first", "second"))}
     data = ba.AnnotationData.from_records(records, items=list(ITEMS), labels=LABELS, item_columns=columns)
-    model = ba.models.MACE(class_prior=ba.Pairs())
-    return ba.fit(model, data, check=False, **SHORT | {"draws": 300, "tune": 300})
+
+    known = np.array([*JUDGES.values()])
+
+    def change(drawn):
+        strength = rng.normal([2, -1, -1], [0.2, 0.5, 0.5], size=(600, 3))
+        drawn["strength"][0] = strength - strength.mean(axis=1, keepdims=True)
+        drawn["tie"][0] = rng.normal(-0.5, 0.2, size=600)
+        drawn["competence"][0] = rng.beta(50 * known, 50 * (1 - known), (600, 3))
+
+    return from_prior(ba.models.MACE(class_prior=ba.Pairs()), data, 600, change)
 
 
 def test_systems_of_equal_strength_are_compared_and_not_those_that_are_decided(fit):
