@@ -117,20 +117,6 @@ class TestWhatIsFound:
             assert covered.mean() > 0.9
             assert abs(table.loc[0, "correlation"]) < 0.02
 
-    def test_where_most_are_wrong_gold_says_so_and_the_posterior_cannot(self, rng):
-        data, _ = simulate_clique(rng, annotators=9, items=300, clique=7, copies=0.9, accuracy=(0.4, 0.6))
-        fit = ba.fit("model_b", data, **QUICK)
-        gold, own = (ba.dependence_table(fit, truth=truth).loc[0] for truth in ("gold", "posterior"))
-        assert gold["correlation"] > 0.3
-        assert own["correlation"] < gold["correlation"] / 2
-        assert gold["worth"] < 3
-
-    def test_who_hardly_errs_is_not_dependent_for_it(self, rng):
-        data, wrong = simulate_clique(rng, annotators=3, items=60, accuracy=(0.9, 0.95))
-        right = ba.AnnotationData(**{**vars_of(data), "label": data.label ^ wrong[data.item, data.annotator]})
-        table = ba.dependence_table(ba.fit("one_coin", right, **QUICK))
-        assert (table["correlation"].abs() < 0.1).all()  # nobody errs at all
-
 
 def vars_of(data):
     return {

@@ -9,7 +9,6 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno.analysis.grades import check_grades, find_grades
 from bayesanno.cli.files import write_fit
 from tests.analysis.made import from_prior
-from tests.samples import LABELS
 
 ORDER = ["no", "maybe", "yes"]  # not that of the fit, whose labels are LABELS
 EM = {"method": "em", "random_seed": 1, "progressbar": False}
@@ -51,16 +50,6 @@ def test_the_table_describes_the_posterior_of_the_grade(mace_fit):
     )
     for same in ("item", "n_annotations", "label", "probability", "gold"):
         assert table[same].tolist() == labels[same].tolist()
-
-
-def test_uncertainty_is_that_of_drawn_labels(mace_fit):
-    drawn = ba.sample_labels(mace_fit, random_seed=1).values.reshape(-1, 400)  # (sample, item), of LABELS
-    grade = np.array([ORDER.index(label) + 1 for label in LABELS])[drawn]
-    table = ba.grade_table(mace_fit, order=ORDER)
-    error = table["grade_sd"].to_numpy() / np.sqrt(len(grade))
-    assert (np.abs(grade.mean(axis=0) - table["grade_mean"]) < 5 * error + 0.002).all()
-    inside = (grade >= table["grade_eti89_lb"].to_numpy()) & (grade <= table["grade_eti89_ub"].to_numpy())
-    assert inside.mean(axis=0).min() > 0.88
 
 
 def test_the_order_is_that_of_the_data_unless_another_is_given():

@@ -229,7 +229,7 @@ class TestPrevalence:
     def test_a_recalibrated_fit_without_a_prevalence_has_the_shares_of_its_probabilities(self, grouped, uniform):
         groups, gold = grouped[1], ba.data_of(uniform).gold
         done = ba.recalibrate(uniform, dict(list(gold.items())[::5]))
-        p = done["latent"]["probability"].sel(true_class="yes").to_pandas()
+        p = done["labels"]["probability"].sel(true_class="yes").to_pandas()
         inside = np.array([groups[item] == "old" for item in p.index])
         table = ba.group_table(done, groups, use_gold=False, random_seed=1)
         assert row(table, "old")["mean"] == pytest.approx(p[inside].mean(), abs=0.01)

@@ -81,13 +81,6 @@ def test_the_coverage_table_is_the_accuracy_of_the_surest_items(mace_fit):
     assert score(mace_fit) == pytest.approx({name: right[:n].mean() for name, n in shares.items()})
 
 
-def test_the_coverage_table_counts_only_items_whose_gold_is_known(tiny_fit):
-    table = ba.coverage_table(tiny_fit, [1])
-    assert table["n_gold"].tolist() == [3]
-    labels = ba.label_table(tiny_fit).set_index("item").loc[["s1", "s2", "s4"]]
-    assert table["accuracy"].tolist() == [(labels["label"] == labels["gold"]).mean()]
-
-
 def test_draws_of_labels_have_the_frequencies_of_their_probabilities(mace_fit, rng):
     drawn = ba.sample_labels(mace_fit, random_seed=int(rng.integers(2**31)))
     assert drawn.dims == ("chain", "draw", "item")

@@ -91,15 +91,6 @@ def test_a_gain_after_another_answer_is_what_both_tell_less_what_one_does(drawn,
     assert gains.gain[0, 0] < alone[0, 0]
 
 
-def test_an_answer_that_is_independent_of_strengths_tells_nothing(drawn, rng):
-    strength, states = drawn
-    same = np.repeat(states.answer[:1], 60, axis=0)
-    same[:] = same.mean(axis=3, keepdims=True)  # whatever the class
-    assert RankingGains(DrawnStates(states.names, states.state, same), strength, rng).gain.max() < 1e-12
-    decided = np.sort(strength, axis=1)  # in all draws
-    assert RankingGains(states, decided, rng).gain.max() < 1e-12
-
-
 @pytest.fixture(scope="module")
 def fit():
     """Draws in which a is ahead and b and c are equal; six items each of a and one of b and c have answers."""
