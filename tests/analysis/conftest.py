@@ -1,18 +1,10 @@
 """Fits of several dimensions and of counts, which tables of any kind of data are tried on."""
 
-import warnings
-
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import ConvergenceWarning
-from tests.samples import DIMENSIONS, SHORT
-
-
-def fit_shortly(model, data, **more):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws
-        return ba.fit(model, data, **SHORT, **more)
+from tests.analysis.made import from_prior
+from tests.samples import DIMENSIONS
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +27,7 @@ def regild(data, gold):
 
 @pytest.fixture(scope="session")
 def multi_fit(several):
-    return fit_shortly("model_a_multi", several, adjust=False)
+    return from_prior(ba.get_model("model_a_multi"), several)
 
 
 @pytest.fixture(scope="session")
@@ -45,4 +37,4 @@ def counts():
 
 @pytest.fixture(scope="session")
 def count_fit(counts):
-    return fit_shortly("binomial_mixture", counts)
+    return from_prior(ba.get_model("binomial_mixture"), counts)

@@ -12,7 +12,7 @@ from tests.samples import DIMENSIONS
 
 pytestmark = pytest.mark.usefixtures("by_numpy")
 
-LIKE_VARIABLES = [("mcse_a", "a"), ("probability", "item"), ("x y", " é.")]
+LIKE_VARIABLES = [("probability", "item"), ("x y", " é.")]
 
 
 def data_named(names):
@@ -71,25 +71,6 @@ def test_results_do_not_depend_on_the_names_of_dimensions(plain, tmp_path, names
     last = names[1]
     ba.save(ba.recalibrate(stored, {last: data.by_dimension[last].gold}), tmp_path / "one.nc")
     assert ba.recalibration_table(ba.load(tmp_path / "one.nc"))["dimension"].unique().tolist() == [last]
-
-
-def test_each_dimension_is_a_group_with_the_names_of_a_fit_of_one(plain):
-    fit, data = plain
-    assert list(fit["latent"].children) == list(DIMENSIONS)
-    assert not fit["latent"].data_vars
-    for name, labels in DIMENSIONS.items():
-        group = fit["latent"][name]
-        assert {of: variable.dims for of, variable in group.data_vars.items()} == {
-            "probability": ("item", "true_class"),
-            "log_probability": ("item", "true_class"),
-            "probability_mcse": ("item", "true_class"),
-            "entropy": ("item",),
-            "label_probability": ("item", "response"),
-            "correct": ("annotation",),
-        }
-        assert group["response"].values.tolist() == list(labels)
-        assert group["true_class"].values.tolist() == [*labels, "(none of these)"]
-        assert group.sizes["annotation"] == data.by_dimension[name].n_annotations
 
 
 def test_a_fit_that_held_dimensions_in_names_is_said_to_be_older(plain, tmp_path, refuses):

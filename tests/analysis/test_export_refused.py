@@ -29,35 +29,17 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"to": "labelstudio"},
-            "exported to 'labelstudio': choose one of 'label-studio', .*; did you mean 'label-studio'",
-        ),
-        (
-            {"to": "label-studio"},
-            r"two names from the labeling interface.*question='topic' and to_name='text', or give",
-        ),
+        ({"to": "labelstudio"}, "exported to 'labelstudio': choose one of .*; did you mean 'label-studio'"),
         ({"to": "label-studio", "question": "q"}, "two names from the labeling interface"),
         ({"to": "label-studio", "tasks": "two"}, r"annotated with 'topic', 'tone': choose one with question="),
-        (
-            {"to": "label-studio", "tasks": "one", "question": "topics"},
-            "annotated with 'topic': .*did you mean 'topic'",
-        ),
+        ({"to": "label-studio", "tasks": "one", "question": "topics"}, "did you mean 'topic'"),
         ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\."),
-        ({"to": "prodigy"}, "prodigy shows the text"),
-        ({"to": "doccano"}, "doccano shows the text"),
         ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy can show: add a field text or html or image"),
         ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano can show: .* a field text or data"),
         ({"to": "argilla", "tasks": "one"}, "argilla needs one question, but .* has answers to none"),
-        (
-            {"to": "doccano", "tasks": "one", "question": "q"},
-            r"question=\.\.\. does not apply to doccano: leave it out",
-        ),
+        ({"to": "doccano", "tasks": "one", "question": "q"}, r"question=\.\.\. does not apply to doccano"),
         ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"to_name=\.\.\. does not apply to argilla"),
-        (
-            {"to": "cleanlab"},
-            r"exported to 'cleanlab': choose one of .*; labels\.csv, or label_table\(fit\), has soft labels",
-        ),
+        ({"to": "cleanlab"}, r"exported to 'cleanlab': .*; labels\.csv, or label_table\(fit\), has soft labels"),
         ({**NAMED, "item": "id"}, r"item=\.\.\. names a field of tasks"),
         ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
         ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),
@@ -66,11 +48,7 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
         ({**NAMED, "tasks": "broken"}, "broken.json, line 2: this is not JSON"),
         ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, but must be an object"),
         ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: id is missing: fill it in"),
-        (
-            {**NAMED, "min_probability": 1.5},
-            r"min_probability is 1\.5: it must be at least 0 and at most 1",
-        ),
-        ({**NAMED, "min_probability": float("nan")}, "min_probability is nan"),
+        ({**NAMED, "min_probability": float("nan")}, "min_probability is nan: it must be at least 0 and at most 1"),
         ({**NAMED, "min_probability": 1.0, "use_gold": False}, "no label is as probable as 1.0, the most"),
     ],
 )
@@ -117,21 +95,10 @@ def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path,
         ba.export_labels(count_fit, tmp_path / "labels.csv", to=to, **needed)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
-def test_which_of_several_dimensions_is_said(multi_fit, tmp_path, refuses):
-    with refuses(FitError, "this fit has dimensions focus, polarity: name one"):
-        ba.export_labels(multi_fit, tmp_path / "labels.json", **NAMED)
-
-
-def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses):
+def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses, monkeypatch):
     with refuses(DataFileError, "there is no folder .*no to write labels.csv into"):
         ba.export_labels(fit, tmp_path / "no" / "labels.csv", **NAMED)
-    (tmp_path / "x.json").mkdir()
-    with refuses(DataFileError, "cannot be written"):
-        ba.export_labels(fit, tmp_path / "x.json", **NAMED)
 
-
-def test_a_full_disk_is_one_line_with_its_reason(fit, tmp_path, refuses, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

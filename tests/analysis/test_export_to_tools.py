@@ -2,12 +2,11 @@
 
 They are not among the dependencies of development:
 
-    uv run --with argilla --with cleanlab --with label-studio-sdk pytest -m extras tests/analysis
+    uv run --with argilla --with label-studio-sdk pytest -m extras tests/analysis
 """
 
 import json
 
-import numpy as np
 import pytest
 
 import bayesanno as ba
@@ -59,18 +58,3 @@ def test_argilla_takes_the_records(fit, tasks, tmp_path):
     assert [one.value for one in suggested] == table["label"].tolist()
     assert [one.score for one in suggested] == pytest.approx(table["probability"].tolist())
     assert {one.agent for one in suggested} == {"bayesanno mace"}
-
-
-def test_cleanlab_takes_the_answers_and_the_probabilities_of_labels(fit):
-    """The four lines of the guide; cleanlab's own table has the columns that the table of labels has."""
-    multiannotator = pytest.importorskip("cleanlab.multiannotator")
-    data, table = ba.read_annotations("@crowd"), ba.label_table(fit)
-    codes = {label: code for code, label in enumerate(data.classes)}
-    answers = data.to_frame().pivot_table("label", "item", "annotator", aggfunc="last")
-    answers = answers.loc[table["item"]].map(codes.get).astype("Int64")
-    found = multiannotator.get_label_quality_multiannotator(answers, table.filter(like="p[").to_numpy(), verbose=False)
-    quality = found["label_quality"]
-    assert quality["num_annotations"].tolist() == table["n_annotations"].tolist()
-    same = quality["consensus_label"].to_numpy() == table["label"].map(data.classes.index).to_numpy()
-    assert same.mean() > 0.95  # cleanlab weighs the answers once more
-    np.testing.assert_allclose(quality["annotator_agreement"][same], table["agreement"][same], atol=1e-12)

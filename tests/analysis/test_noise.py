@@ -87,13 +87,6 @@ def test_the_number_of_hard_items_has_the_posterior_of_the_closed_form(nearly_fa
     assert found.expected == pytest.approx((known @ np.arange(N + 1) - D) / (N - D), abs=0.003)
 
 
-def test_the_mean_number_is_that_of_the_items(nearly_fair):
-    agreed = (ba.data_of(nearly_fair).votes > 0).sum(axis=1) == 1
-    assert ba.noise.noise_posterior(nearly_fair).expected == pytest.approx(
-        float(nearly_fair["latent"]["hard"].values[agreed].mean()), rel=1e-9
-    )
-
-
 def test_what_cannot_be_bounded_is_refused(refuses, nearly_fair, mace_fit):
     with refuses(FitError, "mace does not infer which annotated items are hard"):
         ba.noise.noise_posterior(mace_fit)
@@ -122,13 +115,6 @@ def test_types_are_not_scored(refuses, nearly_fair):
     assert score(nearly_fair) == {}
     with refuses(FitError, "easy_hard gives item types instead of labels"):
         ba.coverage_table(nearly_fair)
-
-
-def test_a_parameter_without_dims_has_its_row(nearly_fair):
-    table = ba.summary(nearly_fair).set_index("parameter")
-    assert table.loc["hard_fraction", "mean"] == pytest.approx(
-        float(nearly_fair["posterior"]["hard_fraction"].mean()), rel=1e-12
-    )
 
 
 def test_the_type_of_a_new_item_is_predicted(nearly_fair):

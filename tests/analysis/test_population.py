@@ -7,14 +7,8 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.errors import FitError
 from bayesanno.cli.files import write_fit
-from bayesanno.fits.view import view_of
-from bayesanno.graph.density import compile_graph
-from bayesanno.graph.draws import as_one_chain, unconstrain
-from bayesanno.inference.model_density import compile_model
-from bayesanno.inference.modes.probabilities import find_chain_modes
-from bayesanno.inference.modes.search import Modes, make_log_density
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 
@@ -58,49 +52,6 @@ def test_the_population_is_recovered(fit):
     variance = draws["spread"].sel(true_class="bad") ** 2 + draws["ability_spread"] ** 2
     pooling = 1 / (variance * right * (1 - right))
     assert table["pooling"][0] == pytest.approx(float(np.median(pooling)), rel=1e-10)
-
-
-def test_one_mode_is_found_although_the_peak_is_improbable(fit):
-    found = ba.diagnostics_of(fit)["modes"]
-    assert found["unfinished"] == 0
-    assert found["lost"] == []
-    assert found["found"][0]["chains"] == [0, 1]
-    assert found["found"][0]["probability"] is None  # nothing has weighed it
-
-
-def test_advi_finds_the_population_too(fit, crowd):
-    near = ba.fit(MODEL, crowd, method="advi", draws=500, random_seed=1, progressbar=False)
-    table, exact = ba.population_table(near), ba.population_table(fit)
-    assert (abs(table["mean"] - exact["mean"]) < 1.5 * exact["sd"]).all()  # no correlations: where, not how wide
-    own, other = (one["posterior"]["confusion"].mean(("chain", "draw")).values for one in (near, fit))
-    assert abs(own - other).mean() < 0.03
-    labels = ba.label_table(near)["label"] == ba.label_table(fit)["label"]
-    assert labels.mean() > 0.95
-
-
-def test_the_mode_of_a_chain_is_found_at_fixed_scales(fit):
-    view = view_of(fit.isel(chain=[1]))  # whose diagnostics are of other chains: modes are searched again
-    graph = view.model.build(view.data)
-    log_density = make_log_density(view.model, view.data, graph, compile_model(view.model, view.data, graph), 0)
-    z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
-    found, places = Modes(log_density).ascend_from_draws(z[:1, [-1, 0]])
-    assert places.tolist() == [[0, 0]]  # the same from both draws
-    (mode,) = found.found
-    scales = log_density.scales
-    np.testing.assert_array_equal(mode.point[scales], log_density.density.start[scales])
-    assert (mode.states == view.latent["probability"].values.argmax(axis=1)).mean() > 0.95
-    ((of_chain,), _) = find_chain_modes(view, 1)
-    assert (of_chain.by, of_chain.chains) == ("unknown", (0,))
-
-
-def test_draws_go_to_the_unconstrained_scale_and_back(fit):
-    view = view_of(fit)
-    graph = view.model.build(view.data)
-    few = view.posterior[[variable.name for variable in graph.free_RVs]].isel(draw=slice(3), chain=[0])
-    density = compile_graph(graph, view.model.start(view.data))
-    back = as_one_chain(graph, [density.values_at(point) for point in unconstrain(graph, few)[0]])
-    for name, values in few.data_vars.items():
-        np.testing.assert_allclose(back[name].transpose(*values.dims).values, values.values, rtol=1e-8)
 
 
 def test_a_run_and_the_report_have_the_population(fit, tmp_path):
@@ -158,16 +109,12 @@ def test_a_draw_that_is_repeated_for_annotators_never_seen_counts_once(fit, crow
     assert found["n5"] < found["n1"] < 600  # what strangers say tells some of the draws from others
 
 
-def test_other_models_refuse_annotators_never_seen_and_have_no_population(crowd, refuses):
-    plain = ba.fit("model_b", crowd, method="em", random_seed=1, progressbar=False)
-    with refuses(FitError, "model_b has no population of annotators"):
-        ba.population_table(plain)
-    plain = ba.fit("model_b", crowd, method="vb", draws=50, check=False, random_seed=1, progressbar=False)
-    with refuses(DataError, "annotator 'zoe' is not among the 25 annotators of this fit"):
-        ba.predict_labels(plain, ba.AnnotationData.from_records(NEW, labels=crowd.labels))
-
-
 # ------------------------------------------------------------------------------------------------------ bad input
+
+
+def test_other_models_have_no_population(tiny_fit, refuses):
+    with refuses(FitError, "model_b has no population of annotators"):
+        ba.population_table(tiny_fit)
 
 
 def test_a_population_of_one_annotator_is_warned_about():
@@ -177,19 +124,6 @@ def test_a_population_of_one_annotator_is_warned_about():
     assert (found.code, found.value) == ("population-few-annotators", 1)
     assert list(MODEL.findings(tiny_data())) == []
     assert list(MODEL.findings(ba.read_annotations("@crowd"))) == []
-
-
-def test_a_class_never_seen_is_no_items_label_and_little_is_known_of_it():
-    rng = np.random.default_rng(1)
-    records = [(f"s{i}", who, ("no", "yes")[i % 2 ^ (rng.random() < 0.1)]) for i in range(60) for who in "abc"]
-    data = ba.AnnotationData.from_records([*records, ("s1", "once", "yes")], labels=("no", "yes", "never"))
-    (found,) = MODEL.findings(data)
-    assert (found.code, found.about) == ("label-unused", ("never",))
-    with pytest.warns(ba.errors.IdentifiabilityWarning, match="^label-unused: "):
-        fit = ba.fit(MODEL, data, draws=300, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
-    table = ba.population_table(fit).set_index(["true_class", "response"])
-    assert table.loc[("never", "never"), "sd"] > table.loc[("yes", "yes"), "sd"]
-    assert set(ba.label_table(fit)["label"]) == {"no", "yes"}
 
 
 def test_classes_that_are_called_otherwise_than_by_their_names_are_said(fit):

@@ -1,7 +1,5 @@
 """Prediction is Bayes' rule: what it says of a new item is what a fit with that item says, and how surely."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -12,7 +10,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.modeling import posterior as way_back
 from bayesanno.modeling.importance_weights import effective_number, normalise_weights, weighted_mean
 from tests.inference.exact import exact_posterior
-from tests.samples import SETTINGS, TINY_RECORDS, tiny_data
+from tests.samples import TINY_RECORDS, tiny_data
 
 SIGMAS = 4
 NEW = {  # item -> who says what
@@ -59,30 +57,6 @@ def test_the_label_of_a_new_item_is_that_of_the_exact_posterior_with_it(tiny_fit
     assert max(off) > 2 * SIGMAS  # draws that all count alike give another answer
     assert table.loc["silent", "ess_weights"] == pytest.approx(4000)
     assert (table["ess_weights"].drop("silent") < 3999).all()
-
-
-def test_the_type_of_new_counts_is_that_of_a_fit_with_them():
-    """An item of many answers, all alike, moves the rates that it is judged by."""
-    known = {"s1": (1, 6), "s2": (5, 6), "s3": (2, 6), "s4": (4, 5), "s5": (1, 4)}
-    new = {"few": (3, 17), "most": (13, 16)}
-
-    def counts(of):
-        return ba.CountData(items=tuple(of), successes=[x for x, _ in of.values()], trials=[n for _, n in of.values()])
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the few items hardly tell two types apart
-        fit = ba.fit("binomial_mixture", counts(known), **SETTINGS)
-        refits = {item: ba.fit("binomial_mixture", counts(known | {item: new[item]}), **SETTINGS) for item in new}
-    data = counts(new)
-    table = ba.predict_labels(fit, data).set_index("item")
-    weighed, averaged = recovered(fit, data, weigh_draws=True).latent, recovered(fit, data).latent
-    for number, (item, refit) in enumerate(refits.items()):
-        again = refit["latent"].to_dataset().sel(item=item, item_type="type 2")
-        error = np.hypot(float(weighed["probability_mcse"][number, 1]), float(again["probability_mcse"]))
-        assert error < 0.03
-        assert abs(table.loc[item, "p[type 2]"] - float(again["probability"])) < SIGMAS * error
-        assert abs(float(averaged["probability"][number, 1]) - float(again["probability"])) > SIGMAS * error
-        assert table.loc[item, "ess_weights"] < 0.9 * 4000
 
 
 # ------------------------------------------------------------------------------------------------- few draws

@@ -42,11 +42,11 @@ def by_hand(known, probability, codes, *, at_large):
 
 @pytest.mark.parametrize("at_large", [False, True])
 def test_estimates_and_quantiles_are_those_of_the_formulas(rng, at_large):
-    known, probability, codes, _ = simulate(rng)
+    known, probability, codes, _ = simulate(rng, n_known=8)  # so few that a degree of freedom tells
     draws = draw_powered(known, probability, codes, SHARE, rng, at_large=at_large)[:, :, 0]
     for group, (estimate, error, df) in enumerate(by_hand(known, probability, codes, at_large=at_large)):
         assert np.median(draws[:, group]) == pytest.approx(estimate, abs=1e-6)
-        tails = stats.t(df, estimate, error).ppf([0.03, 0.97])
+        tails = stats.t(df, estimate, error).ppf([0.03, 0.97]).clip(0, 1)
         np.testing.assert_allclose(np.quantile(draws[:, group], [0.03, 0.97]), tails, atol=1e-3)
     assert abs(np.corrcoef(draws.T)[0, 1]) < 0.06  # groups are independent
 
@@ -85,13 +85,6 @@ def test_what_is_known_of_all_items_is_certain(rng):
     assert draws.std(axis=0).tolist() == pytest.approx([0, 0], abs=1e-9)
     np.testing.assert_allclose(draws[0], [truth[codes == group].mean() for group in (0, 1)])
     assert (draw_powered(known, probability, codes, SHARE, rng, at_large=True).std(axis=0) > 0.03).all()
-
-
-def test_equal_known_labels_leave_some_doubt(rng):
-    known, probability, codes, _ = simulate(rng, shares=(1.0, 1.0))
-    draws = draw_powered(known, probability, codes, SHARE, rng, at_large=True)[:, :, 0]
-    assert (np.quantile(draws, 0.03, axis=0) < 0.97).all()
-    assert draws.max() <= 1
 
 
 def test_shares_add_up_to_one_and_make_the_grade(rng):

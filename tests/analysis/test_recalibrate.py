@@ -13,8 +13,6 @@ from bayesanno._core.errors import DataError, DataFileError, FitError, Predictio
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.fits.view import view_of
-from tests.inference.draws import make_fit
-from tests.models.contract import as_posterior, make_case
 
 COPIES = 5
 GOLD_OF_TINY = {"s1": "yes", "s2": "no", "s4": "yes"}
@@ -156,12 +154,6 @@ def test_new_items_are_recalibrated_as_those_of_the_fit(honest, known):
     np.testing.assert_allclose(new.loc[others, "probability"], own.loc[others, "probability"], rtol=1e-9)
 
 
-def test_written_labels_are_recalibrated(honest, tmp_path):
-    ba.write_labels(honest, None, tmp_path / "labels")
-    written = pd.read_parquet(tmp_path / "labels")
-    pd.testing.assert_frame_equal(written, ba.label_table(honest))
-
-
 def test_labels_are_drawn_from_the_recalibrated_posterior(tiny_fit):
     with pytest.warns(PredictionWarning, match="^few-true-labels: "):
         done = ba.recalibrate(tiny_fit)
@@ -240,14 +232,6 @@ def test_a_rare_class_keeps_its_rarity(odd):
     assert 0.85 < float(nobody.sel(true_class="usual")) < 0.99
 
 
-def test_known_labels_of_one_class_are_possible(odd):
-    fit, truth = odd
-    some = {item: label for item, label in truth.items() if label == "usual"}
-    done = ba.recalibrate(fit, dict(list(some.items())[:30]))
-    assert np.isfinite(done["labels"]["log_probability"]).all()
-    assert about(done)["log_score"] > -0.3
-
-
 def test_few_labels_are_wide_and_say_so(fitted, known, honest):
     with pytest.warns(PredictionWarning, match="^few-true-labels: "):
         few = ba.recalibrate(fitted, dict(list(known.items())[:5]))
@@ -296,7 +280,7 @@ def test_controls_stay_what_they_are_and_teach_nothing(dependent, known):
         (None, FitError, "no true label is known, apart from controls"),
         (3, DataError, "gold is of type int"),
         ("nowhere.csv", DataFileError, "there is no file 'nowhere.csv'"),
-        (pd.DataFrame({"item": ["FIRST", "FIRST"], "gold": ["good", "bad"]}), DataError, "among the declared labels"),
+        (pd.DataFrame({"item": ["FIRST", "FIRST"], "gold": ["no", "yes"]}), DataError, "item 'i0' has two labels"),
     ],
 )
 def test_bad_gold_is_refused(fitted, refuses, gold, error, match):
@@ -309,29 +293,7 @@ def test_bad_gold_is_refused(fitted, refuses, gold, error, match):
         ba.recalibrate(fitted, gold)
 
 
-def test_two_labels_of_an_item_are_refused(fitted, dependent, refuses):
-    item, labels = dependent.items[0], dependent.labels
-    with refuses(DataError, f"item '{item}' has two labels"):
-        ba.recalibrate(fitted, pd.DataFrame({"item": [item, item], "gold": labels[:2]}))
-
-
-def test_what_was_not_recalibrated_has_no_table(fitted, refuses):
-    with refuses(FitError, "was not recalibrated"):
-        ba.recalibration_table(fitted)
-
-
 # ----------------------------------------------------------------------------------------------- models of all kinds
-
-
-def from_prior(name, data):
-    case = make_case(name, {})
-    return make_fit(case.entry, data, as_posterior(case.entry.build(data), case.prior_draws[:20], 2))
-
-
-def test_types_have_no_labels(refuses):
-    fit = from_prior("easy_hard", make_case("easy_hard", {}).designs.tiny)
-    with refuses(FitError, "easy_hard gives item types"):
-        ba.recalibrate(fit, {"s1": "yes"})
 
 
 def test_counts_have_no_labels_and_a_fit_on_dask_no_items(fitted, refuses):

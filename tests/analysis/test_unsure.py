@@ -5,9 +5,8 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError
-from bayesanno.fits.storage import data_of
 from bayesanno.simulation.statistics import tables_of
-from tests.samples import simulate_unsure, tiny_data
+from tests.samples import simulate_unsure
 
 pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")
 
@@ -62,30 +61,6 @@ def test_confusion_has_a_column_for_unsure_answers(fits):
     assert rate.loc[("yes", "unsure"), "eti89_lb"] > rate.loc[("no", "unsure"), "eti89_ub"]  # only "yes" can be hard
 
 
-def test_figures_have_a_column_for_unsure_answers(fit):
-    figure = ba.plot_confusion(fit)
-    assert figure.axes[0].images[0].get_array().shape == (2, 3)
-    ba.plot_coverage(fit)
-
-
-def test_the_report_is_written(fits, tmp_path):
-    path = ba.write_report(fits["mace"], tmp_path / "report.html", checks=False)
-    assert "unsure: unsure (" in path.read_text(encoding="utf-8")
-
-
-def test_a_file_keeps_what_is_unsure(fit, data, tmp_path):
-    ba.save(fit, tmp_path / "fit.nc")
-    again = ba.data_of(ba.load(tmp_path / "fit.nc"))
-    assert (again.labels, again.unsure, again.hash) == (data.labels, data.unsure, data.hash)
-
-
-def test_a_file_of_data_without_unsure_labels_is_as_it_was():
-    fit = ba.fit("mace", tiny_data(), method="em", random_seed=1, progressbar=False)
-    assert "unsure" not in fit["constant_data"]
-    assert data_of(fit).unsure == ()
-    assert "unsure" not in ba.annotator_table(fit)
-
-
 def test_new_items_are_predicted_from_unsure_answers_too(fits):
     """What a label means is known of the fit, whether new data declare it or not."""
     said = [("new", "careful0", "unsure"), ("new", "careful1", "unsure"), ("other", "careful0", "no")]
@@ -116,28 +91,6 @@ def test_the_prior_says_how_often_the_vote_is_right_without_unsure_answers(data)
     """Where most are unsure, the vote is what the others say."""
     before = ba.describe_prior({"model B": "model_b"}, data, random_seed=1).table.set_index("quantity")["mean"]
     assert before["vote_right"] > before["right"] + 0.1
-
-
-def test_calibration_and_coverage_are_of_classes(fit, data):
-    assert ba.calibration_table(fit)["n"].sum() == data.n_items
-    vote = ba.majority_vote(data)
-    assert vote["share"].max() == 1
-    assert vote["share"].notna().sum() == (data.without_unsure().votes.sum(axis=1) > 0).sum()
-
-
-def test_simulated_annotators_may_be_unsure():
-    design = ba.make_design(items=60, annotators=4, labels=["no", "yes"], unsure="unsure", per_item=3, random_seed=1)
-    made, truth = ba.simulate("model_b", design, random_seed=1)
-    assert made.unsure == ("unsure",)
-    assert set(made.label.tolist()) == {0, 1, 2}
-    assert set(made.gold.values()) == {"no", "yes"}
-    assert truth["confusion"].shape == (4, 2, 3)
-
-
-def test_label_usage_counts_unsure_answers_like_others(data):
-    start = ba.models.LabelUsage().start(data)["usage"]
-    assert start.shape == (data.n_annotators, 3)
-    np.testing.assert_allclose(start[:, 2], (1 + data.unsure_by_annotator) / (3 + data.by_annotator))
 
 
 def test_a_known_label_holds_where_all_answers_are_unsure(data):

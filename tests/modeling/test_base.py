@@ -1,7 +1,6 @@
-"""What a model's author meets: eight methods, two namespaces, and errors that say what is wrong."""
+"""What a model's author meets: two namespaces, and errors that say what is wrong."""
 
 import copy
-import inspect
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,35 +9,8 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError
-from bayesanno._core.fields import Fields
 from bayesanno.modeling.arguments import Parameters, Priors
-from bayesanno.modeling.base import AnnotationModel
 from tests.models.contract import TINY
-
-
-def test_a_model_author_writes_four_methods_and_may_write_more():
-    own = {name for name, _ in inspect.getmembers(AnnotationModel, inspect.isfunction) if not name.startswith("_")}
-    of_fields = {name for name, _ in inspect.getmembers(Fields, inspect.isroutine)}
-    written = {"priors", "state_logp", "generate", "start"}
-    about_data = {
-        "check",
-        "coords",
-        "findings",
-        "fixed_parameters",
-        "index_arrays",
-        "latents",
-        "states",
-        "without_data",
-    }
-    about_parameters = {
-        "above_chance",
-        "draw_annotators",
-        "findings_of_posterior",
-        "is_exchangeable",
-        "scale_parameters",
-    }
-    of_states = {"constrain", "derived", "item_logp", "latent_posterior"}
-    assert own - of_fields == written | about_data | about_parameters | of_states | {"build", "overrides"}
 
 
 def test_what_a_model_does_not_declare_it_does_not_have():

@@ -75,18 +75,6 @@ def test_the_gradient_stays_finite_where_probabilities_underflow(size):
         assert all(np.isfinite(found).all() for found in function(*point))
 
 
-def test_draws_have_the_log_odds_that_the_density_says(rng):
-    graph = graph_of(0.3)
-    typical, rows = pm.draw([graph["typical"], graph["rows"]], draws=2000, random_seed=rng, mode=PYTHON)
-    standard = (log_odds(typical) - log_odds(CENTRE)).ravel()
-    assert kstest(standard, norm.cdf).pvalue > 1e-4
-    own = (log_odds(rows) - log_odds(typical)[:, None]) / SPREAD[:, None]
-    assert kstest(own.ravel(), norm.cdf).pvalue > 1e-4
-    assert kstest(1.2 * own.ravel(), norm.cdf).pvalue < 1e-4  # a spread that is wrong is noticed
-    drawn = draw_rows(np.broadcast_to(CENTRE, (5000, 2, 3)), SPREAD, RIGHT, rng)
-    assert kstest(((log_odds(drawn) - log_odds(CENTRE)) / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
-
-
 def test_answers_centre_the_log_odds_that_they_tell():
     counts = np.zeros((3, 2, 3))
     counts[1, 0] = [70, 20, 10]
@@ -137,8 +125,10 @@ def test_draws_of_a_shift_and_of_rows_are_as_the_density_says(rng):
     drawn = pm.draw([graph[name] for name in ("typical", "far", "shift", "rows")], 2000, random_seed=rng, mode=PYTHON)
     typical, far, shift, rows = drawn
     assert kstest((shift / far[:, None]).ravel(), norm.cdf).pvalue > 1e-4
+    assert kstest((log_odds(typical) - log_odds(CENTRE)).ravel(), norm.cdf).pvalue > 1e-4
     own = log_odds(rows) - log_odds(typical)[:, None] + shift[..., None, None]
     assert kstest((own / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
+    assert kstest((1.2 * own / SPREAD[:, None]).ravel(), norm.cdf).pvalue < 1e-4  # a wrong spread is noticed
     by_numpy = draw_rows(np.broadcast_to(CENTRE, (5000, 2, 3)), SPREAD, RIGHT, rng, shift=np.full((5000, 2), -0.7))
     assert kstest(((log_odds(by_numpy) - log_odds(CENTRE) + 0.7) / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
 

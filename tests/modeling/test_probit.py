@@ -39,18 +39,6 @@ def test_density_and_gradient_are_those_of_the_beta_however_far_out(prior):
     np.testing.assert_allclose(graph.compile_dlogp(mode=PYTHON)(point), slope, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-def test_density_is_that_of_the_log_odds_after_the_change_of_variable(prior):
-    z = np.linspace(-6, 6, 101)
-    with pm.Model() as by_logit:
-        pm.Beta("share", *np.array(prior), shape=z.size)  # plain floats would be rounded to 32 bits
-    y = log_ndtr(z) - log_ndtr(-z)
-    per_z = norm.logpdf(z) - log_ndtr(z) - log_ndtr(-z)  # log dy / dz
-    other = by_logit.compile_logp(sum=False, mode=PYTHON)({"share_logodds__": y})[0] + per_z
-    density = graph_of(prior, z.size).compile_logp(sum=False, mode=PYTHON)({"share_probit__": z})[0]
-    np.testing.assert_allclose(density, other, rtol=1e-10, atol=1e-10)
-
-
 def test_there_and_back_keeps_the_digits_of_the_smaller_part():
     graph = graph_of((0.5, 0.5), 1)
     transform = graph.rvs_to_transforms[graph["share"]]
@@ -62,10 +50,9 @@ def test_there_and_back_keeps_the_digits_of_the_smaller_part():
         np.testing.assert_allclose(ndtr(z), share, rtol=1e-11)
 
 
-@pytest.mark.parametrize("class_prior", ["uniform", "learnt"])
-def test_no_competence_makes_the_density_of_mace_infinite(class_prior, rng):
+def test_no_competence_makes_the_density_of_mace_infinite(rng):
     data = ba.read_annotations("@crowd")
-    graph = ba.models.MACE(class_prior=class_prior).build(data)
+    graph = ba.models.MACE().build(data)
     logp, slope = graph.compile_logp(mode=PYTHON), graph.compile_dlogp(mode=PYTHON)
     origin = graph.initial_point()
     for far in (1.0, 8.0, 9.0, 40.0):

@@ -7,7 +7,6 @@ import pytest
 from pytensor.compile.mode import Mode
 from scipy.special import logsumexp, softmax
 
-from bayesanno._core.private.pytensor import register_with_jax
 from bayesanno.modeling.ops.sums import SumOutStates, sum_out_states
 
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
@@ -21,43 +20,42 @@ def logp(rng):
     return values
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_totals_and_probabilities(mode, logp):
-    symbol = pt.matrix()
-    total, probability = pytensor.function([symbol], list(sum_out_states(symbol)), mode=MODES[mode])(logp)
-    np.testing.assert_allclose(total, logsumexp(logp, axis=1), rtol=1e-14)
-    np.testing.assert_allclose(probability[:-1], softmax(logp[:-1], axis=1), rtol=1e-13, atol=1e-300)
-    np.testing.assert_array_equal(probability[-1], 0)
+@pytest.fixture(scope="module", params=MODES)
+def function(request):
+    """Totals, probabilities and the gradient of rows, and the totals of rows that are given as columns."""
+    rows, columns = pt.matrix(), pt.matrix()
+    total, probability = sum_out_states(rows)
+    outputs = [total, probability, pytensor.grad(total.sum(), rows), sum_out_states(columns.T)[0]]
+    compiled = pytensor.function([rows, columns], outputs, mode=MODES[request.param])
+    return lambda values: compiled(values, np.ascontiguousarray(values.T))
 
 
-@pytest.mark.parametrize("mode", MODES)
+def test_totals_probabilities_and_gradients(function, logp):
+    total, probability, gradient, of_columns = function(logp)
+    for found in (total, of_columns):
+        np.testing.assert_allclose(found, logsumexp(logp, axis=1), rtol=1e-14)
+    for found in (probability, gradient):
+        np.testing.assert_allclose(found[:-1], softmax(logp[:-1], axis=1), rtol=1e-13, atol=1e-300)
+        np.testing.assert_array_equal(found[np.isneginf(logp)], 0)
+
+
 @pytest.mark.parametrize("shape", [(4, 1), (0, 3)])
-def test_one_state_or_no_item(mode, shape, rng):
-    symbol, values = pt.matrix(), rng.normal(size=shape)
-    total, probability = pytensor.function([symbol], list(sum_out_states(symbol)), mode=MODES[mode])(values)
+def test_one_state_or_no_item(function, shape, rng):
+    values = rng.normal(size=shape)
+    total, probability, *_ = function(values)
     np.testing.assert_array_equal(total, values[:, 0])
     np.testing.assert_array_equal(probability, np.ones(shape))
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_transposed_matrix_is_read_right(mode, logp):
-    symbol = pt.matrix()
-    total = pytensor.function([symbol], sum_out_states(symbol.T)[0], mode=MODES[mode])(np.ascontiguousarray(logp.T))
-    np.testing.assert_allclose(total, logsumexp(logp, axis=1), rtol=1e-14)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_nan_is_not_hidden(mode):
+def test_nan_is_not_hidden(function):
     values = np.array([[np.nan, 0.0], [0.0, np.nan], [np.nan, -np.inf], [-np.inf, np.nan], [np.nan, np.nan]])
-    symbol = pt.matrix()
-    assert np.isnan(pytensor.function([symbol], sum_out_states(symbol)[0], mode=MODES[mode])(values)).all()
+    assert np.isnan(function(values)[0]).all()
 
 
 def test_gradients_of_both_outputs_and_the_second_derivative_are_right(rng):
     values, weights = rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
     check = {"rng": rng, "mode": MODES["python"]}
     formulas = [
-        lambda symbol: sum_out_states(symbol)[0],
         lambda symbol: sum_out_states(symbol)[1],
         lambda symbol: sum_out_states(symbol)[0][:, None] * sum_out_states(symbol)[1],
         lambda symbol: pytensor.grad((sum_out_states(symbol)[0] ** 2).sum(), symbol) * weights,
@@ -66,38 +64,9 @@ def test_gradients_of_both_outputs_and_the_second_derivative_are_right(rng):
         pytensor.gradient.verify_grad(formula, [values], **check)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_impossible_states_have_no_gradient(mode, logp):
-    symbol = pt.matrix()
-    gradient = pytensor.grad(sum_out_states(symbol)[0].sum(), symbol)
-    found = pytensor.function([symbol], gradient, mode=MODES[mode])(logp)
-    np.testing.assert_array_equal(found[np.isneginf(logp)], 0)
-    np.testing.assert_allclose(found[:-1].sum(axis=1), 1, rtol=1e-14)
-
-
 def test_shapes_are_known_without_computing(logp):
     symbol = pt.matrix()
-    shapes = pytensor.function([symbol], [output.shape for output in sum_out_states(symbol)])
+    outputs = [output.shape for output in sum_out_states(symbol)]
+    shapes = pytensor.function([symbol], outputs, mode=Mode(linker="py"))
     assert SumOutStates not in {type(node.op) for node in shapes.maker.fgraph.apply_nodes}
     assert [shape.tolist() for shape in shapes(logp)] == [[9], [9, 3]]
-
-
-@pytest.mark.parametrize("wrong", [pt.vector(), pt.tensor3(), pt.lmatrix()])
-def test_what_is_no_matrix_of_floats_is_refused(wrong):
-    with pytest.raises(TypeError, match="a matrix of floats"):
-        sum_out_states(wrong)
-
-
-@pytest.mark.extras
-def test_jax_computes_the_same(logp):
-    jax = pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
-    register_with_jax()
-    symbol = pt.matrix()
-    outputs = list(sum_out_states(symbol))
-    function = pytensor.function([symbol], outputs, mode="JAX")
-    here = pytensor.function([symbol], outputs, mode=MODES["python"])(logp)
-    for one, other in zip(function(logp), here, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6)
-    inside = function.vm.jit_fn  # NumPyro differentiates this itself
-    gradient = jax.grad(lambda values: inside(values)[0].sum())(jax.numpy.asarray(logp))
-    np.testing.assert_allclose(gradient, here[1], rtol=1e-5, atol=1e-30)

@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.modeling import states as by_draw
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
+from bayesanno.planning.gains import AnnotatorGains, choose_utility, gain_of_truth
 from bayesanno.planning.of_fit import find_candidates
-from bayesanno.simulation.quantities import draw_prior
-from tests.samples import DIMENSIONS, SHORT, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
+from tests.analysis.made import from_prior
+from tests.samples import DIMENSIONS, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
-
-
-def fit_shortly(model, data, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # so few draws
-        return ba.fit(model, data, **{**SHORT, "check": False, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +50,7 @@ def test_a_dear_annotator_is_asked_less(crowd_fit):
 def test_new_annotators_are_for_models_with_a_population(tiny_fit, refuses):
     with refuses(ba.FitError, "annotator 'dee' is not in this fit, and only a model with a population"):
         ba.suggest_annotations(tiny_fit, 2, annotators=["dee"])
-    fit = fit_shortly("hierarchical_dawid_skene", tiny_data())
+    fit = from_prior(ba.get_model("hierarchical_dawid_skene"), tiny_data())
     table = ba.suggest_annotations(fit, 6, annotators=["dee"], random_seed=1)
     assert set(table["annotator"]) == {"dee"}
     assert (table["gain"] > 0).all()
@@ -73,7 +66,7 @@ def test_a_point_is_warned_of():
 
 
 def test_items_with_controls_are_never_asked_about(refuses):
-    fit = fit_shortly("model_b", tiny_data(controls={"s5": "yes"}))  # two of four open pairs are of s5
+    fit = ba.fit("model_b", tiny_data(controls={"s5": "yes"}), **QUICK)  # two of four open pairs are of s5
     assert set(ba.suggest_annotations(fit, 2)["item"]) == {"s3", "s6"}
     with refuses(ba.DataError, "n is 3, but only 2 answers can be asked for"):
         ba.suggest_annotations(fit, 3)
@@ -86,9 +79,9 @@ def test_fits_of_counts_and_of_several_dimensions_are_refused(refuses):
         for name, labels in DIMENSIONS.items()
     }
     several, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
-    for fit in (fit_shortly("binomial_mixture", rte_counts()), fit_shortly("model_a_multi", several)):
+    for name, data in (("binomial_mixture", rte_counts()), ("model_a_multi", several)):
         with refuses(ba.DataError, "suggest_annotations"):
-            ba.suggest_annotations(fit, 1)
+            ba.suggest_annotations(from_prior(ba.get_model(name), data, 20), 1)
 
 
 def test_with_annotators_known_a_true_label_says_only_its_own_entropy(rng):
@@ -116,28 +109,12 @@ def test_gain_for_an_annotator_is_explained_variance_of_accuracy(rng):
 
 def test_an_item_without_answers_is_asked_about_first():
     items = [*tiny_data().items, "s7"]
-    fit = fit_shortly("model_b", ba.AnnotationData.from_records(TINY_RECORDS, items=items, labels=["no", "yes"]))
+    fit = ba.fit("model_b", ba.AnnotationData.from_records(TINY_RECORDS, items=items, labels=["no", "yes"]), **QUICK)
     table = ba.suggest_annotations(fit, 3)
     assert "s7" in set(table["item"])
     assert set(table.query("item == 's7'")["why"]) == {"no answer yet"}
     gold = ba.suggest_annotations(fit, 7, target="gold", random_seed=1)
     assert gold.sort_values("gain_here")["probability"].is_monotonic_decreasing  # least known, most to gain
-
-
-def test_fewer_draws_of_difficult_items_choose_as_good_pairs(monkeypatch, rng):
-    model = ba.models.ItemDifficulty(ability_prior=(2, 0.5))
-    design = ba.make_design(items=40, annotators=8, labels=["no", "yes"], per_item=3, random_seed=1)
-    data, _ = ba.simulate(model, design, random_seed=1)
-    posterior = draw_prior(model, data, 1000, rng)  # wider than a posterior: what differs, differs more
-    found = {}
-    for least in (200, 1000):
-        monkeypatch.setattr(by_draw, "LEAST_DRAWS", least)
-        states = by_draw.find_states(model, data, posterior, {})
-        assert states.n_draws == least
-        found[least] = Gains(states, choose_utility("information", states.names), rng).gain
-    best = {least: np.argsort(-gain, axis=None)[:40] for least, gain in found.items()}
-    worth = {least: found[1000].ravel()[chosen].sum() for least, chosen in best.items()}
-    assert 0.98 < worth[200] / worth[1000] < 1  # not the same pairs, but as good
 
 
 @pytest.mark.filterwarnings("ignore:pareto-k")
