@@ -127,10 +127,11 @@ def test_sensitivities_that_chance_may_bring_are_not_told_of(own, mace_fit):
 
 
 def test_as_many_draws_as_the_table_asks_for_tell(mace_fit):
-    many = ba.power_scaling_table(mace_fit, prior_var_names="competence")
+    asked_of = {"var_names": ["competence", "strategy"], "prior_var_names": "competence"}
+    many = ba.power_scaling_table(mace_fit, **asked_of)
     quarters = [mace_fit.isel(draw=slice(start, 1000, 4)) for start in range(2)]  # a single one says 4,800 to 6,200
     asked = []
-    for few in (ba.power_scaling_table(quarter, prior_var_names="competence") for quarter in quarters):
+    for few in (ba.power_scaling_table(quarter, **asked_of) for quarter in quarters):
         undecided = few["draws_to_tell"].notna()
         asked.append(few.loc[undecided, "draws_to_tell"].unique().item())
         assert undecided.sum() > 20
