@@ -38,7 +38,7 @@ def test_memory_is_flat_in_items_times_labels_squared():
     assert peak[996] < 1.5 * peak[100] + by_item + by_label, peak
 
 
-def test_a_figure_of_many_labels_shows_the_commonest_and_takes_the_others_together():
+def test_a_figure_of_many_labels_shows_the_commonest_and_the_others():
     data = scatter_answers(200, 300)
     axes = ba.plot_usage(data).axes[0]
     names = [text.get_text() for text in axes.get_legend().get_texts()]
