@@ -121,7 +121,7 @@ def suggest_annotations(
 
     Suggestions go to annotators whom the fit trusts; a fit that trusts the wrong ones asks for more of the same.
     Suggested items are harder than others. Models in which items differ take this into account; in a model in which all
-    are alike, annotators then look worse than they are, by .05 in simulations (`tests/benchmarks/adaptive.py`).
+    are alike, annotators then look worse than they are, by .05 in simulations with 40% hard items.
 
     Examples
     --------

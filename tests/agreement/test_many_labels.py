@@ -1,45 +1,12 @@
-"""Agreement of very many labels: sums over items, which are those of tables of every two labels, and fit in memory."""
+"""Agreement of very many labels fits in memory, and in a figure."""
 
 import tracemalloc
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bayesanno as ba
-from bayesanno.agreement.coefficients import count_sums, measure_all
-from bayesanno.agreement.pairs import find_pairs
 from bayesanno.cli.agreement import tabulate
 from bayesanno.report.plots import style
-from tests.agreement import directly
-from tests.agreement.test_coefficients import from_matrix, tables
-
-
-@settings(max_examples=60)
-@given(tables(), st.lists(st.integers(0, 3), min_size=13, max_size=13))
-def test_sums_over_items_give_what_tables_of_every_two_labels_give(answers, times):
-    """Of items drawn again, some never and some three times."""
-    data = from_matrix(answers)
-    numbers = np.array([2000.1, 2000.3, 2000.3, 1e6])[: data.n_labels]  # far from 0, and two of them equal
-    weights = np.array(times[: data.n_items], dtype=float)
-    pairs = find_pairs(data)
-    found, expected = pairs.coefficients(weights), directly.weighted_tables(data, weights)
-    for at, table in enumerate(expected):
-        for name, value in directly.coefficients_of(table).items() if table.any() else ():
-            assert found[name][at] == pytest.approx(value, abs=1e-9, nan_ok=True), name
-    drawn = measure_all(count_sums(data), pairs, numbers, weights[:, None])
-    coincidences = directly.coincidences_of(data.votes, weights)
-    given = coincidences.sum(axis=1)
-    rank = np.cumsum(given) - given / 2
-    distances = {
-        "nominal": 1 - np.eye(data.n_labels),
-        "ordinal": (rank[:, None] - rank) ** 2,
-        "interval": (numbers[:, None] - numbers) ** 2,
-    }
-    for level, distance in distances.items():
-        value = directly.alpha_of(coincidences, distance)
-        assert drawn[f"krippendorff_alpha_{level}"][0] == pytest.approx(value, abs=1e-9, nan_ok=True), level
 
 
 def scatter_answers(n_items, n_labels, n_annotators=20, each=4):
@@ -71,7 +38,7 @@ def test_memory_is_flat_in_items_times_labels_squared():
     assert peak[996] < 1.5 * peak[100] + by_item + by_label, peak
 
 
-def test_a_figure_of_many_labels_shows_the_commonest_and_takes_the_others_together():
+def test_a_figure_of_many_labels_shows_the_commonest_and_the_others():
     data = scatter_answers(200, 300)
     axes = ba.plot_usage(data).axes[0]
     names = [text.get_text() for text in axes.get_legend().get_texts()]

@@ -84,7 +84,9 @@ def test_agreement_needs_two_answers_that_are_not_unsure(refuses):
     for measure in (
         ba.agreement_table,
         ba.pair_table,
+        ba.annotator_agreement,
         ba.noise.bound_noise_of,
+        count_disagreement,
         ba.agreement.subset_table,
         ba.agreement.outlier_table,
     ):

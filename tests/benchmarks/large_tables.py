@@ -8,14 +8,12 @@ model: seconds of sampling and of a whole fit by NUTS, the least effective sampl
 1,000 effective draws; and of VB and EM the seconds of the fit, the mean absolute difference of label probabilities from
 those by NUTS, the share of labels that differ, and the log odds of the best label over those by NUTS (median, of labels
 that both give between .6 and .99). The largest resident memory is that of the process so far. With --steps: one step
-of EM and of VB beside one weighted `numpy.bincount` of the same annotations.
+of EM and of VB, and one gradient, beside one weighted `numpy.bincount` of the same annotations.
 
 A step passes twice over the annotations, each time for all three classes: log probabilities are added up for each item,
 then expected counts for each annotator. With a million annotations the two passes take half of a step of `model_b` by
-EM, exponentials a sixth, and copies and the M-step a tenth each. The passes alone cost three times `bincount`. A pass
-reads 16 bytes of an annotation, a step 32 MB of a million. Reading is not the limit: with 32-bit numbers for the
-places, three quarters of the bytes, a step took as long. Ten million annotations have 100,000 annotators here, whose
-confusion matrices (7 MB) do not fit into the processor's second-level cache.
+EM, exponentials a sixth, and copies and the M-step a tenth each. The passes alone cost three times `bincount`. Reading
+is not the limit: with three quarters of the bytes a step took as long.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ import resource
 import statistics
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from bayesanno._core.running import one_blas_thread
 from bayesanno.inference.em_vb.em import EM
 from bayesanno.inference.em_vb.vb import VB
 from bayesanno.inference.methods import EMSettings, VBSettings
+from bayesanno.inference.model_density import compile_model
 from bayesanno.modeling.expectation import make_blocks
 
 PER_ITEM, PER_ANNOTATOR, LABELS = 5, 100, 3
@@ -79,7 +79,7 @@ def compare_with(nuts: np.ndarray, other: np.ndarray) -> dict[str, float]:
 
 @one_blas_thread()
 def time_steps(data: ba.AnnotationData, models: list[str], repeats: int = 7) -> pd.DataFrame:
-    """Return the CPU seconds of a step of EM and VB, and of a weighted `numpy.bincount` of the same annotations."""
+    """Return the CPU seconds of a step of EM and VB, of a gradient, and of a weighted `numpy.bincount`."""
     items, rng = make_blocks(data), np.random.default_rng(1)
     cell, weight = data.annotator * data.n_labels + data.label, rng.uniform(size=data.n_annotations)
     calls = {"numpy.bincount": lambda: np.bincount(cell, weight, data.n_annotators * data.n_labels)}
@@ -88,6 +88,8 @@ def time_steps(data: ba.AnnotationData, models: list[str], repeats: int = 7) -> 
         for problem in (EM(model, data, items, EMSettings()), VB(model, data, items, VBSettings())):
             point = problem.begin(problem.draw(rng)).point
             calls[f"{name}, {problem.name}"] = lambda problem=problem, point=point: problem.step(point)
+        density = compile_model(model, data, model.build(data))
+        calls[f"{name}, gradient"] = partial(density, np.zeros(density.n_dim))
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):  # in turn, so that other work on the machine slows all alike
         for name, call in calls.items():
@@ -107,7 +109,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["model_b", "mace"])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--chains", type=int, default=2)
-    parser.add_argument("--steps", action="store_true", help="time single steps of EM and VB, and no fits")
+    parser.add_argument("--steps", action="store_true", help="time single steps and gradients, and no fits")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     pd.set_option("display.width", 200)

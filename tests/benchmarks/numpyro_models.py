@@ -5,8 +5,7 @@
 Both sample the same posterior: same priors, same data, same chains, draws and target acceptance rate. So their means
 must agree: of every parameter both have, the difference is shown in Monte Carlo standard errors. What is compared is
 the smallest bulk ESS over these parameters per second of sampling; importing and compiling are shown apart. NumPyro's
-models are written as its documentation writes them: what is discrete is a site of its own, enumerated out, what is
-hierarchical is not centred, and the difficulty of an item is sampled.
+models are written as its documentation writes them: what is discrete is a site of its own, enumerated out.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import time
 from typing import Any
 
 CHAINS, TARGET_ACCEPT = 2, 0.9
-FIELDS: dict[str, dict[str, Any]] = {"mace": {"class_prior": "uniform"}, "item_difficulty": {"habits": False}}
+FIELDS: dict[str, dict[str, Any]] = {"mace": {"class_prior": "uniform"}}
 
 
 def run_bayesanno(name: str, source: str, draws: int, seed: int) -> dict[str, Any]:
@@ -112,20 +111,6 @@ def tell_dawid_skene(prior: Any, annotator: Any, said: Any, n_annotators: int, n
             numpyro.sample("said", dist.Categorical(confusion[annotator, truth]), obs=said)
 
 
-def tell_pooled(prior: Any, annotator: Any, said: Any, n_annotators: int, n_classes: int) -> None:  # noqa: ARG001
-    """One confusion matrix for all."""
-    import numpyro
-    import numpyro.distributions as dist
-
-    prevalence = numpyro.sample("prevalence", dist.Dirichlet(_full(n_classes, prior.prevalence_prior)))
-    with numpyro.plate("class", n_classes):
-        confusion = numpyro.sample("confusion", dist.Dirichlet(_rows(prior, n_classes)))
-    with numpyro.plate("item", said.shape[1], dim=-1):
-        truth = numpyro.sample("truth", dist.Categorical(prevalence), infer={"enumerate": "parallel"})
-        with numpyro.plate("position", said.shape[0], dim=-2):
-            numpyro.sample("said", dist.Categorical(confusion[truth]), obs=said)
-
-
 def tell_mace(prior: Any, annotator: Any, said: Any, n_annotators: int, n_classes: int) -> None:
     """Annotators know or spam; classes are equally likely."""
     import jax.numpy as jnp
@@ -145,63 +130,6 @@ def tell_mace(prior: Any, annotator: Any, said: Any, n_annotators: int, n_classe
             numpyro.sample("said", dist.Categorical(probs=shares), obs=said)
 
 
-def tell_hierarchical(prior: Any, annotator: Any, said: Any, n_annotators: int, n_classes: int) -> None:
-    """Annotators' log odds around a typical annotator's, moved by how able they are."""
-    import jax.numpy as jnp
-    import numpy as np
-    import numpyro
-    import numpyro.distributions as dist
-
-    classes, wrong = (
-        np.arange(n_classes)[:, None],
-        np.array([np.delete(np.arange(n_classes), k) for k in range(n_classes)]),
-    )
-
-    def to_rows(log_odds: Any) -> Any:  # (..., class, response), of those against the right response
-        logits = jnp.zeros((*log_odds.shape[:-1], n_classes)).at[..., classes, wrong].set(log_odds)
-        return jnp.exp(logits) / jnp.exp(logits).sum(-1, keepdims=True)
-
-    centre = np.log((1 - prior.confusion_accuracy) / (n_classes - 1) / prior.confusion_accuracy)
-    prevalence = numpyro.sample("prevalence", dist.Dirichlet(_full(n_classes, prior.prevalence_prior)))
-    with numpyro.plate("class", n_classes):
-        spread = numpyro.sample("spread", dist.Gamma(2, 2 / prior.spread_prior))
-        around = numpyro.sample("typical", dist.Normal(0, 1).expand([n_classes - 1]).to_event(1))
-    typical = centre + prior.confusion_spread * around  # (class, other)
-    ability_spread = numpyro.sample("ability_spread", dist.Gamma(2, 2 / prior.ability_spread_prior))
-    with numpyro.plate("annotator", n_annotators, dim=-2):
-        able = numpyro.sample("able", dist.Normal(0, 1))  # (annotator, 1)
-        with numpyro.plate("class", n_classes):
-            own = numpyro.sample("own", dist.Normal(0, 1).expand([n_classes - 1]).to_event(1))
-    numpyro.deterministic("population", to_rows(typical))
-    moved = typical - ability_spread * able[..., None] + spread[:, None] * own  # (annotator, class, other)
-    confusion = numpyro.deterministic("confusion", to_rows(moved))
-    with numpyro.plate("item", said.shape[1], dim=-1):
-        truth = numpyro.sample("truth", dist.Categorical(prevalence), infer={"enumerate": "parallel"})
-        with numpyro.plate("position", said.shape[0], dim=-2):
-            numpyro.sample("said", dist.Categorical(confusion[annotator, truth]), obs=said)
-
-
-def tell_item_difficulty(prior: Any, annotator: Any, said: Any, n_annotators: int, n_classes: int) -> None:
-    """Ability against difficulty, whose hardest items are guesses."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    import numpyro
-    import numpyro.distributions as dist
-
-    prevalence = numpyro.sample("prevalence", dist.Dirichlet(_full(n_classes, prior.prevalence_prior)))
-    spread = numpyro.sample("spread", dist.HalfNormal(prior.spread_prior))
-    with numpyro.plate("annotator", n_annotators):
-        ability = numpyro.sample("ability", dist.Normal(*prior.ability_prior))
-    with numpyro.plate("item", said.shape[1], dim=-1):
-        truth = numpyro.sample("truth", dist.Categorical(prevalence), infer={"enumerate": "parallel"})
-        easiness = jnp.exp(-spread * numpyro.sample("z", dist.Normal(0, 1)))
-        with numpyro.plate("position", said.shape[0], dim=-2):
-            right = jax.nn.sigmoid(ability[annotator] * easiness - np.log(n_classes - 1))[..., None]
-            shares = jnp.where(jnp.eye(n_classes, dtype=bool)[truth], right, (1 - right) / (n_classes - 1))
-            numpyro.sample("said", dist.Categorical(probs=shares), obs=said)
-
-
 def _full(n: int, value: float) -> Any:
     import numpy as np
 
@@ -216,13 +144,7 @@ def _rows(prior: Any, n_classes: int) -> Any:
     return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
-STORIES = {
-    "model_b": tell_dawid_skene,
-    "pooled_dawid_skene": tell_pooled,
-    "mace": tell_mace,
-    "hierarchical_dawid_skene": tell_hierarchical,
-    "item_difficulty": tell_item_difficulty,
-}
+STORIES = {"model_b": tell_dawid_skene, "mace": tell_mace}
 
 
 # --------------------------------------------------------------------------------------------------------- comparing

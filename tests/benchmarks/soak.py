@@ -6,7 +6,7 @@
 A round does each kind of work once, on simulated data that are new, and of other sizes, in every round. Printed after
 each round: the memory of the process, and of the kinds of work after which it grew most, by how many MiB it did in the
 first round, in which graphs are compiled, in the second, and on average in each one later. What is freed is handed back
-to the system before memory is read (with --as-it-is it is not), so that growth is what is kept.
+to the system before memory is read, so that growth is what is kept.
 """
 
 from __future__ import annotations
@@ -146,19 +146,16 @@ def do_all(methods: dict[str, list[str]], asked: Callable[[str], bool], seed: in
     data = make_data("model_b", rng)
     fits = {model: fit(model, "nuts", data, seed) for model in ("model_b", "mace")}
     yield "fits for what follows"
-    work = work_on(fits, folder, seed)
-    for name, do in work.items():
-        if not asked(name):
-            continue
-        do()
-        yield name
+    for name, do in work_on(fits, folder, seed).items():
+        if asked(name):
+            do()
+            yield name
 
 
-def memory(*, as_it_is: bool) -> float:
+def memory() -> float:
     """Return the resident memory of this process in MiB."""
     gc.collect()
-    if not as_it_is:
-        ctypes.CDLL(None).malloc_trim(0)  # of glibc
+    ctypes.CDLL(None).malloc_trim(0)  # of glibc
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
@@ -168,18 +165,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[], help="kinds of work whose names begin so")
     parser.add_argument("--most", type=int, default=20, help="kinds of work that are printed, those that grew most")
-    parser.add_argument("--as-it-is", action="store_true", help="do not hand back what is freed")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")  # of so few draws
     methods = {name: methods_of(name) for name in ba.list_models()["name"]}
     wanted = tuple(asked.only) or ("",)
-    now = memory(as_it_is=asked.as_it_is)
+    now = memory()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(1, asked.rounds + 1):
             before, began = now, time.perf_counter()
             for name in do_all(methods, lambda name: name.startswith(wanted), turn, Path(folder)):
-                last, now = now, memory(as_it_is=asked.as_it_is)
+                last, now = now, memory()
                 rows.append({"work": name, "round": turn, "grew": now - last})
             seconds = time.perf_counter() - began
             print(f"round {turn}: {now:.0f} MiB, {now - before:+.1f}, in {seconds:.0f} s", flush=True)

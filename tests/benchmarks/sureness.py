@@ -1,4 +1,4 @@
-"""How sure labels are, and how sure they should be: rules of adjustment, compared on the same fits.
+"""How sure labels are, and how sure they should be: without adjustment, and with it, on the same fits.
 
     uv run python tests/benchmarks/sureness.py FOLDER [--methods em vb nuts] [--kinds real drawn turned]
 
@@ -12,10 +12,8 @@ Three kinds of tables with true labels are fitted:
 Each table is fitted once by each model and method. The fits' logs and checks are kept in the folder, so that an
 interrupted run goes on, and rules can be compared again without fitting. The rules:
 
-    none      the model's own labels
-    previous  0 or 1 by significance: tempered labels and the vote, with weight expit(z^2 / 2 - 3) and 1 for votes or
-              pairs beyond chance
-    this      the rule of `bayesanno.inference.tempering`
+    none  the model's own labels
+    this  the rule of `bayesanno.inference.tempering`
 
 For each rule and kind of table: the mean log score of the true labels (of a label with probability 0, log 1e-16);
 errors expected over errors made, summed over tables; the share of tables where labels are worse by more than .01 than
@@ -37,7 +35,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 import bayesanno as ba
 from bayesanno.fits.parts import log_label_posterior, parts_of
@@ -157,22 +154,7 @@ def apply_rules(found: dict[str, Any]) -> dict[str, np.ndarray]:
     logs, data, errors = found["logs"], found["data"], found["errors"]
     errors = None if errors is None else SimpleNamespace(correlation=errors[0], informedness=errors[1])
     this = Tempering.from_check(logs, Misfit(found["found"], errors), data.n_annotators)
-    answers = this.count(data)
-    previous = replace(this, weight=weigh_by_significance(found["found"], this.correlation.mean()), vote_weight=0.0)
-    return {"none": logs, "previous": previous.average(logs, answers), "this": this.average(logs, answers)}
-
-
-def weigh_by_significance(found: dict[str, Any], correlation: float) -> float:
-    """Return the weight of a misfit by the previous rule."""
-    if "errors" not in found:
-        return 0.0
-    votes, errors = found["votes"], found["errors"]
-    votes_are_off = votes["p"] < 0.01 and abs(votes["observed"] - votes["predicted"]) >= 0.05
-    if errors["z"] > -2 and (votes_are_off or found.get("pairs", {"close": 0})["close"]):
-        return 1.0
-    effect = max(0.0, (errors["n_answers"] - 1) * correlation)
-    weight = float(expit(max(0.0, errors["z"]) ** 2 / 2 - 3) * min(1.0, effect / 0.1))
-    return weight if weight >= 0.1 else 0.0
+    return {"none": logs, "this": this.average(logs, this.count(data))}
 
 
 def score(logs: np.ndarray, data: ba.AnnotationData) -> dict[str, float]:
@@ -198,7 +180,7 @@ def compare(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
         r, n_labels = 0.0 if errors is None else errors[0].clip(0, 1).mean(), found["logs"].shape[1]
         seen = {"z": check.get("errors", {}).get("z", np.nan), "spread": check["votes"]["spread"]}
         checks.append(of | seen | {"b": weigh_errors(check, r), "a": weigh_votes(check, n_labels)})
-        print(pd.DataFrame(scores[-3:]).round(3).to_string(index=False, header=len(checks) == 1), flush=True)
+        print(pd.DataFrame(scores[-2:]).round(3).to_string(index=False, header=len(checks) == 1), flush=True)
     return pd.DataFrame(scores), pd.DataFrame(checks)
 
 

@@ -9,7 +9,7 @@ from scipy.special import betaln, logsumexp
 
 import bayesanno as ba
 from bayesanno import CountData, compare, predictive_check
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.errors import DataError
 from bayesanno.criticism.comparison import _estimate_marginal_likelihood
 from bayesanno.fits.view import view_of
 from bayesanno.graph.density import Density
@@ -43,7 +43,7 @@ def exact_one():
     return betaln(SUCCESSES + 1, ITEMS * TRIALS - SUCCESSES + 1)
 
 
-def exact_two(n=120):
+def exact_two(n=60):
     """By quadrature over the weight and both rates; all are uniform, and the rates in order have twice the density."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     x, log_w = (nodes + 1) / 2, np.log(weights / 2)
@@ -64,16 +64,13 @@ def altered(fit, **diagnostics):
 
 
 def test_marginal_likelihoods_are_exact_within_their_errors(fits):
+    assert exact_two() == pytest.approx(exact_two(40), abs=1e-8)  # quadrature has converged
     for fit, exact in zip(fits, (exact_one(), exact_two()), strict=True):
         found = _estimate_marginal_likelihood(view_of(fit), 1)
         assert found.reason == ""
         assert 0 < found.error < 0.05
         assert abs(found.value - exact) < 4 * found.error
         assert found == _estimate_marginal_likelihood(view_of(fit), 1)
-
-
-def test_quadrature_has_converged():
-    assert exact_two(120) == pytest.approx(exact_two(60), abs=1e-8)
 
 
 def histogram_p(fit, **options):
@@ -150,15 +147,6 @@ def test_what_draws_cannot_bear_is_nan_with_the_reason(fits):
         assert found["note"].str.contains(f"log_marginal: {why}")[0]
 
 
-def test_a_posterior_far_from_the_proposal_is_nan(fits, monkeypatch):
-    from arviz_stats.base import array_stats
-
-    monkeypatch.setattr(array_stats, "psislw", lambda ratio: (ratio, 0.9))
-    found = _estimate_marginal_likelihood(view_of(fits[1]), 1)
-    assert np.isnan(found.value)
-    assert found.reason == "the posterior is far from any t distribution: Pareto k is 0.90"
-
-
 def test_the_pareto_k_of_the_proposal_is_that_of_posterior_over_proposal(fits, monkeypatch):
     """Of a constant density over a t with n degrees of freedom the ratio's tail has k = (n + 1) / n."""
     monkeypatch.setattr(Density, "log_at", lambda _, z: np.zeros(len(z)))
@@ -185,14 +173,3 @@ def test_items_with_different_numbers_of_trials(refuses):
         assert np.isnan(row["p_predictive"])
         assert row["note"] == "p_predictive: items have different numbers of trials, so there is no common histogram"
         assert row["p_model"] == pytest.approx(0.5, abs=0.1)
-
-
-def test_fits_of_counts_that_cannot_be_compared_are_refused(fits, refuses, tiny_fit):
-    with refuses(FitError, "'one' and 'again' are the same fit: leave one of them out"):
-        compare({"one": fits[0], "two": fits[1], "again": fits[0]}, random_seed=1)
-    with refuses(FitError, "there is no statistic 'histogram': choose from votes_per_item, unanimous"):
-        predictive_check(tiny_fit, "histogram")
-    with refuses(FitError, "'one' and 'tiny' are fits of different data: fit all models to the same"):
-        compare({"one": fits[0], "tiny": tiny_fit})
-    with refuses(FitError, "random_seed is -1"):
-        predictive_check(fits[0], random_seed=-1)

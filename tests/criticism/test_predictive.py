@@ -247,21 +247,6 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
         assert (own["mean"].to_numpy() < answered).all()
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of three answers
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
-def test_where_one_annotator_answers_twice_no_two_can_agree(refuses):
-    data = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")])
-    fit = ba.fit("one_coin", data, method="vb", check=False, **QUIET)
-    assert set(predictive_check(fit, random_seed=1).table["statistic"]) == {
-        "votes_per_item",
-        "unanimous",
-        "label_counts",
-    }
-    for statistic in ("pair_agreement", "rest_agreement"):
-        with refuses(DataError, "no item has answers of two annotators"):
-            predictive_check(fit, statistic)
-
-
 def test_what_cannot_be_checked_is_refused(tiny_fit, refuses):
     with refuses(FitError, "there is no statistic 'unanimos': choose from .*; did you mean 'unanimous'"):
         predictive_check(tiny_fit, "unanimos")
@@ -285,26 +270,34 @@ def test_a_statistic_of_one_pair_has_a_row_as_a_whole_too(rng):
     assert table["observed"][1] == 0
 
 
-def test_agreement_without_shared_items_is_left_out_or_refused(refuses):
-    alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s2", "bo", "yes"), ("s3", "ada", "yes")])
-    (chosen,) = statistics(alone)
-    assert list(chosen) == ["votes_per_item", "label_counts"]
-    for name in ("unanimous", "pair_agreement", "rest_agreement"):
-        with refuses(DataError, "no item has two annotations"):
-            statistics(alone, name)
+ALONE = {
+    "no item has two annotations": (
+        [("s1", "ada", "no"), ("s2", "bo", "yes")], ["unanimous", "pair_agreement", "rest_agreement"],
+    ),
+    "no item has answers of two annotators": (
+        [("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")], ["pair_agreement", "rest_agreement"],
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.parametrize("match", ALONE)
+def test_agreement_without_shared_items_is_left_out_or_refused(refuses, match):
+    records, without = ALONE[match]
+    data = ba.AnnotationData.from_records(records)
+    (chosen,) = statistics(data)
+    assert list(chosen) == [name for name in OF_ANNOTATIONS if name not in without]
+    for name in without:
+        with refuses(DataError, match):
+            statistics(data, name)
+
+
 @pytest.mark.filterwarnings("ignore:Variables annotations in:UserWarning")  # two labels look binary to ArviZ
-@pytest.mark.parametrize("method", ["nuts", "advi"])
-def test_predictions_are_groups_that_arviz_reads(method):
-    data = tiny_data()
-    short = {"draws": 60} | ({"tune": 60, "chains": 2} if method == "nuts" else {})
-    fit = ba.fit("one_coin", data, method=method, check=False, **short, **QUIET)
+def test_predictions_are_groups_that_arviz_reads(tiny_fit):
+    fit = tiny_fit
     whole = ba.add_predictions(fit, replicates=50, random_seed=1)
     assert "prior" not in fit.children
     prior, posterior = whole["prior"].dataset, fit["posterior"].dataset
-    assert dict(prior.sizes) == {"chain": 1, "draw": 50, "annotator": 3, "true_class": 2}
+    assert dict(prior.sizes) == {"chain": 1, "draw": 50, "annotator": 3, "true_class": 2, "response": 2}
     assert prior["annotator"].values.tolist() == posterior["annotator"].values.tolist()
     assert set(prior.data_vars) == set(posterior.data_vars)
     for group in ("prior_predictive", "posterior_predictive"):
@@ -324,7 +317,7 @@ def test_predicted_answers_have_the_frequencies_of_the_model():
     """Of one annotator who is nearly always right, and of a prevalence that is known."""
     records = [(f"i{n}", "ada", "yes" if n < 90 else "no") for n in range(120)]
     data = ba.AnnotationData.from_records(records, controls={f"i{n}": "yes" if n < 90 else "no" for n in range(120)})
-    fit = ba.fit("one_coin", data, draws=200, tune=200, chains=2, check=False, **QUIET)
+    fit = ba.fit("one_coin", data, method="vb", draws=200, chains=2, check=False, **QUIET)
     whole = ba.add_predictions(fit, replicates=200, random_seed=1)
     is_yes = whole["posterior_predictive"]["annotations"].values == data.labels.index("yes")
     expected = 0.75 * float(fit["posterior"]["accuracy"].mean()) + 0.25 * float(1 - fit["posterior"]["accuracy"].mean())
@@ -335,40 +328,38 @@ def test_predicted_answers_have_the_frequencies_of_the_model():
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
-def test_points_and_counts(refuses):
+def test_predictions_of_points_and_of_counts(refuses):
     counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
-    count_fit = ba.fit("binomial_mixture", counts, draws=40, tune=40, chains=2, check=False, **QUIET)
+    fit = ba.fit("binomial_mixture", counts, draws=200, tune=200, chains=2, check=False, **QUIET)
+    answers = ba.add_predictions(fit, replicates=20, random_seed=1)["posterior_predictive"]["successes"].values[0]
+    assert (answers <= counts.trials).all()
+    assert answers.shape == (20, 3)  # (draw, item)
+    whole = ba.criticism.item_predictions(fit, random_seed=1)
+    assert (whole["posterior_predictive"]["successes"].max(["chain", "draw"]) <= counts.trials).all()
+    assert azs.loo_pit(whole)["successes"].sizes == {"item": 3}
     point = ba.fit("one_coin", tiny_data(), method="em", **QUIET)
     with refuses(FitError, match="posterior predictions"):
         ba.add_predictions(point)
     with refuses(DataError, match="replicates is 0"):
-        ba.add_predictions(count_fit, replicates=0)
-    whole = ba.add_predictions(count_fit, replicates=20, random_seed=1)
-    answers = whole["posterior_predictive"]["successes"].values[0]  # (draw, item)
-    assert (answers <= counts.trials).all()
-    assert answers.shape == (20, 3)
+        ba.add_predictions(fit, replicates=0)
+    with refuses(FitError, match="predictions of items"):
+        ba.criticism.item_predictions(point)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
-def test_leave_one_out_pit_by_item(refuses):
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # by VB
+def test_leave_one_out_pit_by_item():
     """Uniform if the model is right; with easy items and hard ones, the votes of items are more extreme."""
     design = ba.make_design(items=300, annotators=8, labels=3, per_item=5, random_seed=1)
     right, _ = ba.simulate("one_coin", design, parameters={"accuracy": np.full(8, 0.7)}, random_seed=2)
     is_easy = right.item % 3 > 0
     label = np.where(is_easy, right.item % 3, np.random.default_rng(1).integers(3, size=right.n_annotations))
-    short = {"draws": 200, "tune": 200, "chains": 2, "check": False}
     p = []
     for data in (right, replace(right, label=label)):
-        whole = ba.criticism.item_predictions(ba.fit("one_coin", data, **short, **QUIET), random_seed=1)
+        fit = ba.fit("one_coin", data, method="vb", draws=200, chains=2, check=False, **QUIET)
+        whole = ba.criticism.item_predictions(fit, random_seed=1)
         assert whole["observed_data"]["most_votes"].values.tolist() == data.votes.max(axis=1).tolist()
         p.append(kstest(azs.loo_pit(whole)["most_votes"], "uniform").pvalue)
     assert p[0] > 0.01
     assert p[1] < 1e-6
     assert azp.plot_loo_pit(whole).viz["figure"].item().axes[0].has_data()
     plt.close("all")
-    counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
-    of_counts = ba.criticism.item_predictions(ba.fit("binomial_mixture", counts, **short, **QUIET), random_seed=1)
-    assert (of_counts["posterior_predictive"]["successes"].max(["chain", "draw"]) <= counts.trials).all()
-    assert azs.loo_pit(of_counts)["successes"].sizes == {"item": 3}
-    with refuses(FitError, match="predictions of items"):
-        ba.criticism.item_predictions(ba.fit("one_coin", right, method="em", **QUIET))

@@ -1,5 +1,7 @@
 """What priors say before data: against what is known of them, and against counting by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -107,8 +109,6 @@ def test_what_is_counted_in_answers_is_what_the_parameters_say(design):
 
 
 def test_rows_depend_neither_on_other_models_nor_on_gold(design):
-    from dataclasses import replace
-
     alone = describe_prior("one_coin", design, draws=30, random_seed=1)
     known = replace(design, gold={"i1": "a"}, controls={"i1": "c", "i2": "b"})
     beside = describe_prior({"mace": "mace", "one_coin": "one_coin"}, known, draws=30, random_seed=1)
@@ -118,16 +118,21 @@ def test_rows_depend_neither_on_other_models_nor_on_gold(design):
     np.testing.assert_allclose([values.mean() for values in beside.drawn], beside.table["mean"])
 
 
-@pytest.mark.slow
-def test_numbers_of_a_model_are_told_of(design):
-    easy = rows(describe_prior(EasyHard(), design, draws=200, random_seed=1))
-    assert set(easy.index.get_level_values("quantity")) == {"agreement", "usage", "unanimous", "hard_fraction"}
+TOLD = [
+    (LabelUsage(centre="even"), "agreement usage unanimous", ()),
+    (EasyHard(), "agreement usage unanimous hard_fraction", pytest.mark.slow),
+    (ModelA(frequency="shared", alpha="unnormalised"), "accuracy right vote_right unanimous", pytest.mark.slow),
+]
 
 
-def test_models_without_classes_say_what_they_can(design):
-    usage = rows(describe_prior(LabelUsage(centre="even"), design, draws=200, random_seed=1))
-    assert set(usage.index.get_level_values("quantity")) == {"agreement", "usage", "unanimous"}
-    assert usage.loc["usage", "mean"].sum() == pytest.approx(1)
+@pytest.mark.parametrize(("model", "quantities"), [pytest.param(*each, marks=marks) for *each, marks in TOLD])
+def test_models_say_what_they_can(model, quantities, design):
+    found = rows(describe_prior(model, design, draws=200, random_seed=1))
+    assert set(found.index.get_level_values("quantity")) == set(quantities.split())
+    if "usage" in quantities:
+        assert found.loc["usage", "mean"].sum() == pytest.approx(1)
+    else:
+        assert found.loc[("accuracy", ""), "mean"] == pytest.approx(2 / 3, abs=0.05)
 
 
 def test_an_annotator_alone_agrees_with_nobody():
@@ -177,10 +182,3 @@ def test_what_has_no_prior_of_its_own_is_refused(refuses, design):
         describe_prior("maze", design)
     with refuses(DataError, "binomial_mixture needs CountData"):
         describe_prior("binomial_mixture", design)
-
-
-@pytest.mark.slow
-def test_a_model_of_three_answers_to_each_item_says_nothing_of_one(design):
-    found = rows(describe_prior(ModelA(frequency="shared", alpha="unnormalised"), design, draws=200, random_seed=1))
-    assert set(found.index.get_level_values("quantity")) == {"accuracy", "right", "vote_right", "unanimous"}
-    assert found.loc[("accuracy", ""), "mean"] == pytest.approx(2 / 3, abs=0.05)

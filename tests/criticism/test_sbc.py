@@ -13,7 +13,7 @@ from bayesanno.criticism import sbc as module
 from bayesanno.models.label_usage import LabelUsage
 from bayesanno.simulation.simulate import Simulator
 from tests.models.contract import broken
-from tests.samples import bounds_of
+from tests.samples import bounds_of, is_covered
 
 DESIGN = ba.make_design(items=12, annotators=2, labels=3, per_item=2, random_seed=1)
 MODEL = LabelUsage(centre="even")
@@ -139,6 +139,15 @@ def test_a_study_that_cannot_be_is_refused(refuses, change, match):
         ba.sbc(arguments.pop("model"), DESIGN, **arguments)
 
 
+def assert_calibrated(ranks, level):
+    """Of parameters ranks and intervals, and of items the probabilities of labels; a sound study fails with `level`."""
+    assert ba.sbc_table(ranks)["p_adjusted"].min() > level
+    ci_prob = 1 - level / (2 * len(ranks.attrs["ranked"]))
+    assert is_covered(ba.sbc_table(ranks, of="coverage", ci_prob=ci_prob), "level").all()
+    if "probability" in ranks:
+        assert is_covered(ba.sbc_table(ranks, of="labels", bins=10, ci_prob=1 - level / 10), "predicted").all()
+
+
 def with_another_prior(entry):
     """The same model, but what it simulates comes from more extreme habits, or more noise, than its prior says."""
 
@@ -197,18 +206,7 @@ LEVEL = 0.01 / len(STUDIES)  # of a model: in one of a hundred runs of all these
     ("model", "design"), STUDIES, ids=[f"{number}-{model.name}" for number, (model, _) in enumerate(STUDIES, 1)]
 )
 def test_models_are_calibrated(model, design):
-    ranks = ba.sbc(model, design, **SETTINGS)
-    assert ba.sbc_table(ranks)["p_adjusted"].min() > LEVEL
-    n_intervals = 2 * len(ranks.attrs["ranked"])
-    coverage = ba.sbc_table(ranks, of="coverage", ci_prob=1 - LEVEL / n_intervals)
-    assert (
-        (bounds_of(coverage)["low"] <= coverage["level"]) & (coverage["level"] <= bounds_of(coverage)["high"])
-    ).all()
-    if model != MODEL:  # of which items have no labels
-        labels = ba.sbc_table(ranks, of="labels", bins=10, ci_prob=1 - LEVEL / 10)
-        assert (
-            (bounds_of(labels)["low"] <= labels["predicted"]) & (labels["predicted"] <= bounds_of(labels)["high"])
-        ).all()
+    assert_calibrated(ba.sbc(model, design, **SETTINGS), LEVEL)
 
 
 @pytest.mark.slow
@@ -219,10 +217,7 @@ def test_exchangeable_classes_are_calibrated_by_chains_that_stay():
     settings = {"draws": 100, "tune": 200, "chains": 2, "initvals": "vote", "progressbar": False}
     ranks = ba.sbc(model, design, simulations=60, random_seed=1, **settings)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > 0.01
-    coverage = ba.sbc_table(ranks, of="coverage", ci_prob=0.999)
-    assert (
-        (bounds_of(coverage)["low"] <= coverage["level"]) & (coverage["level"] <= bounds_of(coverage)["high"])
-    ).all()
+    assert is_covered(ba.sbc_table(ranks, of="coverage", ci_prob=0.999), "level").all()
 
 
 @pytest.mark.slow

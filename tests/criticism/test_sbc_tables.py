@@ -32,7 +32,7 @@ def test_uniform_ranks_pass_and_others_do_not(rng):
     assert table.loc["usage[ada]", "spread"] == pytest.approx(1, abs=0.2)
     assert table.loc["usage[bo]", "p_adjusted"] < 1e-6
     assert table.loc["usage[bo]", "spread"] > 1.5  # too far out: the posterior would be too narrow
-    assert table.loc["usage[bo]", "p_adjusted"] == pytest.approx(2 * table.loc["usage[bo]", "p"])
+    assert table.loc["usage[bo]", "p_adjusted"] / table.loc["usage[bo]", "p"] == pytest.approx(2)  # both are tiny
     low = ba.sbc_table(study(np.stack([right, right // 2], axis=1))).set_index("parameter")
     assert low.loc["usage[bo]", "mean_rank"] < 0.3
 

@@ -72,10 +72,6 @@ def test_a_row_rests_on_itself_alone(study, crowd):
         assert fewer.table[name].iloc[1] == row[name]
 
 
-def test_processes_find_the_same(study, crowd):
-    same(ba.sensitivity("mace", crowd[0], GRID, workers=2, **BY_EM), study)
-
-
 def test_a_script_that_processes_cannot_import_is_told_what_it_needs(tmp_path):
     script = tmp_path / "script.py"
     asked = f"ba.read_annotations('@crowd'), {GRID}, workers=2, **{BY_EM}"
@@ -104,18 +100,19 @@ def test_a_study_goes_on_where_it_stopped(study, crowd, tmp_path, monkeypatch):
     other_seed = {**BY_EM, "random_seed": 2}
     ba.sensitivity("mace", crowd[0], {"strategy_prior": [1]}, folder=tmp_path, **other_seed)
     assert fitted == [0, 1, 2, 3, 0, 1]
+    ba.sensitivity("mace", crowd[0], {"strategy_prior": [1]}, folder=tmp_path, keep_fits=True, **other_seed)
+    assert fitted == [0, 1, 2, 3, 0, 1, 0, 1]  # the folder has no fits
 
 
-def test_fits_are_kept_where_asked_for(study, crowd, tmp_path):
+def test_processes_find_the_same_and_keep_fits_where_asked_for(study, crowd, tmp_path):
     assert study.fits == {}
-    grid = {"strategy_prior": [1]}
-    ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, **BY_EM)  # without fits, so that they are fitted again
-    first = ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, keep_fits=True, workers=2, **BY_EM)
-    assert list(first.fits) == [0, 1]
+    first = ba.sensitivity("mace", crowd[0], GRID, folder=tmp_path, keep_fits=True, workers=2, **BY_EM)
+    same(first, study)
+    assert list(first.fits) == [0, 1, 2, 3]
     for number, fit in first.fits.items():
         changed = ba.label_table(fit)["label"] != ba.label_table(first.fits[0])["label"]
         assert changed.sum() == study.table["labels_changed"][number]
-    again = ba.sensitivity("mace", crowd[0], grid, folder=tmp_path, keep_fits=True, **BY_EM)  # from the folder
+    again = ba.sensitivity("mace", crowd[0], GRID, folder=tmp_path, keep_fits=True, **BY_EM)  # from the folder
     for number, fit in again.fits.items():
         xr.testing.assert_identical(fit["posterior"].dataset, first.fits[number]["posterior"].dataset)
     same(first, again)
@@ -133,13 +130,6 @@ def test_a_prior_that_fails_is_a_row_that_says_why(crowd, monkeypatch):
     assert priors["problem"].tolist()[1] == "it cannot be"
     assert np.isnan(priors["labels_changed"][1])
     assert priors["labels_changed"][2] >= 0
-
-
-def test_a_strong_wrong_prior_changes_more(crowd):
-    grid = {"prevalence_prior": [11.0], "strategy_prior": [1e4]}
-    strong = ba.sensitivity("mace", crowd[0], {"strategy_prior": grid["strategy_prior"]}, **BY_EM).table
-    weak = ba.sensitivity("mace", crowd[0], {"prevalence_prior": grid["prevalence_prior"]}, **BY_EM).table
-    assert strong["mean_change"][1] > 10 * weak["mean_change"][1]
 
 
 @pytest.mark.parametrize(

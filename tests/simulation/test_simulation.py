@@ -1,6 +1,7 @@
 """Simulated annotations: the design asked for, the parameters given, and answers that follow the process."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from bayesanno._core.errors import DataError, ModelError
 from bayesanno.io.datasets import load_named
 from bayesanno.io.write import write_table
 from bayesanno.simulation.designs import make_design
-from tests.io.crowd import ADVERSARY, ALWAYS_BILLING, ALWAYS_OTHER, GOOD, MIXING_UP, RANDOM, TWICE, make_crowd
+from tests.io.crowd import TWICE, make_crowd
+
+pytestmark = pytest.mark.usefixtures("by_numpy")  # few draws are made
 
 P_VALUE = 1e-4  # below it, frequencies do not come from the probabilities they should come from
 
@@ -82,38 +85,22 @@ def simulated():
     return ba.simulate("model_b", design, parameters={"prevalence": PREVALENCE, "confusion": CONFUSION}, random_seed=2)
 
 
-def answers_given_truth(data, annotator):
-    """How often an annotator said what (true_class, response)."""
-    counts = np.zeros((3, 3))
-    mine = data.annotator == annotator
-    np.add.at(counts, (data.gold_codes[data.item[mine]], data.label[mine]), 1)
-    return counts
-
-
-def p_values(data, confusion):
-    """One chi-square test per annotator and class, over the answers that are possible; 0 where an impossible one is."""
-    found = []
-    for annotator, matrix in enumerate(confusion):
-        for counts, p in zip(answers_given_truth(data, annotator), matrix, strict=True):
-            if counts[p == 0].any():
-                found.append(0.0)
-            elif (p > 0).sum() > 1:
-                found.append(scipy.stats.chisquare(counts[p > 0], counts.sum() * p[p > 0]).pvalue)
-    return np.array(found)
+def find_residuals(data, confusion):
+    """How far the answers (annotator, true_class, response) are from their expected numbers, in standard deviations."""
+    counts = np.zeros_like(confusion)
+    np.add.at(counts, (data.annotator, data.gold_codes[data.item], data.label), 1)
+    expected = counts.sum(axis=2, keepdims=True) * confusion
+    return np.abs(counts - expected) / np.sqrt(np.maximum(expected * (1 - confusion), 1e-9))
 
 
 def test_simulated_answers_follow_the_confusion_matrix(simulated):
     data, _ = simulated
-    assert p_values(data, CONFUSION).min() > P_VALUE
+    assert find_residuals(data, CONFUSION).max() < 4
     truth = np.bincount(data.gold_codes)
     assert scipy.stats.chisquare(truth, PREVALENCE * truth.sum()).pvalue > P_VALUE
-
-
-def test_that_test_tells_rows_from_columns_and_one_annotator_from_another(simulated):
-    data, _ = simulated
     by_column = CONFUSION.transpose(0, 2, 1) / CONFUSION.transpose(0, 2, 1).sum(axis=2, keepdims=True)
-    assert p_values(data, by_column).min() < P_VALUE
-    assert p_values(data, CONFUSION[::-1]).min() < P_VALUE
+    for wrong in (by_column, CONFUSION[::-1]):  # the test can fail
+        assert find_residuals(data, wrong).max() > 4
 
 
 def test_given_parameters_are_kept_and_come_back_with_their_names(simulated):
@@ -141,10 +128,7 @@ def test_parameters_that_are_not_given_are_drawn_and_a_seed_repeats_them():
 def test_a_perfect_annotator_says_the_truth_and_controls_hold():
     design = make_design(items=80, annotators=3, labels=["no", "yes"], per_item=2, random_seed=1)
     controls = {f"i{number}": "yes" if number % 3 else "no" for number in range(1, 41)}
-    known = ba.AnnotationData(
-        item=design.item, annotator=design.annotator, label=design.label, items=design.items,
-        annotators=design.annotators, labels=design.labels, controls=controls,
-    )  # fmt: skip
+    known = replace(design, controls=controls)
     data, _ = ba.simulate("mace", known, parameters={"competence": np.ones(3)}, random_seed=1)
     assert {item: data.gold[item] for item in controls} == controls
     assert {data.gold[item] for item in data.items if item not in controls} == {"no", "yes"}
@@ -175,46 +159,16 @@ def topics():
     return ba.read_annotations("@crowd")
 
 
-def right(data, annotator):
-    mine = data.annotator == data.annotators.index(annotator)
-    return (data.label == data.gold_codes[data.item])[mine]
-
-
 def test_the_file_that_ships_is_what_its_script_makes(topics, tmp_path):
     made, _ = make_crowd()
     write_table(made.to_frame(), tmp_path / "crowd.csv")
     assert (tmp_path / "crowd.csv").read_bytes() == load_named("@crowd").read_bytes()
     assert topics.hash == made.hash
     assert topics.gold == made.gold
-
-
-def test_the_crowd_has_the_shape_that_is_told(topics):
     assert (topics.n_items, topics.n_annotators, topics.n_labels) == (300, 25, 4)
-    each = np.bincount(topics.item)
-    assert set(each) == set(range(3, 8))
-    assert set(topics.gold) == set(topics.items)
+    assert set(np.bincount(topics.item)) == set(range(3, 8))
     pairs = Counter(zip(topics.item.tolist(), topics.annotator.tolist(), strict=True))
-    repeated = {topics.annotators[annotator] for (_, annotator), n in pairs.items() if n > 1}
-    assert repeated == {TWICE}
-    assert max(pairs.values()) == 2
-
-
-def test_the_crowd_answers_as_its_people_are_described(topics):
-    for name in GOOD:  # an accuracy of 0.6 at least: so few right answers would be a wonder
-        answers = right(topics, name)
-        assert scipy.stats.binomtest(int(answers.sum()), answers.size, 0.6, alternative="less").pvalue > 1e-3
-    spam = right(topics, RANDOM)
-    assert scipy.stats.binomtest(int(spam.sum()), spam.size, 0.25).pvalue > 1e-3
-    wrong = right(topics, ADVERSARY)
-    assert scipy.stats.binomtest(int(wrong.sum()), wrong.size, 0.25, alternative="less").pvalue < 1e-3
-    for name, topic in ((ALWAYS_OTHER, "other"), (ALWAYS_BILLING, "billing")):
-        said = topics.label[topics.annotator == topics.annotators.index(name)] == topics.labels.index(topic)
-        assert said.mean() > 0.85
-    truth = np.array(topics.labels)[topics.gold_codes[topics.item]]
-    said = np.array(topics.labels)[topics.label]
-    mixing = np.isin(topics.annotator, [topics.annotators.index(name) for name in MIXING_UP])
-    between = np.isin(truth, ["delivery", "quality"]) & np.isin(said, ["delivery", "quality"]) & (said != truth)
-    assert between[mixing & np.isin(truth, ["delivery", "quality"])].mean() > 0.25
+    assert {topics.annotators[annotator] for (_, annotator), n in pairs.items() if n > 1} == {TWICE}
 
 
 def test_simulated_dimensions_are_correlated_as_the_truth_says():
