@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.wording import on_command_line
 from tests.samples import simulate_crowd
 
 
@@ -23,7 +24,8 @@ def test_tables_and_figures_are_written_and_listed(agree, tmp_path):
     assert err == "1,646 annotations of 400 items by 30 annotators; labels maybe, no, yes\n"
     data = ba.read_annotations(tmp_path / "crowd.csv")
     read = {path.name: pd.read_csv(path) for path in (tmp_path / "found").glob("*.csv")}
-    expected = ba.agreement_table(data, resamples=100, random_seed=1)
+    with on_command_line():  # as reasons name options
+        expected = ba.agreement_table(data, resamples=100, random_seed=1)
     written = read["coefficients.csv"].assign(reason=lambda table: table["reason"].fillna("").astype(str))
     pd.testing.assert_frame_equal(written, expected, rtol=1e-5, check_dtype=False)
     annotators = read["annotators.csv"]
