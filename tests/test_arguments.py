@@ -14,11 +14,17 @@ TABLE = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label":
 OTHER = {"nothing": None, "a path": "answers.csv", "a table": TABLE, "a model": ba.models.MACE()}
 
 
+PUBLIC = {
+    name: getattr(room, name)
+    for room in find_rooms()
+    for name in room.__all__
+    if inspect.isfunction(getattr(room, name))
+}
+
+
 def functions_of(first):
     """The public functions whose first argument has this name."""
-    public = [getattr(room, name) for room in find_rooms() for name in room.__all__]
-    functions = [one for one in public if inspect.isfunction(one)]
-    return [one for one in functions if next(iter(inspect.signature(one).parameters), "") == first]
+    return [one for one in PUBLIC.values() if next(iter(inspect.signature(one).parameters), "") == first]
 
 
 def call(function, given):
@@ -51,54 +57,42 @@ def test_what_are_no_data_is_refused(function, given, refuses, tmp_path, monkeyp
 
 
 def test_a_table_is_not_data_yet_and_what_reads_it_is_named(refuses):
-    with refuses(
-        DataError, r"usage_table needs AnnotationData .*, not DataFrame: read a table with bayesanno\.read_ann"
-    ):
+    with refuses(DataError, r"AnnotationData .*, not DataFrame: read a table with bayesanno\.read_annotations"):
         ba.usage_table(TABLE)
-    with refuses(
-        DataError, r"model_a_multi needs MultiAnnotationData .*: read a table with bayesanno\.read_multi_annotations"
-    ):
+    with refuses(DataError, r"MultiAnnotationData .*: read a table with bayesanno\.read_multi_annotations"):
         ba.fit("model_a_multi", TABLE)
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")  # an answer is there twice
 def test_a_fit_reads_what_is_no_data_yet(refuses, tmp_path):
-    settings = {"method": "em", "check": False, "random_seed": 1, "progressbar": False}
+    settings = {"method": "em", "method_options": {"restarts": 1}, "check": False, "random_seed": 1}
+    settings |= {"progressbar": False}
     data = tiny_data()
     data.to_frame().to_csv(tmp_path / "tiny.csv", index=False)
-    for source in (
-        data.to_frame(),
-        tmp_path / "tiny.csv",
-        str(tmp_path / "tiny.csv"),
-        data.to_frame().to_dict("records"),
-    ):
+    for source in (data.to_frame(), tmp_path / "tiny.csv", data.to_frame().to_dict("records")):
         assert ba.data_of(ba.fit("one_coin", source, **settings)).to_frame().equals(data.to_frame())
     with refuses(DataError, "has no column for the successes"):
         ba.fit("binomial_mixture", TABLE)
 
 
-def test_a_model_is_an_instance_or_a_name(refuses):
-    with refuses(ModelError, r"MACE is a class: give a model, MACE\(\), or its name, 'mace'"):
-        ba.fit(ba.models.MACE, tiny_data())
-    with refuses(ModelError, "a model is needed, by its name or as an instance, not NoneType"):
-        ba.fit(None, tiny_data())
-    with refuses(ModelError, "fields are list: give a mapping"):
-        ba.get_model("mace", ["prevalence_prior"])
-    with refuses(ModelError, "there is no model 'MACE': did you mean 'mace'"):
-        ba.get_model("MACE")
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: ba.fit(ba.models.MACE, tiny_data()), r"MACE is a class: give a model, MACE\(\), or its name, 'mace'"),
+        (lambda: ba.fit(None, tiny_data()), "a model is needed, by its name or as an instance, not NoneType"),
+        (lambda: ba.get_model("mace", ["prevalence_prior"]), "fields are list: give a mapping"),
+        (lambda: ba.get_model("MACE"), "there is no model 'MACE': did you mean 'mace'"),
+    ],
+)
+def test_a_model_is_an_instance_or_a_name(refuses, ask, said):
+    with refuses(ModelError, said):
+        ask()
 
 
 def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
     with refuses(FitError, "fits is of type DataTree: give the fits by name"):
         ba.compare(tiny_fit)
 
-
-PUBLIC = {
-    name: getattr(room, name)
-    for room in find_rooms()
-    for name in room.__all__
-    if inspect.isfunction(getattr(room, name))
-}
 
 MADE = {
     "plot_groups": "group_table", "plot_label_power_scaling": "criticism.label_power_scaling",
@@ -121,8 +115,6 @@ def test_a_fit_is_not_yet_what_is_made_of_it(refuses, tiny_fit):
         ba.report.plot_label_power_scaling(tiny_fit)
     with refuses(FitError, r"what bayesanno\.sbc returned is needed, not Dataset without 'ranked'"):
         ba.sbc_table(tiny_fit["posterior"].to_dataset())
-    with refuses(FitError, r"what bayesanno\.group_table returned is needed, not DataFrame without 'group'"):
-        ba.plot_groups(TABLE)
 
 
 def test_there_are_such_functions():
@@ -142,18 +134,6 @@ def test_who_gives_an_interval_takes_its_probability_by_arviz_name(name):
         assert "ci_prob" in parameters
     if "ci_kind" in parameters:
         assert "ci_prob" in parameters
-
-
-def test_intervals_are_those_that_are_asked_for(tiny_fit):
-    draws = tiny_fit["posterior"]["accuracy"]
-    ends = draws.quantile([0.25, 0.75], ["chain", "draw"]).values.T
-    half = {"ci_prob": 0.5, "ci_kind": "eti"}
-    for table, of in (
-        (ba.summary(tiny_fit, ["accuracy"], **half), ""),
-        (ba.annotator_table(tiny_fit, **half), "competence_"),
-    ):
-        assert not [column for column in table if "89" in column]
-        assert table[[f"{of}eti50_lb", f"{of}eti50_ub"]].to_numpy() == pytest.approx(ends)
 
 
 OF_TESTS = {"bound_chance_difference", "bound_noise", "bound_noise_of", "noise_posterior", "plan_annotators",
@@ -194,7 +174,7 @@ def test_what_is_made_is_printed_in_ten_lines(tiny_fit):
         ba.predictive_check(tiny_fit, replicates=20, random_seed=1),
         ba.describe_prior("model_b", tiny_data(), draws=20, random_seed=1),
         ba.sensitivity(
-            "one_coin", tiny_data(), {"accuracy_prior": [(right, 1) for right in range(3, 15)]},
+            "one_coin", tiny_data(), {"accuracy_prior": [(right, 1) for right in range(3, 12)]},
             method="em", random_seed=1, progressbar=False,
         ),
     )  # fmt: skip

@@ -2,10 +2,8 @@
 
 import ast
 import builtins
-import contextlib
 import re
 import shlex
-import sys
 import warnings
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli import app as cli
+from tests.cli.within import run
 
 TEXT = (Path(__file__).parents[1] / "notebooks" / "guide.md").read_text(encoding="utf-8")
 STEPS = re.findall(r"^```python\n(.*?)^```|^    (bayesanno [^\n]+)$", TEXT, re.DOTALL | re.MULTILINE)
@@ -89,9 +87,8 @@ def test_what_is_shortened_is_in_the_guide():
 
 
 @pytest.mark.notebooks
-def test_it_runs_from_the_top(monkeypatch, tmp_path, capsys):
+def test_it_runs_from_the_top(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces it
     for name, value in {"draws": 60, "tune": 60, "progressbar": False}.items():
         monkeypatch.setitem(ba.fit.__wrapped__.__kwdefaults__, name, value)
     space = {}
@@ -101,8 +98,5 @@ def test_it_runs_from_the_top(monkeypatch, tmp_path, capsys):
             if code and not names_of(code)[1] & READERS:
                 exec(shorten(code), space)
             elif line and not is_readers(line):
-                monkeypatch.setattr(sys, "argv", shlex.split(shorten(line)))
-                with contextlib.suppress(SystemExit):
-                    cli.main()
-                assert "error:" not in capsys.readouterr().err, line
+                assert "error:" not in run(tmp_path, *shlex.split(shorten(line))[1:])[2], line
         plt.close("all")

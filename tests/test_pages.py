@@ -16,17 +16,8 @@ import bayesanno as ba
 from bayesanno.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "notebooks" / "guide.md",
-    ROOT / "notebooks" / "which-model.md",
-    ROOT / "notebooks" / "benchmarks.md",
-    ROOT / "notebooks" / "teaching.md",
-    ROOT / "notebooks" / "own-models.md",
-    ROOT / "notebooks" / "cite.md",
-    ROOT / "notebooks" / "answers.md",
-]
+OF_SITE = ("guide", "which-model", "benchmarks", "teaching", "own-models", "cite", "answers")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "notebooks" / f"{name}.md" for name in OF_SITE)]
 HEROES = ["pip install uv && uv run bayesanno fit mace @crowd --out crowd", "pip install uv && uv run pytest"]
 
 

@@ -1,18 +1,15 @@
 """The README's commands, in order: they print and write what it shows, up to Monte Carlo error."""
 
-import contextlib
 import io
 import re
 import shlex
-import sys
-import warnings
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli import app as cli
+from tests.cli.within import run
 
 TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (?:.*&& )?uv run (bayesanno .+)$", TEXT, re.MULTILINE)
@@ -33,27 +30,21 @@ def groups_of(lines):
     return table.set_index(["group", "source"]).sort_index()
 
 
-def assert_close(found, expected, margin):
-    pd.testing.assert_frame_equal(found, expected, atol=margin, rtol=0, check_dtype=False)
-
-
 @pytest.mark.notebooks
-def test_commands_print_and_write_what_is_shown(monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces it
+def test_commands_print_and_write_what_is_shown(monkeypatch, tmp_path):
     monkeypatch.setitem(ba.fit.__wrapped__.__kwdefaults__, "draws", 400)
+    out = ""
     for command in COMMANDS:
-        seeded = shlex.split(command) + ([] if "--seed" in command else ["--seed", "1"])
-        monkeypatch.setattr(sys, "argv", seeded)
-        with contextlib.suppress(SystemExit):
-            cli.main()
-    out = "\n".join(capsys.readouterr())
+        _, *seeded = shlex.split(command) + ([] if "--seed" in command else ["--seed", "1"])
+        out += "\n".join(run(tmp_path, *seeded)[1:])
     for line in PRINTED:
         assert without_numbers(line) in without_numbers(out), line
     for file, start in (("labels", "item,label"), ("annotators", "annotator,n_annotations")):
         expected = pd.read_csv(io.StringIO(shown(start)), skipinitialspace=True)
         written = pd.read_csv(tmp_path / "answers" / f"{file}.csv")
-        assert_close(written[expected.columns].head(len(expected)), expected, 0.03)
+        found = written[expected.columns].head(len(expected))
+        pd.testing.assert_frame_equal(found, expected, atol=0.03, rtol=0, check_dtype=False)
     expected = groups_of(shown("group source"))
     found = groups_of(re.search(r"group source.*\n(?: .*\n)+", out)[0])
-    assert_close(found.loc[expected.index, expected.columns], expected, 0.05)
+    shown_of = found.loc[expected.index, expected.columns]
+    pd.testing.assert_frame_equal(shown_of, expected, atol=0.05, rtol=0, check_dtype=False)

@@ -1,26 +1,77 @@
-"""The command line in this process."""
+"""The command line in a folder, with a fit that it has written; and the check of what it refuses."""
 
-import sys
-import warnings
+import shlex
+from functools import partial
 
 import pytest
 
-from bayesanno.cli import app as cli
+import bayesanno as ba
+from tests.cli.within import listing, run
+
+BY_EM = "--method em --method-option objective=map --method-option restarts=2 --seed 1 --no-report"
 
 
 @pytest.fixture
-def command(monkeypatch, capsys, tmp_path):
+def command(tmp_path):
     """Run the command in this process, in an empty folder; returns the exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main() replaces it
+    return partial(run, tmp_path)
 
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesanno", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
 
-    return run
+@pytest.fixture(scope="session")
+def files_of_a_fit(once_per_run, tmp_path_factory):
+    """The first 60 items of @crowd, and the files that the command writes for their fit by EM."""
+
+    def fit():
+        folder = tmp_path_factory.mktemp("fitted")
+        data = ba.read_annotations("@crowd")
+        data.to_frame().query("item in @first", local_dict={"first": data.items[:60]}).to_csv(
+            folder / "crowd.csv", index=False
+        )
+        code, _, err = run(folder, *f"fit one_coin crowd.csv --out run {BY_EM}".split())
+        assert code == 0, err
+        return {name: content for name, content in listing(folder).items() if content is not None}
+
+    return once_per_run("files_of_a_fit", fit)
+
+
+@pytest.fixture(scope="module")
+def with_fit(files_of_a_fit, tmp_path_factory):
+    """A folder with these data and this fit, in `run`, for the tests of one file."""
+    folder = tmp_path_factory.mktemp("with_fit")
+    (folder / "run").mkdir()
+    for name, content in files_of_a_fit.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture
+def at(with_fit):
+    """Run a command, given as one line, in the folder of the fit."""
+    return lambda line: run(with_fit, *shlex.split(line))
+
+
+@pytest.fixture
+def no_fit(monkeypatch):
+    """No fit is started."""
+
+    def started(*_, **__):
+        raise AssertionError("a fit was started, where the request should have been refused")
+
+    monkeypatch.setattr(ba, "fit", started)
+
+
+@pytest.fixture
+def refused():
+    """A check: a command says in one line what is wrong, and leaves every file as it was."""
+
+    def check(folder, arguments, said):
+        before = listing(folder)
+        code, out, err = run(folder, *shlex.split(arguments))
+        *others, line = err.splitlines()
+        assert (code, out) == (1, "")
+        assert line.startswith("error: ")
+        assert said in line
+        assert not any(other.startswith(("error", "Traceback")) for other in others)  # how the data were read
+        assert listing(folder) == before
+
+    return check

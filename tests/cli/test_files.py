@@ -66,7 +66,7 @@ def test_files_of_text_are_the_same_on_every_system(tiny_fit, tmp_path, monkeypa
         folder = tmp_path / system
         folder.mkdir()
         write_fit(tiny_fit, folder, began=time.perf_counter())
-        ba.write_report(tiny_fit, folder / "report.html", random_seed=1)
+        ba.write_report(tiny_fit, folder / "report.html", checks=False, random_seed=1)
         texts = [{"item": item, "text": "x"} for item in ba.label_table(tiny_fit)["item"]]
         ba.export_labels(tiny_fit, folder / "tasks.json", to="label-studio", question="q", to_name="text", tasks=texts)
         files = [path for path in folder.rglob("*") if path.suffix in (".csv", ".html", ".json")]

@@ -10,6 +10,8 @@ import bayesanno as ba
 from tests.cli.within import run as run_in
 
 BY_EM = ("--method", "em", "--seed", "1", "--no-report")
+OPTIONS = ("--item", "{system}/{segment}", "--label", "said", "--missing", "-", "--ignore-case", "--same", "dgo=dog",
+           "--separator", " ")  # fmt: skip
 READING = {"item": "{system}/{segment}", "label": ["said"], "missing": ["-"], "ignore_case": True}
 READING |= {"same": {"dgo": "dog"}, "separator": " "}
 
@@ -29,10 +31,7 @@ def folder(tmp_path_factory):
     gold[["system", "segment", "known"]].rename(columns={"known": "gold"}).to_csv(folder / "gold.csv", index=False)
     gold.assign(group=gold["system"])[["system", "segment"]].to_csv(folder / "items.csv", index=False)
     table[["system", "segment"]].drop_duplicates().to_csv(folder / "systems.csv", index=False)
-    code, _, err = run_in(
-        folder, "fit", "model_b", "answers.txt", "--item", "{system}/{segment}", "--label", "said", "--missing", "-",
-        "--ignore-case", "--same", "dgo=dog", "--separator", " ", "--out", "fit", *BY_EM,
-    )  # fmt: skip
+    code, _, err = run_in(folder, "fit", "model_b", "answers.txt", *OPTIONS, "--out", "fit", *BY_EM)
     assert code == 0, err
     return folder
 
@@ -62,34 +61,19 @@ def test_known_labels_are_read_by_the_items_and_spellings_of_the_fit(at, folder)
     assert json.loads((folder / "again" / "run.json").read_text())["reading"] == READING
 
 
-def test_items_to_ask_about_are_read_by_the_items_of_the_fit(at, folder):
+def test_what_is_asked_about_is_answered_and_added_as_the_data_were_read(at, folder):
     code, _, err = at("next", "fit", "--batch", "5", "--items", "items.csv", "--out", "ask.csv", "--seed", "1")
     assert code == 0, err
     asked = pd.read_csv(folder / "ask.csv", dtype=str)
     items = pd.read_csv(folder / "items.csv", dtype=str)
     assert set(asked["item"]) <= set(items["system"] + "/" + items["segment"])
-
-
-def test_further_answers_are_read_as_the_data_were(at, folder):
-    first = pd.read_csv(folder / "answers.txt", sep=" ", dtype=str).iloc[:1].assign(worker="new", said="DGO")
-    first.to_csv(folder / "more.csv", index=False)
-    code, _, err = at(
-        "fit", "model_b", "answers.txt", "--item", "{system}/{segment}", "--label", "said", "--missing", "-",
-        "--ignore-case", "--same", "dgo=dog", "--separator", " ", "--add", "more.csv", "--out", "added", *BY_EM,
-    )  # fmt: skip
+    answered = asked["item"].str.partition("/")[[0, 2]].set_axis(["system", "segment"], axis=1)
+    answered.assign(worker=asked["annotator"], said=["DGO", "cat", "-", "", "dog"]).to_csv(
+        folder / "more.csv", index=False
+    )
+    code, _, err = at("fit", "model_b", "answers.txt", *OPTIONS, "--add", "more.csv", "--out", "added", *BY_EM)
     assert code == 0, err
-    assert "1 of the annotations are from more.csv" in err
-
-
-def test_a_file_that_does_not_fit_is_refused_before_the_fit_is_read(at):
-    code, _, err = at("groups", "nowhere", "--by", "gold.csv")
-    assert (code, "nowhere" in err, "gold.csv has no column for the item" in err) == (1, False, True)
-
-
-def test_order_that_is_not_known_is_an_error_of_the_command(at):
-    code, _, err = at("agreement", "@crowd", "--ordered", "--out", "agreed", "--no-plots")
-    assert code == 1
-    assert "have no order that is known: declare them from the lowest to the highest with --labels" in err
+    assert "labels cat, dog; 3 of the annotations are from more.csv" in err  # two are not answered
 
 
 def test_words_of_a_warning_are_those_of_options(at, folder):

@@ -1,4 +1,4 @@
-"""The command line within this process, in any folder: for fixtures of a module; `command` is for a test's own."""
+"""The command line in this process, and what it leaves in a folder."""
 
 import contextlib
 import io
@@ -7,6 +7,8 @@ import warnings
 from unittest import mock
 
 from bayesanno.cli.app import main
+
+LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
 
 
 def run(folder, *arguments):
@@ -26,3 +28,9 @@ def run(folder, *arguments):
         except SystemExit as stop:
             code = stop.code or 0
     return code, out.getvalue(), err.getvalue()
+
+
+def listing(folder):
+    """Every file and folder, hidden ones too, with what is in it."""
+    paths = sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in paths}

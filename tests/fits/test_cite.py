@@ -48,7 +48,7 @@ def test_entries_say_what_the_card_says(name):
         assert " ".join(re.sub("[{}]", "", fields["title"]).split()) in card
 
 
-def test_every_paper_is_one_of_a_card_and_every_address_of_a_card_is_one_of_a_paper():
+def test_papers_are_those_of_cards_and_so_are_their_addresses():
     entries = PAPERS.read_text(encoding="utf-8").strip().split("\n\n")
     used = [entry for name in CARDS for entry in papers_of(ba.get_model(name))]
     assert set(entries) == set(used)

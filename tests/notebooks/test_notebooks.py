@@ -1,6 +1,7 @@
 """The notebooks: they run from top to bottom, and what is stored in them is what a run gave."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -15,6 +16,7 @@ MINUTES = 15
 HIDDEN = "remove-cell"  # the tag of cells that the site leaves out
 
 
+@cache
 def read(path):
     return nbformat.read(path, as_version=4)
 

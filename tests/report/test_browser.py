@@ -93,35 +93,31 @@ def test_the_page_opens_without_an_error_and_asks_the_network_for_nothing(opened
     assert all(targets)
 
 
-def test_a_narrow_screen_shows_every_column(browser, page):
+@pytest.fixture
+def narrow(browser, page):
+    """The page on the screen of a telephone."""
+    telephone = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", telephone)
+    browser.get(page.as_uri())
+    yield browser
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_narrow_screen_shows_every_column(narrow):
     """Nothing is wider than the page but tables, and they scroll."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    )
-    try:
-        browser.get(page.as_uri())
-        assert browser.execute_script("return document.documentElement.scrollWidth") == 400
-        outside = "[...document.querySelectorAll('main *')].filter(one => one.getBoundingClientRect().right > 400)"
-        assert browser.execute_script(f"return {outside}.every(one => one.closest('.wide'))")
-        last = "one.querySelector('tr').lastElementChild.getBoundingClientRect().right"
-        every = f"[...document.querySelectorAll('.wide')].every(one => (one.scrollLeft = 9999, {last} <= 400))"
-        assert browser.execute_script(f"return {every}")
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert narrow.execute_script("return document.documentElement.scrollWidth") == 400
+    outside = "[...document.querySelectorAll('main *')].filter(one => one.getBoundingClientRect().right > 400)"
+    assert narrow.execute_script(f"return {outside}.every(one => one.closest('.wide'))")
+    last = "one.querySelector('tr').lastElementChild.getBoundingClientRect().right"
+    every = f"[...document.querySelectorAll('.wide')].every(one => (one.scrollLeft = 9999, {last} <= 400))"
+    assert narrow.execute_script(f"return {every}")
 
 
-def test_texts_of_figures_are_legible_on_a_narrow_screen(browser, page):
+def test_texts_of_figures_are_legible_on_a_narrow_screen(narrow):
     """A picture has pixels of its own, DPI an inch, in which its smallest text has a height; the page scales both."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    )
-    try:
-        browser.get(page.as_uri())
-        scales = browser.execute_script("return [...document.images].map(one => one.clientWidth / one.naturalWidth)")
-        assert len(scales) > 2
-        assert SMALLEST / 72 * DPI * min(scales) >= LEGIBLE
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    scales = narrow.execute_script("return [...document.images].map(one => one.clientWidth / one.naturalWidth)")
+    assert len(scales) > 2
+    assert SMALLEST / 72 * DPI * min(scales) >= LEGIBLE
 
 
 def test_names_from_data_are_text(opened):
@@ -185,10 +181,3 @@ def test_rows_are_filtered_searched_and_turned(opened):
     opened.find_element(By.CSS_SELECTOR, "#item-table input").send_keys("nothing is called that")
     assert rows(opened) == []
     assert where.text == "0 items (of 60)"
-
-
-def test_a_narrow_window_has_no_sideways_scroll(opened):
-    opened.set_window_size(420, 900)
-    wide = opened.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    opened.set_window_size(1200, 1000)
-    assert wide <= 0

@@ -6,6 +6,7 @@ from matplotlib.collections import LineCollection, PathCollection
 import bayesanno as ba
 from bayesanno._core.errors import FitError
 from bayesanno.report.plots.criticism import plot_calibration
+from tests.report.conftest import ends_of, rows_of
 
 
 def points(axes):
@@ -14,24 +15,20 @@ def points(axes):
     return np.column_stack([right, predicted])
 
 
-def names(axes):
-    return [text.get_text() for text in axes.get_yticklabels()][::-1]
-
-
 def test_calibration_of_one_fit_and_of_several(mace_fit, refuses):
     table = ba.calibration_table(mace_fit, bins=5, equal_counts=True)
     (axes,) = plot_calibration(mace_fit).axes
     assert not axes.lines  # nothing between bins
     np.testing.assert_allclose(points(axes), table[["right", "predicted"]])
     (bars,) = (one for one in axes.collections if isinstance(one, LineCollection))
-    np.testing.assert_allclose([one[:, 0] for one in bars.get_segments()][::-1], table[["ci89_lb", "ci89_ub"]])
+    np.testing.assert_allclose(ends_of(bars)[::-1], table[["ci89_lb", "ci89_ub"]])
     printed = [text.get_text() for text in axes.texts]
     assert printed == [*(str(n) for n in table["n"][::-1]), "n"]
-    assert names(axes)[0] == f"{round(table['from'][0], 3):g} to {round(table['to'][0], 3):g}"
+    assert rows_of(axes)[-1] == f"{round(table['from'][0], 3):g} to {round(table['to'][0], 3):g}"
     (axes,) = plot_calibration({"a": mace_fit, "b": mace_fit}, bins=3).axes
     few = ba.calibration_table(mace_fit, bins=3, equal_counts=True)
     np.testing.assert_allclose(points(axes), np.tile(few[["right", "predicted"]], (2, 1)))
-    assert [name[0] for name in names(axes)] == ["a"] * len(few) + ["b"] * len(few)
+    assert [name[0] for name in rows_of(axes)[::-1]] == ["a"] * len(few) + ["b"] * len(few)
     with refuses(FitError, "there is no fit to draw"):
         plot_calibration({})
 

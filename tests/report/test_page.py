@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataFileError, FitError, IdentifiabilityWarning
+from bayesanno._core.errors import DataFileError, FitError
 from bayesanno.report.blocks import as_text, join_ends, large_table
 from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
@@ -27,11 +27,10 @@ def grids(page):
 
 
 def frame_of(grid):
-    columns = {
+    return pd.DataFrame({
         one["name"]: [one["names"][code] for code in one["values"]] if "names" in one else one["values"]
         for one in grid["columns"]
-    }
-    return pd.DataFrame(columns)
+    })  # fmt: skip
 
 
 def written(fit, tmp_path, **options):
@@ -113,20 +112,12 @@ def test_doubts_are_on_top(tiny_fit, page, tmp_path):
     assert "<b>divergences (care):</b> " in doubts
 
 
-def test_what_data_cannot_tell_is_said(tmp_path):
-    records = [(f"s{number}", who, "yes" if number % 2 else "no") for number in range(6) for who in ("ada", "bo")]
-    data = ba.AnnotationData.from_records(records)
-    with pytest.warns(IdentifiabilityWarning):
-        fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
-    page = html.unescape(written(fit, tmp_path))
-    assert "<b>design-few-annotators (care):</b> " in page
-
-
 @pytest.mark.parametrize("method", ["em", "vb"])
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # VB is far from the posterior
-def test_fits_without_chains_have_a_report(tmp_path, method):
-    fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
-    page = written(fit, tmp_path)
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")  # of three annotators
+def test_fits_without_chains_have_a_report(tiny_fit, tmp_path, method):
+    data = ba.data_of(tiny_fit)
+    page = written(ba.fit("one_coin", data, method=method, check=False, random_seed=1, progressbar=False), tmp_path)
     assert ("A point estimate by EM" if method == "em" else "Draws from an approximation") in page
     assert "How many of the known labels are right" in page
     annotators = frame_of(grids(page)["annotator-table"])
@@ -152,8 +143,6 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     assert [as_text(float(one[name])) for name in ("observed", "mean")] == rows[len(whole)][2:4]
     assert "How much did the prior matter?" in page
     assert "What would more answers bring?" in page
-    again = ba.write_report(tiny_fit, tmp_path / "again.html").read_text(encoding="utf-8")
-    assert page == again
 
 
 def test_every_statistic_has_words():
@@ -161,7 +150,8 @@ def test_every_statistic_has_words():
 
 
 def test_votes_in_words():
-    assert list_votes(np.array([[0, 2, 2], [1, 0, 0]]), ("a", "b", "c")).tolist() == ["2 b, 2 c", "1 a"]
+    votes = np.array([[0, 2, 2], [1, 3, 0], [1, 0, 0]])
+    assert list_votes(votes, ("a", "b", "c")).tolist() == ["2 b, 2 c", "3 b, 1 a", "1 a"]
 
 
 def test_numbers_are_rounded_and_missing_ones_are_left_out():
@@ -209,20 +199,17 @@ class TestWhoErrsTogether:
         assert "dependence is understated" in page
         assert "No two annotators share 20 items" in page
 
-    def test_of_few_items_or_types_nothing_is_said(self, page, tmp_path):
-        counts = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=60, per_item=8), random_seed=2)[
-            0
-        ]
-        of_types = written(ba.fit("binomial_mixture", counts, **SHORT), tmp_path)
+    def test_of_few_items_or_types_nothing_is_said(self, page, counted_fit, tmp_path):
+        of_types = written(counted_fit, tmp_path)
         for one in (page, of_types):
             assert "Do annotators err together?" not in one
         assert "Model and majority vote" in page
         for of_labels in ("Model and majority vote", "true labels of 20", "Use the labels"):
             assert of_labels not in of_types
 
-    def test_a_model_of_annotators_alone_has_no_labels_to_use(self, tmp_path):
-        fit = ba.fit("label_usage", ba.read_annotations("@crowd"), **SHORT)
-        usage = ba.write_report(fit, tmp_path / "report.html").read_text(encoding="utf-8")
+    def test_a_model_of_annotators_alone_has_no_labels_to_use(self, tiny_fit, tmp_path):
+        fit = ba.fit("label_usage", ba.data_of(tiny_fit), **SHORT)
+        usage = written(fit, tmp_path)
         assert "Use with care" in usage  # of so few draws
         for of_labels in ("Model and majority vote", "true labels of 20", "Use the labels", "Review the"):
             assert of_labels not in usage

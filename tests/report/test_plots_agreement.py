@@ -28,7 +28,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("data", [tiny_data(), many(160)], ids=["3", "160"])
+@pytest.mark.parametrize("data", [tiny_data(), many(70)], ids=["3", "70"])
 def test_a_figure_has_a_title_and_named_rows_and_fits_on_a_page(name, data, tmp_path):
     figure = FIGURES[name](data)
     assert isinstance(figure, Figure)

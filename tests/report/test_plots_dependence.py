@@ -1,5 +1,7 @@
 """The figure of who errs with whom: it shows the table, in an order that shows cliques."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError
 from bayesanno.report.plots import agreement
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
+from tests.report.conftest import rows_of
 from tests.samples import simulate_clique, title_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of short fits
@@ -20,21 +23,13 @@ def clique_fit():
     order = np.array([5, 0, 7, 1, 9, 2, 3, 4, 6, 8])  # the clique is not side by side in the data
     names = tuple(f"a{number}" for number in order)
     place = np.argsort(order)
-    moved = ba.AnnotationData(
-        item=data.item,
-        annotator=place[data.annotator],
-        label=data.label,
-        items=data.items,
-        annotators=names,
-        labels=data.labels,
-        gold=data.gold,
-    )
+    moved = replace(data, annotator=place[data.annotator], annotators=names)
     return ba.fit("model_b", moved, **QUICK)
 
 
 def shown(figure):
     axes = figure.axes[0]
-    names = [text.get_text() for text in axes.get_yticklabels()]
+    names = rows_of(axes)
     assert names == [text.get_text() for text in axes.get_xticklabels()]
     return names, np.ma.filled(axes.images[0].get_array(), np.nan)
 
@@ -68,19 +63,13 @@ def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkey
     monkeypatch.setattr(agreement, "MOST_DRAWN", 3)
     figure = ba.plot_dependence(clique_fit)
     assert sorted(shown(figure)[0]) == ["a0", "a1", "a2"]
+    assert max(figure.get_size_inches()) <= MOST_HEIGHT
     assert "the 3 of 10 that most surely do" in title_of(figure.axes[0])
     clique = {name: "clique" if name in ("a0", "a1", "a2") else "rest" for name in ba.data_of(clique_fit).annotators}
     names, matrix = shown(ba.plot_dependence(clique_fit, clique))
     table = ba.dependence_table(clique_fit, clique)
     own = table[(table["level"] == "group") & (table["first"] == table["second"])].set_index("first")["correlation"]
     np.testing.assert_allclose(np.diag(matrix), own[names])
-
-
-def test_a_figure_of_thirty_fits_on_a_page():
-    data, _ = simulate_clique(np.random.default_rng(3), annotators=35, items=40)
-    figure = ba.plot_dependence(ba.fit("one_coin", data, **QUICK))
-    assert len(shown(figure)[0]) == 30
-    assert max(figure.get_size_inches()) <= MOST_HEIGHT
 
 
 def test_without_a_pair_there_is_none(tiny_fit, refuses):

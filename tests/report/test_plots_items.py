@@ -12,11 +12,6 @@ from tests.samples import tiny_data
 QUICK = {"random_seed": 1, "progressbar": False, "method": "em"}
 
 
-@pytest.fixture(scope="module")
-def crowd_em(crowd):
-    return ba.fit("mace", crowd[0], **QUICK)
-
-
 class TestPlotCoverage:
     def test_lines_are_those_of_the_tables_and_of_the_vote(self, crowd_em, crowd, mace_fit):
         (axes,) = ba.plot_coverage({"EM": crowd_em, "$NUTS^": mace_fit}).axes

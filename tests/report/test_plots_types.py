@@ -4,26 +4,30 @@ from itertools import product
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.stats import binom
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError, FitError
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots.style import write_png
-from tests.samples import SHORT, tiny_data, title_of
+from tests.inference.draws import make_fit
+from tests.samples import tiny_data, title_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 
 
 @pytest.fixture(scope="module")
-def counted_fit():
-    data, _ = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=60, per_item=8), random_seed=2)
-    return ba.fit("binomial_mixture", data, **SHORT)
-
-
-@pytest.fixture(scope="module")
-def easy_fit():
-    return ba.fit("easy_hard", tiny_data(), **SHORT)
+def easy_fit(by_numpy):  # noqa: ARG001 -- of few draws
+    """Easy and hard items, by draws given by hand."""
+    rng, data = np.random.default_rng(1), tiny_data()
+    draws = {
+        "hard_fraction": (("chain", "draw"), rng.beta(2, 2, (2, 40))),
+        "coin": (("chain", "draw", "annotator", "response"), rng.dirichlet([1, 1], (2, 40, data.n_annotators))),
+        "easy_prevalence": (("chain", "draw", "response"), rng.dirichlet([1, 1], (2, 40))),
+    }
+    coords = {"chain": [0, 1], "draw": range(40), "annotator": list(data.annotators), "response": list(data.labels)}
+    return make_fit(ba.get_model("easy_hard"), data, xr.Dataset(draws, coords))
 
 
 def curves(axes):

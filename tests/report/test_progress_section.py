@@ -48,16 +48,6 @@ def test_the_section_says_what_the_tables_say(small_vb):
     assert "with 100 more answers" in section
 
 
-def test_what_rests_on_probabilities_that_are_off_is_not_shown():
-    rng = np.random.default_rng(2)
-    clique = simulate_clique(rng, items=200, annotators=12, clique=4, copies=0.9, accuracy=(0.6, 0.75), per_item=9)[0]
-    with pytest.warns(ba.MisfitWarning):
-        doubtful = ba.fit("model_b", clique, **(QUICK | {"check": True}))
-    section = show(doubtful)
-    assert "Not shown: what more answers would bring" in section
-    assert "<img" not in section
-
-
 def test_a_fit_that_cannot_say_it_has_no_section(small):
     point = ba.fit("one_coin", small, **(QUICK | {"method": "em"}))
     full = [(str(i), str(j), "yn"[(i + (j == i)) % 2]) for i in range(12) for j in range(5)]

@@ -102,14 +102,6 @@ def test_recalibrated_labels_are_said_to_be(clique_fit):
     assert "errors-correlate" in shown  # what was off is there to read
 
 
-def test_names_that_may_be_one_are_repeated():
-    records = [(f"s{k}", who, ("yes", "Yes", "no")[k % 3]) for k in range(12) for who in ("ada", "bo", "cy")]
-    fit = ba.fit("one_coin", ba.AnnotationData.from_records(records), check=False, **QUICK)
-    assert "'Yes' and 'yes' are different labels; make the spelling identical" in html.unescape(
-        render(view_of(fit), checks=False, random_seed=1)
-    )
-
-
 def test_errors_are_counted_where_the_truth_is_known(clique_fit):
     part = part_of(view_of(clique_fit), None)
     errors = count_errors(part)
