@@ -10,7 +10,7 @@ from bayesanno.models._correctness.blocks import find_recurrence
 from bayesanno.models._correctness.formula import distinct_sums
 from bayesanno.models._correctness.process import draw_distinct
 from tests.models.contract import FAST, FEW_COPIES, P_VALUE, chi_square
-from tests.models.references_model_a import distinct, distinct_sum
+from tests.models.references_model_a import distinct
 
 MOST = 6  # annotators of an item, here
 EXACT = 1e-12  # relative: nothing is subtracted
@@ -36,6 +36,11 @@ def sums_of(recurrence, weights):
     indices = (recurrence.part, recurrence.child, recurrence.times)
     found = distinct_sums(pt.as_tensor(rows), *map(pt.as_tensor, indices), rows.shape[2]).eval(mode=FAST)
     return found if weights.ndim == 3 else found[:, 0]
+
+
+def distinct_sum(sizes, w):
+    """Brute force over blocks of these sizes, all of whose members draw the same label from w."""
+    return distinct(np.asarray(w) ** np.array(sizes, dtype=int).reshape(-1, 1))
 
 
 def powers(w):
