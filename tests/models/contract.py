@@ -117,6 +117,7 @@ class Case(AnyCase):
     """One model of annotations."""
 
     excludes_answers = True  # some answers are impossible under some parameters
+    no_field = (1, 2, 3, 4, 5)  # what the first field of no model can be
     controls = (None, "yes")  # of the first item, where a process is simulated
 
     def __init__(self, entry: AnnotationModel, reference: Reference) -> None:

@@ -60,6 +60,7 @@ class CountCase(AnyCase):
     """One model of counts, whose answers are 0 or 1 in an order."""
 
     controls = (None,)
+    no_field = 0
 
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
         if name not in REFERENCES:

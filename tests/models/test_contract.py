@@ -46,19 +46,20 @@ def test_probabilities_of_all_answers_sum_to_one(any_case, rng):
 
 
 def test_gradient_is_the_finite_difference(any_case, rng):
+    """In random directions, each of which every parameter has a share in."""
     density, origin = any_case.graph.density, any_case.graph.model.initial_point()
     flat = pm.blocking.DictToArrayBijection.map(origin)
 
     def at(x):
-        return pm.blocking.DictToArrayBijection.rmap(pm.blocking.RaveledVars(x, flat.point_map_info))
+        return density(pm.blocking.DictToArrayBijection.rmap(pm.blocking.RaveledVars(x, flat.point_map_info)))
 
     step = 1e-5
     for data in any_case.tables:
         any_case.graph.observe(data)
-        assert np.isfinite(density(origin)[0])
-        x = rng.normal(size=flat.data.size)
-        differences = [(density(at(x + e))[0] - density(at(x - e))[0]) / (2 * step) for e in step * np.eye(x.size)]
-        np.testing.assert_allclose(density(at(x))[1], differences, rtol=GRADIENT, atol=GRADIENT)
+        assert np.isfinite(at(flat.data)[0])
+        x, directions = rng.normal(size=flat.data.size), rng.normal(size=(5, flat.data.size))
+        differences = [(at(x + step * d)[0] - at(x - step * d)[0]) / (2 * step) for d in directions]
+        np.testing.assert_allclose(directions @ at(x)[1], differences, rtol=GRADIENT, atol=GRADIENT)
 
 
 def test_the_model_is_prior_plus_likelihood(any_case, rng):
@@ -88,7 +89,7 @@ def at_the_edge(values, *, whole_line):
 def test_zero_probabilities_never_give_nan(any_case, rng):
     impossible = 0
     on_the_line = {name for one in any_case.prior_draws for name, values in one.items() if np.min(values) < 0}
-    for parameters in any_case.draw(30, rng):
+    for parameters in any_case.draw(15, rng):
         edge = {n: at_the_edge(parameters[n], whole_line=n in on_the_line) for n in any_case.at_edges}
         for mixed in (parameters | edge, *({**parameters, name: values} for name, values in edge.items())):
             for data in any_case.tables:
@@ -224,7 +225,7 @@ def test_a_field_that_does_not_exist_is_refused_with_the_nearest(any_case, refus
     field = next(iter(entry.to_fields()))
     with refuses(ModelError, f"{entry.name} has no field '{field}s': did you mean '{field}'"):
         type(entry).from_fields({field + "s": 1})
-    for bad in ("many", float("nan"), None, [1, 2, 3, 4, 5]):
+    for bad in ("many", float("nan"), None, any_case.no_field):
         with refuses(ModelError, f"{entry.name}: {field} is "):
             type(entry).from_fields({field: bad})
 
