@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +34,12 @@ from tests.models.graphs import (  # noqa: F401
     P_VALUE,
     ROUND_TRIP,
     Graph,
+    answers_pmf,
     as_posterior,
     broken,
     chi_square,
     close,
+    distance_between,
     unconstrained,
     with_wrong_annotators,
     with_wrong_formula,
@@ -202,8 +204,20 @@ class Case(AnyCase):
     # ------------------------------------------------------------------------------------ the generative process
 
     def telling(self, rng: np.random.Generator) -> Parameters:
-        """Parameters under which a wrong process can be noticed."""
-        return self.draw(1, rng)[0]
+        """Of a few draws of the prior, the one under which wrong processes are the easiest to notice."""
+
+        def least(parameters: Parameters) -> float:
+            pmf, n_states = self.pmf(parameters), len(self.entry.states(self.data))
+            distances = [1.0]
+            if self.of_annotators():
+                moved = self.pmf(parameters, moved=2)
+                distances.append(distance_between(answers_pmf(pmf), answers_pmf(moved)))
+            if n_states > 1:
+                other = {((i + 1) % n_states, (j + 1) % n_states, *said): p for (i, j, *said), p in pmf.items()}
+                distances.append(distance_between(pmf, other))
+            return min(distances)
+
+        return max(self.draw(8, rng), key=least)
 
     def wrong_processes(self) -> list[AnnotationModel]:
         """The process with another's answers, if annotators differ in anything, and with another truth of several."""
@@ -214,10 +228,10 @@ class Case(AnyCase):
         differ = any("annotator" in dims for dims in self.graph.model.named_vars_to_dims.values())
         return [with_wrong_annotators(self.entry)] if differ else []
 
-    def pmf(self, parameters: Parameters, control: str | None = None) -> dict[Hashable, float]:
+    def pmf(self, parameters: Parameters, control: str | None = None, moved: int = 0) -> dict[Hashable, float]:
         """By enumeration, p(state of u, state of v, all five answers), given the control if there is one."""
-        two_items, answers_to = self.designs.two_items, self.designs.answers_to
-        u = {said: self.states(parameters, two_items((*said, 0, 0), control=control))[0] for said in answers_to(3)}
+        two_items, answers_to = partial(self.designs.two_items, control=control, moved=moved), self.designs.answers_to
+        u = {said: self.states(parameters, two_items((*said, 0, 0)))[0] for said in answers_to(3)}
         v = {said: self.states(parameters, two_items((0, 0, 0, *said)))[1] for said in answers_to(2)}
         pmf = {
             (i, j, *of_u, *of_v): u[of_u][i] * v[of_v][j]

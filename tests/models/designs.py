@@ -56,12 +56,14 @@ class Designs:
     def controlled(self) -> AnnotationData:
         return self.annotations(controls={"s1": "yes", "s4": self.labels[1], "s5": "no"})
 
-    def two_items(self, said: tuple[int, ...] | None = None, *, control: str | None = None) -> AnnotationData:
+    def two_items(
+        self, said: tuple[int, ...] | None = None, *, control: str | None = None, moved: int = 0
+    ) -> AnnotationData:
         """Item u, which ada answers twice and bo once, and item v, which bo and cy answer: five answers."""
         last = len(self.labels) - 1
         return AnnotationData(
             item=[0, 0, 0, 1, 1],
-            annotator=[0, 0, 1, 1, 2],
+            annotator=[(annotator + moved) % 3 for annotator in (0, 0, 1, 1, 2)],
             label=[0, last, 0, 0, last] if said is None else list(said),
             items=("u", "v"),
             annotators=("ada", "bo", "cy"),

@@ -134,6 +134,11 @@ def answers_pmf(pmf: Mapping[Any, float]) -> dict[Hashable, float]:
     return dict(summed)
 
 
+def distance_between(pmf: Mapping[Any, float], other: Mapping[Any, float]) -> float:
+    """The total variation distance."""
+    return sum(abs(p - other.get(cell, 0.0)) for cell, p in pmf.items()) / 2
+
+
 def chi_square(draws: np.ndarray, pmf: Mapping[Any, float], *, least: float = 5.0) -> float:
     """The p-value of draws (draw, number) against a pmf over tuples; cells that expect few draws are taken together."""
     counts = Counter(map(tuple, draws.tolist()))
