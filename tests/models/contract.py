@@ -1,133 +1,63 @@
-"""What the contract of the zoo is checked with: tiny designs, graphs on the natural scale, tolerances."""
+"""Each model with its independent reference: what the contract of the zoo is checked with."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pymc as pm
-import pytensor
 import pytensor.tensor as pt
 import pytest
-import xarray as xr
-from pytensor.compile.mode import Mode
-from pytensor.graph.replace import clone_replace
-from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel, list_models
 from bayesanno.modeling.arguments import Design
 from bayesanno.modeling.arguments import Parameters as SymbolicParameters
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS
-from bayesanno.modeling.likelihood import observed_arrays
+from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import model_class
+from tests.models.designs import (  # noqa: F401 -- names of the contract
+    CONTROLLED,
+    ITEMS,
+    LABELS,
+    RECORDS,
+    THREE_LABELS,
+    TINY,
+    TWO_LABELS,
+    replicate,
+    said_of,
+)
+from tests.models.graphs import (  # noqa: F401
+    EXACT,
+    FAST,
+    GRADIENT,
+    P_VALUE,
+    ROUND_TRIP,
+    Graph,
+    answers_pmf,
+    as_posterior,
+    broken,
+    chi_square,
+    close,
+    distance_between,
+    unconstrained,
+    with_wrong_annotators,
+    with_wrong_formula,
+    with_wrong_truth,
+)
 from tests.models.guests import GUESTS
-from tests.models.references import REFERENCES, Parameters, Reference, Said
+from tests.models.references import REFERENCES, Parameters, Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Hashable, Mapping
 
-# Compiles in a second, and values are exact in any mode; without sums of more terms than Python can evaluate at once.
-FAST = Mode(linker="py", optimizer="fast_compile").excluding("fusion", "add_mul_fusion", "local_add_canonizer")
-EXACT = 1e-10  # graph against enumeration, absolute and relative
-GRADIENT = 1e-6  # gradient against central differences, relative
-P_VALUE = 1e-4  # below it, draws do not come from the probabilities they should come from
-ROUND_TRIP = 1e-6  # after a way to the unconstrained scale and back, which costs digits near the edge of a range
+    import xarray as xr
+
+    from tests.models.designs import Designs
+
 PRIOR_DRAWS = 100
 COPIES = 20_000  # draws that a chi-square test is made of
 FEW_COPIES = 4_000  # draws that suffice to notice a broken model
-
-
-def search_sorted(cumulative: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """The index of the first number that is not below u, among those along the last axis, which ascend.
-
-    `np.searchsorted` of many rows at once. PyTensor's categorical draws call that row by row, where they are not
-    compiled, and take most of the time of the chi-square tests.
-    """
-    return (cumulative < np.asarray(u)[..., None]).sum(axis=-1)
-
-
-RECORDS = (
-    ("s1", "ada", "no"),
-    ("s1", "ada", "yes"),  # ada answers twice
-    ("s1", "bo", "no"),
-    ("s2", "cy", "yes"),
-    ("s2", "bo", "yes"),
-    ("s2", "ada", "no"),
-    ("s3", "cy", "no"),
-    ("s5", "ada", "no"),  # the answers of s2 in another order
-    ("s5", "bo", "yes"),
-    ("s5", "cy", "yes"),
-    ("s6", "cy", "yes"),
-    ("s6", "cy", "yes"),  # cy repeats the same answer
-)
-ITEMS = ("s1", "s2", "s3", "s4", "s5", "s6")  # s4 has no annotation
-LABELS = ("no", "perhaps", "yes")  # nobody says "perhaps"
-
-
-@dataclass(frozen=True)
-class Designs:
-    """The tiny designs, with these labels: the first, the last, and whatever is between, which nobody says."""
-
-    labels: tuple[str, ...]
-
-    def annotations(self, *more: tuple[str, str, str], controls: Mapping[str, str] | None = None) -> AnnotationData:
-        """The records, and more."""
-        return AnnotationData.from_records([*RECORDS, *more], items=ITEMS, labels=self.labels, controls=controls)
-
-    @cached_property
-    def tiny(self) -> AnnotationData:
-        return self.annotations()
-
-    @cached_property
-    def every_label(self) -> AnnotationData:
-        """What models take from data beforehand, they take from these, where all labels are used."""
-        return self.annotations(("s4", "bo", self.labels[1]), ("s4", "cy", self.labels[1]))
-
-    @cached_property
-    def controlled(self) -> AnnotationData:
-        return self.annotations(controls={"s1": "yes", "s4": self.labels[1], "s5": "no"})
-
-    def two_items(self, said: tuple[int, ...] | None = None, *, control: str | None = None) -> AnnotationData:
-        """Item u, which ada answers twice and bo once, and item v, which bo and cy answer: five answers."""
-        last = len(self.labels) - 1
-        return AnnotationData(
-            item=[0, 0, 0, 1, 1],
-            annotator=[0, 0, 1, 1, 2],
-            label=[0, last, 0, 0, last] if said is None else list(said),
-            items=("u", "v"),
-            annotators=("ada", "bo", "cy"),
-            labels=self.labels,
-            controls={} if control is None else {"u": control},
-        )
-
-    def answers_to(self, n_questions: int) -> list[tuple[int, ...]]:
-        return list(product(range(len(self.labels)), repeat=n_questions))
-
-
-THREE_LABELS, TWO_LABELS = Designs(LABELS), Designs(("no", "yes"))
-TINY, CONTROLLED = THREE_LABELS.tiny, THREE_LABELS.controlled
-
-
-def replicate(data: AnnotationData, copies: int) -> AnnotationData:
-    """The same items many times, copy after copy."""
-    shift = np.repeat(np.arange(copies), data.n_annotations) * data.n_items
-    return AnnotationData(
-        item=np.tile(data.item, copies) + shift,
-        annotator=np.tile(data.annotator, copies),
-        label=np.tile(data.label, copies),
-        items=tuple(f"{name}.{copy}" for copy in range(copies) for name in data.items),
-        annotators=data.annotators,
-        labels=data.labels,
-        controls={f"{name}.{copy}": label for copy in range(copies) for name, label in data.controls.items()},
-    )
-
-
-def said_of(data: AnnotationData, item: int) -> Said:
-    return [(int(data.annotator[n]), int(data.label[n])) for n in np.flatnonzero(data.item == item)]
 
 
 # --------------------------------------------------------------------------------------------------- the cases
@@ -155,33 +85,80 @@ def known_values(model: AnnotationModel, data: Any) -> dict[str, np.ndarray]:
     return {name: known.value for name, known in model.fixed_parameters(data).items()}
 
 
-class Case:
-    """One model with its reference, and its graphs as functions of parameters on their natural scale."""
+class AnyCase:
+    """One model with its reference, and its graph as a function of parameters on their natural scale."""
 
-    def __init__(self, entry: AnnotationModel, reference: Reference) -> None:
-        self.entry = entry
-        self.reference = reference
-        self.designs = designs_for(entry)
-        self.known = known_values(entry, self.designs.every_label)
-        self.graph = Graph(entry, self.designs.tiny, self.known)
+    def __init__(self, entry: AnnotationModel, reference: Any, data: Any, fitted: Any) -> None:
+        self.entry, self.reference, self.data = entry, reference, data
+        self.known = known_values(entry, fitted)
+        self.graph = Graph(entry, data, self.known)
         free = self.graph.model.free_RVs
         values = pm.draw(free, draws=PRIOR_DRAWS, random_seed=PRIOR_DRAWS, mode=FAST)
         names = [variable.name for variable in free]
         self.prior_draws = [dict(zip(names, one, strict=True)) for one in zip(*values, strict=True)]
+
+    @cached_property
+    def wrong_graph(self) -> Graph:
+        """The same graph with a wrong formula."""
+        return Graph(with_wrong_formula(self.entry), self.data, self.known)
+
+    def draw(self, n: int, rng: np.random.Generator) -> list[Parameters]:
+        """Parameters from the prior."""
+        return [self.prior_draws[i] for i in rng.choice(PRIOR_DRAWS, size=n, replace=False)]
+
+    def probability(self, parameters: Parameters, data: Any) -> np.ndarray:
+        """By Bayes' rule, p(state | answers), shape (item, state)."""
+        joint = self.states(parameters, data)
+        return joint / joint.sum(axis=1, keepdims=True)
+
+    def posterior(self, samples: list[Parameters], n_chains: int) -> xr.Dataset:
+        return as_posterior(self.graph.model, samples, n_chains)
+
+
+class Case(AnyCase):
+    """One model of annotations."""
+
+    excludes_answers = True  # some answers are impossible under some parameters
+    no_field = (1, 2, 3, 4, 5)  # what the first field of no model can be
+    controls = (None, "yes")  # of the first item, where a process is simulated
+
+    def __init__(self, entry: AnnotationModel, reference: Reference) -> None:
+        self.designs = designs_for(entry)
+        super().__init__(entry, reference, self.designs.tiny, self.designs.every_label)
+        self.at_edges = list(self.prior_draws[0])
+        if not entry.takes_controls:
+            self.controls = (None,)
+
+    @property
+    def tables(self) -> list[AnnotationData]:
+        """The tiny design, without and with items whose true label is known."""
+        return [self.data, self.designs.controlled] if self.entry.takes_controls else [self.data]
+
+    @property
+    def tables_to_draw(self) -> list[AnnotationData]:
+        """Those whose states can be drawn."""
+        return self.tables if len(self.entry.states(self.data)) > 1 else []
+
+    @property
+    def starts(self) -> list[AnnotationData]:
+        return self.designs.starts + self.tables[1:]
 
     @property
     def has_classes(self) -> bool:
         """The states are the labels, and can be permuted."""
         return self.entry.state_dim == "true_class"
 
+    def random_table(self, rng: np.random.Generator) -> AnnotationData:
+        return self.designs.at_random(rng, controls=self.entry.takes_controls)
+
     def whole(self, parameters: Parameters, data: AnnotationData | None = None) -> dict[str, Any]:
         """The parameters, those that were taken from data included, and the reference's number of nodes."""
         whole, data = {**self.known, **parameters}, self.designs.tiny if data is None else data
         return whole | self.reference.nodes(whole, [said_of(data, i) for i in range(data.n_items)])
 
-    def draw(self, n: int, rng: np.random.Generator) -> list[Parameters]:
-        """Parameters from the prior."""
-        return [self.prior_draws[i] for i in rng.choice(PRIOR_DRAWS, size=n, replace=False)]
+    def log_prior(self, parameters: Parameters, **changed: Any) -> float:
+        """The reference's log prior density, with some fields changed."""
+        return self.reference.log_prior(self.whole(parameters), self.entry.to_fields() | changed)
 
     def states(self, parameters: Parameters, data: AnnotationData) -> np.ndarray:
         """The reference's p(state, answers), impossible states left out; shape (item, state)."""
@@ -208,15 +185,126 @@ class Case:
         with np.errstate(divide="ignore"):
             return np.log(self.states(parameters, data).sum(axis=1))
 
-    def posterior(self, samples: list[Parameters], n_chains: int) -> xr.Dataset:
-        return as_posterior(self.graph.model, samples, n_chains)
+    def total_probability(self, graph: Graph, parameters: Parameters) -> float:
+        """Of all answers to two items, each of which has its own."""
+        two_items, answers_to = self.designs.two_items, self.designs.answers_to
+        u = [graph.item_logp(parameters, two_items((*said, 0, 0)))[0] for said in answers_to(3)]
+        v = [graph.item_logp(parameters, two_items((0, 0, 0, *said)))[1] for said in answers_to(2)]
+        return np.exp(u).sum() * np.exp(v).sum()
+
+    def views(self, parameters: Parameters, data: AnnotationData) -> dict[str, list[np.ndarray]]:
+        """What the reference reads off each item."""
+        whole, joint, known = self.whole(parameters, data), self.states(parameters, data), data.control_codes
+        said = [said_of(data, item) for item in range(data.n_items)]
+        return {
+            name: [view(whole, said[i], joint[i], known[i]) for i in range(data.n_items)]
+            for name, view in self.reference.views.items()
+        }
+
+    # ------------------------------------------------------------------------------------ the generative process
+
+    def telling(self, rng: np.random.Generator) -> Parameters:
+        """Of a few draws of the prior, the one under which wrong processes are the easiest to notice."""
+
+        def least(parameters: Parameters) -> float:
+            pmf, n_states = self.pmf(parameters), len(self.entry.states(self.data))
+            distances = [1.0]
+            if self.of_annotators():
+                moved = self.pmf(parameters, moved=2)
+                distances.append(distance_between(answers_pmf(pmf), answers_pmf(moved)))
+            if n_states > 1:
+                other = {((i + 1) % n_states, (j + 1) % n_states, *said): p for (i, j, *said), p in pmf.items()}
+                distances.append(distance_between(pmf, other))
+            return min(distances)
+
+        return max(self.draw(8, rng), key=least)
+
+    def wrong_processes(self) -> list[AnnotationModel]:
+        """The process with another's answers, if annotators differ in anything, and with another truth of several."""
+        n_states = len(self.entry.states(self.data))
+        return [*self.of_annotators(), *([with_wrong_truth(self.entry, n_states)] if n_states > 1 else [])]
+
+    def of_annotators(self) -> list[AnnotationModel]:
+        differ = any("annotator" in dims for dims in self.graph.model.named_vars_to_dims.values())
+        return [with_wrong_annotators(self.entry)] if differ else []
+
+    def pmf(self, parameters: Parameters, control: str | None = None, moved: int = 0) -> dict[Hashable, float]:
+        """By enumeration, p(state of u, state of v, all five answers), given the control if there is one."""
+        two_items, answers_to = partial(self.designs.two_items, control=control, moved=moved), self.designs.answers_to
+        u = {said: self.states(parameters, two_items((*said, 0, 0)))[0] for said in answers_to(3)}
+        v = {said: self.states(parameters, two_items((0, 0, 0, *said)))[1] for said in answers_to(2)}
+        pmf = {
+            (i, j, *of_u, *of_v): u[of_u][i] * v[of_v][j]
+            for of_u, of_v in product(u, v)
+            for i, j in product(range(u[of_u].size), range(v[of_v].size))
+        }
+        total = sum(pmf.values())
+        return {cell: probability / total for cell, probability in pmf.items()}
+
+    def simulate(
+        self,
+        entry: AnnotationModel,
+        parameters: Parameters,
+        rng: np.random.Generator,
+        copies: int = COPIES,
+        control: str | None = None,
+    ) -> np.ndarray:
+        """Draws of (state of u, state of v, their five answers), one row per copy of the design."""
+        data = self.designs.two_items(control=control)
+        many, whole = replicate(data, copies), self.for_copies(self.whole(parameters), data.n_items, copies)
+        design = Design(
+            annotator=pt.as_tensor(many.annotator),
+            item=pt.as_tensor(many.item),
+            n_items=pt.as_tensor(many.n_items),
+            names_class=many.names_class,
+            control=pt.as_tensor(many.control_codes) if many.controls else None,
+        )
+        given = SymbolicParameters({name: pt.as_tensor(values) for name, values in whole.items()})
+        state, said = pm.draw(list(entry.generate(design, given)), random_seed=rng, mode=FAST)
+        return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
+
+    def predict(
+        self, entry: AnnotationModel, parameters: Parameters, rng: np.random.Generator, copies: int
+    ) -> np.ndarray:
+        """Draws of the observed variable with the parameters held, one row per copy of the design."""
+        graph = Graph(entry, replicate(self.designs.two_items(), copies), self.known)
+        held = pm.do(graph.model, self.for_copies(parameters, 2, copies))
+        return pm.draw(held["annotations"], random_seed=rng, mode=FAST).reshape(copies, -1)
+
+    def draw_states(
+        self,
+        entry: AnnotationModel,
+        parameters: Parameters,
+        data: AnnotationData,
+        rng: np.random.Generator,
+        copies: int,
+    ) -> np.ndarray:
+        """Drawn states, one row per copy of the design."""
+        posterior = self.posterior([parameters], n_chains=1)
+        if self.of_items:
+            posterior = posterior.isel(item=np.tile(np.arange(data.n_items), copies), missing_dims="ignore")
+            posterior = posterior.assign_coords(item=list(replicate(data, copies).items))
+        known = self.for_copies(self.known, data.n_items, copies)
+        drawn = compile_formula(entry, replicate(data, copies), posterior, known).draw_states(random_seed=rng)
+        return drawn.values.reshape(copies, -1)
 
 
 def designs_for(entry: AnnotationModel) -> Designs:
     return TWO_LABELS if entry.two_labels else THREE_LABELS
 
 
+_made: dict[str, Case] = {}
+
+
 def make_case(name: str, fields: Mapping[str, Any]) -> Case:
+    """One model of annotations; its graphs are compiled once, and take other data."""
+    key = f"{name} {fields}"
+    if key not in _made:
+        _made[key] = _make_case(name, fields)
+    return _made[key]
+
+
+def _make_case(name: str, fields: Mapping[str, Any]) -> Case:
     if name in GUESTS:
         model, reference = GUESTS[name]
         return Case(model.from_fields(fields), reference)
@@ -224,170 +312,3 @@ def make_case(name: str, fields: Mapping[str, Any]) -> Case:
         pytest.fail(f"the zoo has a model {name!r} without a reference: add one to REFERENCES in tests/references.py")
     entry = model_class(name).from_fields(fields)
     return Case(entry, REFERENCES[name].with_fields(entry.to_fields()))
-
-
-class Graph:
-    """A model's likelihood per item as a function of parameters and, by `set_data`, of answers."""
-
-    def __init__(
-        self, entry: AnnotationModel, data: AnnotationData, fixed: Mapping[str, np.ndarray] | None = None
-    ) -> None:
-        self.entry, self.data = entry, data
-        self.model = entry.build(data)
-        dims = self.model.named_vars_to_dims  # items have columns of their own in every design
-        pm.set_data({name: of for name, of in (fixed or {}).items() if dims[name] != ("item",)}, self.model)
-        observed = self.model[DATA_ADAPTERS[entry.data_class].observed]
-        logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
-        # a parameter may only say where others come from
-        self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST, on_unused_input="ignore")
-
-    def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
-        pm.set_data(observed_arrays(self.entry, self.data if data is None else data), self.model)
-        return self._evaluate(*(parameters[variable.name] for variable in self.model.free_RVs))
-
-    @cached_property
-    def density(self) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
-        """The log density that samplers see, and its gradient, at points on their scale."""
-        return self.model.compile_fn([self.model.logp(), self.model.dlogp()], mode=FAST)
-
-    @cached_property
-    def prior_and_joint(self) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
-        """The log densities of the parameters, and of them with the answers, on the scale of the parameters."""
-        prior = self.model.logp(vars=self.model.free_RVs, jacobian=False)
-        return self.model.compile_fn([prior, self.model.logp(jacobian=False)], mode=FAST)
-
-
-def simulate(
-    entry: AnnotationModel,
-    case: Case,
-    parameters: Parameters,
-    data: AnnotationData,
-    rng: np.random.Generator,
-    copies: int = COPIES,
-) -> np.ndarray:
-    """Draws of (state of u, state of v, their five answers), one row per copy of the design."""
-    many = replicate(data, copies)
-    design = Design(
-        annotator=pt.as_tensor(many.annotator),
-        item=pt.as_tensor(many.item),
-        n_items=pt.as_tensor(many.n_items),
-        names_class=many.names_class,
-        control=pt.as_tensor(many.control_codes) if many.controls else None,
-    )
-    whole = case.for_copies(case.whole(parameters), data.n_items, copies)
-    process = entry.generate(design, SymbolicParameters({name: pt.as_tensor(values) for name, values in whole.items()}))
-    state, said = pm.draw(list(process), random_seed=rng, mode=FAST)
-    return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
-
-
-def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) -> xr.Dataset:
-    """Parameters as draws of a posterior, dims (chain, draw, ...)."""
-    n_draws = len(samples) // n_chains
-    variables, coords = {}, {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
-    for variable in model.free_RVs:
-        dims = model.named_vars_to_dims.get(variable.name, ())
-        values = np.stack([one[variable.name] for one in samples])
-        variables[variable.name] = (("chain", "draw", *dims), values.reshape(n_chains, n_draws, *values.shape[1:]))
-        coords |= {dim: list(model.coords[dim]) for dim in dims}
-    return xr.Dataset(variables, coords=coords)
-
-
-def unconstrained(model: pm.Model, samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
-    """The same points on the scale that samplers see, which may be one that depends on other parameters."""
-    free, outside = model.free_RVs, []
-    value_of = {variable: variable.type() for variable in free}
-    for variable, value in value_of.items():
-        transform = model.rvs_to_transforms[variable]  # none where samplers see the variable as it is
-        outside.append(transform.forward(value, *variable.owner.inputs) if transform else value * 1.0)
-    forward = pytensor.function(list(value_of.values()), clone_replace(outside, value_of), mode=FAST)
-    names = [model.rvs_to_values[variable].name for variable in free]
-    moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)
-    return [dict(zip(names, one, strict=True)) for one in moved]
-
-
-def is_simplex(values: np.ndarray) -> bool:
-    return values.ndim > 0 and bool(np.allclose(values.sum(axis=-1), 1))
-
-
-def close(actual, expected):
-    np.testing.assert_allclose(actual, expected, rtol=EXACT, atol=EXACT)
-
-
-# --------------------------------------------------------------------------------------------------- broken models
-
-
-def broken(entry: AnnotationModel, **methods: Any) -> AnnotationModel:
-    """The same model with methods replaced: what a test must notice."""
-    return type("Broken", (type(entry),), methods)(**entry.to_fields())
-
-
-def with_wrong_formula(entry: AnnotationModel) -> AnnotationModel:
-    """Favours the first state: a factor that the generative process does not have."""
-
-    def state_logp(self: AnnotationModel, answers: Any, p: Any) -> Any:
-        logp = type(entry).state_logp(self, answers, p)
-        return logp + pt.eq(pt.arange(logp.shape[1]), 0) * np.log(2.0)
-
-    return broken(entry, state_logp=state_logp)
-
-
-def with_wrong_annotators(entry: AnnotationModel) -> AnnotationModel:
-    """Gives every answer to the annotator before."""
-
-    def generate(self: AnnotationModel, design: Design, p: Any) -> Any:
-        moved = pt.mod(design.annotator + 2, 3)
-        wrong = replace(design, annotator=moved)
-        return type(entry).generate(self, wrong, p)
-
-    return broken(entry, generate=generate)
-
-
-def with_wrong_truth(entry: AnnotationModel) -> AnnotationModel:
-    """Says another truth than the one that the answers came from."""
-
-    def generate(self: AnnotationModel, design: Design, p: Any) -> Any:
-        state, said = type(entry).generate(self, design, p)
-        return pt.mod(state + 1, len(entry.states(designs_for(entry).tiny))), said
-
-    return broken(entry, generate=generate)
-
-
-# --------------------------------------------------------------------------------------------------- statistics
-
-
-def joint_pmf(case: Case, parameters: Parameters, *, control: str | None = None) -> dict[Hashable, float]:
-    """By enumeration, p(state of u, state of v, all five answers), given the control if there is one."""
-    two_items, answers_to = case.designs.two_items, case.designs.answers_to
-    u = {said: case.states(parameters, two_items((*said, 0, 0), control=control))[0] for said in answers_to(3)}
-    v = {said: case.states(parameters, two_items((0, 0, 0, *said)))[1] for said in answers_to(2)}
-    pmf = {
-        (i, j, *of_u, *of_v): u[of_u][i] * v[of_v][j]
-        for of_u, of_v in product(u, v)
-        for i, j in product(range(u[of_u].size), range(v[of_v].size))
-    }
-    total = sum(pmf.values())
-    return {cell: probability / total for cell, probability in pmf.items()}
-
-
-def answers_pmf(pmf: Mapping[Any, float]) -> dict[Hashable, float]:
-    """Sum the states out of a joint pmf."""
-    summed: Counter[Hashable] = Counter()
-    for (_, _, *said), probability in pmf.items():
-        summed[tuple(said)] += probability
-    return dict(summed)
-
-
-def chi_square(draws: np.ndarray, pmf: Mapping[Any, float], *, least: float = 5.0) -> float:
-    """The p-value of draws (draw, number) against a pmf over tuples; cells that expect few draws are taken together."""
-    counts = Counter(map(tuple, draws.tolist()))
-    if any(pmf.get(cell, 0.0) == 0 for cell in counts):
-        return 0.0
-    cells = sorted(pmf, key=pmf.__getitem__)
-    expected, observed, e, o = [], [], 0.0, 0
-    for cell in cells:
-        e, o = e + len(draws) * pmf[cell], o + counts[cell]
-        if e >= least:
-            expected, observed, e, o = [*expected, e], [*observed, o], 0.0, 0
-    expected[-1] += e
-    observed[-1] += o
-    return float(chisquare(observed, np.asarray(expected, dtype=float), sum_check=False).pvalue)

@@ -1,20 +1,37 @@
-"""What the contract of the models of counts is checked with."""
+"""Each model of counts with its independent reference, and the same methods as `contract` has."""
 
 from __future__ import annotations
 
+from itertools import product
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 from scipy.special import logsumexp
 
 from bayesanno import CountData, get_model
-from tests.models.contract import FAST, PRIOR_DRAWS, Graph, known_values, models_of
-from tests.models.references_counts import REFERENCES, Parameters
+from bayesanno.modeling.arguments import CountDesign
+from bayesanno.modeling.arguments import Parameters as SymbolicParameters
+from bayesanno.modeling.posterior import compile_formula
+from tests.models.contract import COPIES, PRIOR_DRAWS, AnyCase, make_case, models_of
+from tests.models.graphs import FAST, Graph, broken
+from tests.models.references_counts import REFERENCES, Parameters, count_probability, counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
+
+    from bayesanno import AnnotationModel
+
+N = 3  # answers to each of the two items of a process
+STARTS = (
+    ((1, 4), (0, 4), (3, 4), (4, 4), (2, 4)),
+    ((0, 4), (0, 4)),
+    ((4, 4), (4, 4)),
+    ((1, 1),),
+)  # fmt: skip
 
 
 def count_cases() -> list[Any]:
@@ -26,35 +43,58 @@ def count_cases() -> list[Any]:
     return found
 
 
-class CountCase:
-    """One model of counts with its reference, and its graph as a function of parameters on their natural scale."""
+_made: dict[str, CountCase] = {}
+
+
+def make_any_case(name: str, fields: Mapping[str, Any]) -> AnyCase:
+    """One model of annotations or of counts; its graphs are compiled once, and take other data."""
+    if name not in models_of(CountData):
+        return make_case(name, fields)
+    key = f"{name} {fields}"
+    if key not in _made:
+        _made[key] = CountCase(name, fields)
+    return _made[key]
+
+
+class CountCase(AnyCase):
+    """One model of counts, whose answers are 0 or 1 in an order."""
+
+    controls = (None,)
+    no_field = 0
 
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
         if name not in REFERENCES:
             pytest.fail(f"the zoo has a model {name!r} of counts without a reference: add one to references_counts.py")
-        self.reference, self.entry = REFERENCES[name], get_model(name, fields)
-        self.data = self.reference.data
-        self.known = known_values(self.entry, self.data)
-        self.graph = Graph(self.entry, self.data)
-        free = self.graph.model.free_RVs
-        values = pm.draw(free, draws=PRIOR_DRAWS, random_seed=PRIOR_DRAWS, mode=FAST)
-        names = [variable.name for variable in free]
-        self.prior_draws = [dict(zip(names, one, strict=True)) for one in zip(*values, strict=True)]
+        reference = REFERENCES[name]
+        super().__init__(get_model(name, fields), reference, reference.data, reference.data)
+        self.tables, self.tables_to_draw = [self.data], [counts(*self._pairs()[:3])]
+        self.starts = [counts(*pairs) for pairs in STARTS]
+        self.at_edges = [name for name in (*reference.shares, "weight") if name in self.prior_draws[0]]
+        self.excludes_answers = "rate" in self.prior_draws[0]  # a known rate between 0 and 1 does not
 
-    def draw(self, n: int, rng: np.random.Generator) -> list[Parameters]:
-        """Parameters from the prior."""
-        return [self.prior_draws[i] for i in rng.choice(PRIOR_DRAWS, size=n, replace=False)]
+    def _pairs(self) -> list[tuple[int, int]]:
+        return [*zip(self.data.successes.tolist(), self.data.trials.tolist(), strict=True)]
 
-    def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
+    def random_table(self, rng: np.random.Generator) -> CountData:
+        """Counts of up to six answers, of which there is one at least; of four where all items have as many."""
+        equal = len(set(self.data.trials)) == 1
+        trials = [4 if equal else int(n) for n in rng.integers(7, size=rng.integers(1, 10))]
+        trials[0] = max(trials[0], 1)
+        return counts(*((int(rng.integers(n + 1)), n) for n in trials))
+
+    def whole(self, parameters: Parameters, data: CountData | None = None) -> dict[str, np.ndarray]:  # noqa: ARG002
         """The parameters, those that are known beforehand included."""
         return {**parameters, **self.known}
 
+    def log_prior(self, parameters: Parameters, **changed: Any) -> float:
+        """The reference's log prior density, with some fields changed."""
+        fields = self.entry.to_fields() | changed
+        return self.reference.log_prior(self.whole(parameters), fields, int(self.data.trials.max()))
+
     def state_logp(self, parameters: Parameters, data: CountData) -> np.ndarray:
         """The reference's log p(type, answers in order), shape (item, type)."""
-        whole, rows = self.whole(parameters), []
-        for x, n in zip(data.successes.tolist(), data.trials.tolist(), strict=True):
-            rows.append(self.reference.answers_logp(whole, (1,) * x + (0,) * (n - x)))
-        return np.array(rows)
+        whole, pairs = self.whole(parameters), zip(data.successes.tolist(), data.trials.tolist(), strict=True)
+        return np.array([self.reference.answers_logp(whole, (1,) * x + (0,) * (n - x)) for x, n in pairs])
 
     def item_logp(self, parameters: Parameters, data: CountData) -> np.ndarray:
         """The reference's log p(answers in order), shape (item,)."""
@@ -65,7 +105,79 @@ class CountCase:
         joint = self.state_logp(parameters, data)
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
-    def log_prior(self, parameters: Parameters, **changed: Any) -> float:
-        """The reference's log prior density, with some fields changed."""
-        fields = self.entry.to_fields() | changed
-        return self.reference.log_prior(self.whole(parameters), fields, int(self.data.trials.max()))
+    def total_probability(self, graph: Graph, parameters: Parameters) -> float:
+        """Of all counts of four answers, each of which comes in several orders."""
+        orders = [comb(4, x) for x in range(5)]
+        return orders @ np.exp(graph.item_logp(parameters, counts(*((x, 4) for x in range(5)))))
+
+    def views(self, parameters: Parameters, data: CountData) -> dict[str, np.ndarray]:
+        """The probability that an item is of the type whose rate is nearest to one half."""
+        rates = np.asarray(self.reference.rates(self.whole(parameters), int(data.trials.max())))
+        return {"hard": self.probability(parameters, data)[:, np.abs(rates - 0.5).argmin()]}
+
+    # ------------------------------------------------------------------------------------ the generative process
+
+    def telling(self, rng: np.random.Generator) -> Parameters:
+        """Parameters from the prior under which draws can disagree, and successes are not failures."""
+        for parameters in self.draw(PRIOR_DRAWS, rng):
+            pmf = self.pmf(parameters)
+            apart = sum(abs(p - pmf[i, j, N - x, N - y]) for (i, j, x, y), p in pmf.items()) / 2
+            if max(pmf.values()) < 0.8 and apart > 0.1:
+                return parameters
+        return pytest.fail("no draw of the prior is fit to test with")
+
+    def of_annotators(self) -> list[AnnotationModel]:
+        """Failures for successes."""
+
+        def generate(model: AnnotationModel, design: CountDesign, p: Any) -> Any:
+            state, successes = type(self.entry).generate(model, design, p)
+            return state, design.trials - successes
+
+        return [broken(self.entry, generate=generate)]
+
+    def wrong_processes(self) -> list[AnnotationModel]:
+        def generate(model: AnnotationModel, design: CountDesign, p: Any) -> Any:
+            state, successes = type(self.entry).generate(model, design, p)
+            return pt.mod(state + 1, max(2, model.n_types)), successes
+
+        return [*self.of_annotators(), broken(self.entry, generate=generate)]
+
+    def pmf(self, parameters: Parameters, control: None = None) -> dict[Hashable, float]:  # noqa: ARG002
+        """By enumeration, p(type of u, type of v, successes of u, of v)."""
+        one = {x: count_probability(self.reference, self.whole(parameters), x, N) for x in range(N + 1)}
+        types = [*product(range(self.entry.n_types), repeat=2)]
+        return {(i, j, x, y): one[x][i] * one[y][j] for x, y in product(one, one) for i, j in types}
+
+    def simulate(
+        self,
+        entry: AnnotationModel,
+        parameters: Parameters,
+        rng: np.random.Generator,
+        copies: int = COPIES,
+        control: None = None,  # noqa: ARG002
+    ) -> np.ndarray:
+        """Draws of (type of u, type of v, successes of u, of v), one row per copy of two items."""
+        design = CountDesign(trials=pt.as_tensor(np.full(2 * copies, N)), n_items=pt.as_tensor(2 * copies))
+        given = {name: pt.as_tensor(values) for name, values in self.whole(parameters).items()}
+        drawn = pm.draw(list(entry.generate(design, SymbolicParameters(given))), random_seed=rng, mode=FAST)
+        return np.column_stack([each.reshape(copies, -1) for each in drawn])
+
+    def predict(
+        self, entry: AnnotationModel, parameters: Parameters, rng: np.random.Generator, copies: int
+    ) -> np.ndarray:
+        """Draws of the observed variable with the parameters held, one row per copy of two items."""
+        held = pm.do(entry.build(counts(*[(0, N)] * 2 * copies)), parameters)
+        return pm.draw(held["successes"], random_seed=rng, mode=FAST).reshape(copies, -1)
+
+    def draw_states(
+        self,
+        entry: AnnotationModel,
+        parameters: Parameters,
+        data: CountData,
+        rng: np.random.Generator,
+        copies: int,
+    ) -> np.ndarray:
+        """Drawn types, one row per copy of the items."""
+        pairs = zip(data.successes.tolist(), data.trials.tolist(), strict=True)
+        formula = compile_formula(entry, counts(*[*pairs] * copies), self.posterior([parameters], n_chains=1))
+        return formula.draw_states(random_seed=rng).values.reshape(copies, -1)

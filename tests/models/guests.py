@@ -136,7 +136,7 @@ GUESTS: dict[str, tuple[type[AnnotationModel], Reference]] = {
     "hard_items": (
         HardItems,
         Reference(
-            variants={"default": {}, "priors": {"competence_prior": (3.0, 1.0), "difficulty_prior": (1.0, 2.0)}},
+            variants={"priors": {"competence_prior": (3.0, 1.0), "difficulty_prior": (1.0, 2.0)}},
             state_probability=hard_items_states,
             log_prior=hard_items_log_prior,
         ),

@@ -48,12 +48,6 @@ POOLED = (2377 / 30000, 8898 / 30000, 18725 / 30000)  # how often Table 9 has ea
 
 # The printed probabilities need `unnormalised`; with Table 4 as printed, cells and the fit of the counts are others.
 TABLE9_NORMALISED = {"111": 0.001063218, "123": 0.014859599, "333": 0.229655069}  # recomputed from Tables 4, 5 and 7
-TABLE9_CHI_SQUARE = {"unnormalised": 32.983, "normalised": 500.39}  # counts against probabilities, recomputed
-TABLE9_PATTERNS = {  # recomputed: P(aaa), P(aaA), P(aAa), P(Aaa), P(all differ)
-    "unnormalised": (0.27568, 0.27712, 0.20416, 0.21496, 0.02808),
-    "normalised": (0.259425, 0.273142, 0.171992, 0.206283, 0.089158),
-}
-TABLE9_MARGINAL = (0.078180, 0.294509, 0.627311)  # the pooled frequencies it implies: eq. 11 does not hold
 
 TABLE10 = (  # log posterior, printed as "log L_max"; theta of i, j, k
     (-25527.871689, (0.668050, 0.728766, 0.564728)),
@@ -71,13 +65,6 @@ TABLE10 = (  # log posterior, printed as "log L_max"; theta of i, j, k
     (-25805.885787, (0.477935, 0.491827, 0.999995)),
 )
 TABLE10_INSIDE = 2  # the first two rows are inside the unit cube; on its edge six digits of theta leave 2e-4
-TABLE10_LOG_LIKELIHOOD = {  # the same rows without the prior, recomputed
-    -25527.871689: -25528.659924,
-    -25879.609684: -25876.388401,
-    -25536.806999: -25537.567969,
-    -25571.781813: -25572.518817,
-    -25805.836830: -25806.468939,
-}
 TABLE10_MODES = (  # recomputed: theta and log posterior of every mode under Beta(2, 1), normalised, POOLED
     ((0.668027, 0.728804, 0.564741), -25527.871683),
     ((0.545145, 1.0, 0.490851), -25536.806886),
@@ -112,7 +99,6 @@ AT_THE_TRUTH = (  # recomputed: alphas, omega, log-likelihood at THETA
     ("normalised", OMEGA, -25573.227998),
     ("unnormalised", OMEGA, -25270.641173),
 )
-BETA_PART = -10615.862878  # recomputed: what the betas contribute at POOLED, the same for every theta
 
 # Table 8 at the first row of Table 10, from Table 6 (normalised, POOLED). The order here is that of first appearance.
 TABLE8 = {
@@ -122,17 +108,6 @@ TABLE8 = {
     "211": (0.278752, 0.691342, 0.029906),
     "123": (0.335598, 0.448050, 0.216352, 0.0),
 }
-
-ALPHAS = (  # omega, alphas, then alpha_1, alpha_4, alpha_5, recomputed, and how exact they are
-    (OMEGA, "normalised", (0.6570861678004534, 0.4856292517006802, 0.17145691609977334), 1e-12),
-    (OMEGA, "unnormalised", (0.892, 0.892, 0.036), 1e-12),
-    (POOLED, "normalised", (0.6984124027, 0.5476186041, 0.1507937986), 1e-9),
-    ((0.1, 0.2, 0.3, 0.4), "normalised", (0.4011794532627866, 0.18003281008170458, 0.22114664318108196), 1e-12),
-    ((0.1, 0.2, 0.3, 0.4), "unnormalised", (0.7, 0.7, 0.0808), 1e-12),
-    ((0.3, 0.7), "normalised", (1.0, 1.0, 0.0), 1e-12),
-    ((0.3, 0.7), "unnormalised", (1.0, 1.0, 0.0), 1e-12),
-)
-BETA_DENOMINATORS = {(3,): 0.244, (2, 1): 0.216, (1, 1, 1): 0.108}  # of Table 5 at OMEGA
 
 # --------------------------------------------------------------------------------- section 11: two labels (Table 16)
 
@@ -173,70 +148,44 @@ TH8 = (0.6, 0.8, 0.5, 0.7, 0.9, 0.65, 0.75, 0.55)
 
 
 class Row(NamedTuple):
-    """One item: what was said, P(answers), P(answers | who agrees), P(state | answers); recomputed."""
+    """One item: what was said, P(answers), P(state | answers); recomputed."""
 
     said: tuple[int, ...]
     theta: tuple[float, ...]
     omega: tuple[float, ...]
     probability: float
-    beta: float
     posterior: tuple[float, ...]
 
 
 ROWS = (
-    Row((1,), (0.7,), (0.2, 0.3, 0.5), 0.3, 0.3, (0.7, 0.3)),
-    Row((0, 0), (0.6, 0.8), OMEGA, 0.011577541161392, 0.021739130434783, (0.901295228687, 0.098704771313)),
+    Row((1,), (0.7,), (0.2, 0.3, 0.5), 0.3, (0.7, 0.3)),
+    Row((0, 0), (0.6, 0.8), OMEGA, 0.011577541161392, (0.901295228687, 0.098704771313)),
+    Row((0, 2), (0.6, 0.8), OMEGA, 0.051937011841774, (0.256721225587, 0.684589934898, 0.058688839515)),
     Row(
-        *((0, 2), (0.6, 0.8), OMEGA, 0.051937011841774, 0.111111111111111),
-        (0.256721225587, 0.684589934898, 0.058688839515),
-    ),
-    Row(
-        *((0, 0, 1, 3), TH4, W4, 0.000520663902315078, 0.00990099009900990),
+        *((0, 0, 1, 3), TH4, W4, 0.000520663902315078),
         (0.819880103102, 0.050464125855, 0.117749626996, 0.011906144047),
     ),
     Row(
-        *((0, 1, 2, 3), TH4, W4, 0.000691328733323136, 0.0416666666666667),
+        *((0, 1, 2, 3), TH4, W4, 0.000691328733323136),
         (0.169811320755, 0.452830188679, 0.113207547170, 0.264150943396, 0.0),
     ),
-    Row((3, 3, 3, 3), TH4, W4, 0.122239929573090, 0.723163841807910, (0.993877580329, 0.006122419671)),
+    Row((3, 3, 3, 3), TH4, W4, 0.122239929573090, (0.993877580329, 0.006122419671)),
+    Row((3, 3, 1, 1), TH4, W4, 0.00480821742356149, (0.704164962743, 0.273841929956, 0.021993107302)),
     Row(
-        *((3, 3, 1, 1), TH4, W4, 0.00480821742356149, 0.117216117216117),
-        (0.704164962743, 0.273841929956, 0.021993107302),
-    ),
-    Row(
-        *((0, 0, 1, 1, 2), TH5, W4, 1.77217411743169e-5, 0.00582524271844660),
+        *((0, 0, 1, 1, 2), TH5, W4, 1.77217411743169e-5),
         (0.523384050903, 0.203538242018, 0.266890739738, 0.006186967341),
     ),
     Row(
-        *((2, 0, 1, 3, 2), TH5, W4, 0.000149744412425464, 0.05),
+        *((2, 0, 1, 3, 2), TH5, W4, 0.000149744412425464),
         (0.846689895470, 0.083623693380, 0.020905923345, 0.048780487805, 0.0),
     ),
-    Row((0, 0, 1, 1), TH4, (0.4, 0.6), 0.05, 0.5, (0.72, 0.28, 0.0)),
-    Row((1,) * 8, TH8, W4, 0.000143439775060237, 0.00353815960416840, (0.999992919485, 7.080515e-6)),
+    Row((0, 0, 1, 1), TH4, (0.4, 0.6), 0.05, (0.72, 0.28, 0.0)),
+    Row((1,) * 8, TH8, W4, 0.000143439775060237, (0.999992919485, 7.080515e-6)),
     Row(
-        *((0, 1, 2, 3, 3, 3, 2, 3), TH8, W4, 1.77521583179308e-5, 0.148606811145511),
+        *((0, 1, 2, 3, 3, 3, 2, 3), TH8, W4, 1.77521583179308e-5),
         (0.001442143915, 0.003845717106, 0.010989021132, 0.983723117847, 0.0),
     ),
 )
-W4_SUMS = {  # sizes of blocks -> alpha and the denominator of beta at W4, recomputed
-    (2,): (0.401179453262787, 0.3),
-    (1, 1): (0.598820546737214, 0.7),
-    (2, 1): (0.221146643181082, 0.2),
-    (1, 1, 1): (0.156527260375050, 0.3),
-    (2, 2): (0.0751799640400244, 0.0546),
-    (3, 1): (0.0937909256827078, 0.0646),
-    (2, 1, 1): (0.0521757534583498, 0.0808),
-    (1, 1, 1, 1): (0.0, 0.0576),
-    (4, 3): (0.00451029091554320, 0.00167),
-    (3, 2, 1): (0.00577231840655431, 0.00616),
-}
-OF_ONE_ANNOTATOR = {  # number of annotators, theta = .7 and OMEGA -> how often one of them says each label, recomputed
-    1: (0.1, 0.3, 0.6),
-    3: (0.0794, 0.2728, 0.6478),
-    8: (0.0699, 0.2471, 0.6830),
-}
-TWO_OF_TWO, TWO_OF_THREE = 0.0115775412, 0.0124441230  # P(i and j say 1) at OMEGA and THETA, without k and with k
-PLAIN_111, MODEL_A_111, TOTAL_VARIATION = 0.0244100, 0.0010632, 0.173  # the plain process, model A, their distance
 
 # --------------------------------------------------------------------------- frequencies of each annotator's own
 
@@ -254,26 +203,12 @@ OWN = {  # answers of the first annotators of TH4 and OMEGAS -> probability, tru
 
 FIGURE3_THETA = ((0.95, 0.6), (0.4, 0.9), (0.6, 0.7))  # (annotator, dimension), its caption
 FIGURE3_RHO = 0.1
-FIGURE3_ALPHAS = (0.3, 0.5, 0.6, 0.1, 0.2, 0.3, 0.4)  # alpha_1 to alpha_7, its caption
-FIGURE3_RANGE = (-0.1035319129, 0.1179178561)  # rho that eq. 28 admits; this and what follows recomputed
-FIGURE3_EXTREMES = (-8.4804798, 9.6588576)  # sum_l xi_l at ICC, CII and at III, III
-FIGURE3_STATES = {  # correctness of i, j, k in x and in y -> 100 x probability
+FIGURE3_STATES = {  # correctness of i, j, k in x and in y -> 100 x probability, recomputed
     ("CCC", "CCC"): 9.592355,
     ("CCI", "CCC"): 5.627115,
     ("III", "III"): 0.028309,
     ("ICC", "CII"): 0.003282,
 }
-FIGURE3_MARGINALS = (  # 100 x probability of CCC, CCI, CIC, ICC, CII, ICI, IIC, III in x and in y
-    (22.8, 15.2, 34.2, 1.2, 22.8, 0.8, 1.8, 1.2),
-    (37.8, 16.2, 4.2, 25.2, 1.8, 10.8, 2.8, 1.2),
-)
-FIGURE3_PATTERNS = (  # 100 x P(A^x, A^y), rows and columns aaa, aaA, aAa, Aaa, all differ
-    (9.630109, 3.750791, 1.823471, 6.288145, 1.427485),
-    (5.966610, 3.395366, 1.554306, 4.226161, 1.377558),
-    (13.719712, 5.745853, 3.631710, 9.281124, 2.581601),
-    (2.802741, 1.674620, 0.971298, 2.269009, 0.802332),
-    (5.800828, 3.553370, 1.979215, 4.155562, 1.591025),
-)
 
 COX_THETA = ((0.95, 0.6, 0.8), (0.4, 0.9, 0.75), (0.6, 0.7, 0.55))  # (annotator, dimension)
 COX_OMEGAS = (OMEGA, W4, (0.4, 0.6))

@@ -294,17 +294,17 @@ def model_a_log_prior(parameters: Parameters, fields: Mapping) -> float:
 
 REFERENCES: dict[str, Reference] = {
     "model_b": Reference(
-        variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
+        variants={"default": {}},
         state_probability=model_b_states,
         log_prior=model_b_log_prior,
     ),
     "pooled_dawid_skene": Reference(
-        variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
+        variants={"default": {}},
         state_probability=pooled_states,
         log_prior=pooled_log_prior,
     ),
     "class_conditional": Reference(
-        variants={"default": {}, "rather wrong": {"class_accuracy_prior": (2.0, 3.0), "prevalence_prior": 1.0}},
+        variants={"default": {}},
         state_probability=class_conditional_states,
         log_prior=class_conditional_log_prior,
     ),
@@ -388,7 +388,6 @@ REFERENCES: dict[str, Reference] = {
     "diligent_lazy_annotators": Reference(
         variants={
             # under the default prior annotators can be so much alike that a test cannot tell whose answers are whose
-            "two": {"rate_prior": (0.7, 4.0), "diligence_prior": (0.7, 0.7)},
             "three": {"types": 3, "weight_prior": 2.0, "rate_prior": (0.7, 3.0), "diligence_prior": (0.7, 0.6)},
         },
         state_probability=diligent_lazy_annotators_states,

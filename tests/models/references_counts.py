@@ -135,7 +135,6 @@ THREE = {"weight_mean": (0.5, 0.2, 0.3), "rate_mean": (0.2, 0.55, 0.9)}
 REFERENCES: dict[str, CountReference] = {
     "binomial_mixture": CountReference(
         variants={
-            "default": {},
             "three": {"types": 3, "weight_prior": 2.0, "rate_prior": (1.5, 3.0)},
             "one": {"types": 1, "rate_prior": (2.0, 1.0)},
         },
@@ -147,7 +146,6 @@ REFERENCES: dict[str, CountReference] = {
     ),
     "gaussian_mixture": CountReference(
         variants={
-            "default": {},
             "three": {"types": 3, "weight_prior": 2.0, "mean_prior": (1.5, 3.0), "sd_prior": 0.4},
             "one": {"types": 1},
         },
@@ -159,7 +157,6 @@ REFERENCES: dict[str, CountReference] = {
     ),
     "diligent_lazy": CountReference(
         variants={
-            "default": {},
             "three": THREE
             | {"rate_strength": (10.0, 20.0, 30.0), "weight_strength": 9.0, "lazy_rate_prior": (2.0, 3.0)},
             "known": THREE | {"known": True, "diligence_prior": (4.0, 1.5)},

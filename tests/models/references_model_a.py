@@ -1,10 +1,7 @@
-"""Model A a second time: NumPy, one item at a time, every correctness pattern and every tuple of labels enumerated.
+"""Model A a second time: NumPy, one item at a time, every correctness pattern and every draw of labels enumerated.
 
-Three layers, each plainer than the one before it and each checked against the next in `test_references_model_a`:
-
-* `cox_item`: several dimensions, by the sum over all correctness patterns of all of them;
-* `model_a_states`: one dimension, by the formulas for alpha and beta, whose sums run over ordered distinct labels;
-* `enumerate_model_a`: the process itself: a ghost truth, who is right, what the wrong ones draw. No formula.
+`model_a_states` is of one dimension and `cox_item` of several, by the sum over the correctness patterns of all of them.
+`test_oracles_model_a` holds them to the numbers of the paper, as it does the graphs of the package.
 
 Annotations of an item are numbered 0, 1, ...; an annotator who answers it twice has two of them. `said` holds a label
 for each, `correct` a 0 or 1 for each. Frequencies `omega` have the shape (label,) where all share them, or
@@ -14,8 +11,7 @@ for each, `correct` a 0 or 1 for each. Frequencies `omega` have the shape (label
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations, product
 from math import prod, sqrt
@@ -23,11 +19,7 @@ from math import prod, sqrt
 import numpy as np
 
 Correct = tuple[int, ...]  # who is right, 1 or 0 per annotation
-Partition = tuple[int, ...]  # who agrees with whom: the number of the block of each annotation, in order of appearance
-Plain = tuple[dict[Partition, float], dict[tuple[Partition, Correct], float]]
-
-
-# ------------------------------------------------------------------------------------------------- alpha and beta
+Blocks = Sequence[Sequence[int]]  # the annotations of each block of those who agree
 
 
 @cache
@@ -43,58 +35,30 @@ def distinct(weights: np.ndarray) -> float:
     return float(weights[np.arange(n_blocks), distinct_tuples(n_labels, n_blocks)].prod(axis=1).sum())
 
 
-def distinct_sum(sizes: Sequence[int], w: Sequence[float]) -> float:
-    """D_lambda(w): blocks of these sizes, all of whose members draw the same label, each block another one."""
-    weights = np.asarray(w, dtype=float)
-    return distinct(np.array([weights**n for n in sizes]).reshape(len(sizes), weights.size))
+def agreement(blocks: Blocks, rows: np.ndarray) -> float:
+    """P(exactly these draw the same label), of draws by rows (annotation, label)."""
+    weights = [rows[list(block)].prod(axis=0) for block in blocks]
+    return distinct(np.array(weights).reshape(len(blocks), rows.shape[1]))
 
 
-def per_annotation(omega: np.ndarray, n: int) -> np.ndarray:
-    omega = np.asarray(omega, dtype=float)
-    return np.tile(omega, (n, 1)) if omega.ndim == 1 else omega  # (annotation, label)
+def wrong_agreement(blocks: Blocks, rows: np.ndarray, pi: np.ndarray, alpha: str) -> float:
+    """P(the wrong annotations fall into these blocks), for each truth in turn.
 
-
-def block_weights(blocks: Sequence[Sequence[int]], rows: np.ndarray) -> np.ndarray:
-    """The probability that all of a block draw a label, shape (block, label)."""
-    return np.array([rows[list(block)].prod(axis=0) for block in blocks]).reshape(len(blocks), rows.shape[1])
-
-
-def alpha_normalised(blocks: Sequence[Sequence[int]], rows: np.ndarray, pi: np.ndarray) -> float:
-    """P(the wrong annotations fall into these blocks), each drawn from the labels that are not the truth (Table 4)."""
+    They draw from the labels that are not the truth (Table 4). Those of `unnormalised` (Table 9) draw from all labels:
+    a single one differs from the others whatever the draw, and several agree with each other if one draws the truth.
+    """
+    wrong = [j for block in blocks for j in block]
+    if alpha == "unnormalised" and len(wrong) < 2:
+        return 1.0
     total = 0.0
     for truth, share in enumerate(pi):
         others = np.delete(rows, truth, axis=1)
-        possible = prod(others[j].sum() for block in blocks for j in block)
-        if possible > 0:
-            total += share * distinct(block_weights(blocks, others)) / possible
+        possible = prod(others[wrong].sum(axis=1))
+        if alpha == "unnormalised":
+            total += share * (agreement(blocks, others) + (1 - possible if len(blocks) == 1 else 0.0))
+        elif possible > 0:
+            total += share * agreement(blocks, others) / possible
     return total
-
-
-def alpha_unnormalised(sizes: Sequence[int], w: Sequence[float]) -> float:
-    """The alphas that the probabilities of Table 9 were made with: sums without the denominators of Table 4."""
-
-    def beside(mu: Sequence[int]) -> float:
-        return sum(share * distinct_sum(mu, np.delete(w, truth)) for truth, share in enumerate(w))
-
-    match sorted(sizes, reverse=True):
-        case [] | [1]:
-            return 1.0
-        case [2]:
-            return 1 - beside([1, 1])
-        case [1, 1] | [2, 1] | [1, 1, 1]:
-            return beside(sizes)
-        case [3]:
-            return 1 - 3 * beside([2, 1]) - beside([1, 1, 1])
-    raise ValueError(f"no unnormalised alpha for blocks of sizes {sizes}")
-
-
-def alpha(sizes: Sequence[int], omega: Sequence[float], kind: str = "normalised") -> float:
-    """P(the wrong annotators form blocks of these sizes | who they are), frequencies shared by all."""
-    if kind == "unnormalised":
-        return alpha_unnormalised(sizes, omega)
-    annotations = iter(range(sum(sizes)))
-    blocks = [[next(annotations) for _ in range(n)] for n in sizes]
-    return alpha_normalised(blocks, per_annotation(omega, sum(sizes)), np.asarray(omega, dtype=float))
 
 
 def blocks_of(said: Sequence[int]) -> dict[int, list[int]]:
@@ -105,14 +69,10 @@ def blocks_of(said: Sequence[int]) -> dict[int, list[int]]:
     return blocks
 
 
-def beta(said: Sequence[int], omega: np.ndarray) -> float:
-    """P(these answers | who agrees with whom): independent draws from omega, given their pattern (Table 5)."""
-    rows = per_annotation(omega, len(said))
-    total = distinct(block_weights(list(blocks_of(said).values()), rows))
-    return prod(rows[j][label] for j, label in enumerate(said)) / total if total > 0 else 0.0
-
-
-# -------------------------------------------------------------------------------------------------- one dimension
+def beta(said: Sequence[int], rows: np.ndarray) -> float:
+    """P(these answers | who agrees with whom): draws by rows (annotation, label), given their pattern (Table 5)."""
+    total = agreement(list(blocks_of(said).values()), rows)
+    return prod(rows[j, label] for j, label in enumerate(said)) / total if total > 0 else 0.0
 
 
 def patterns(n: int) -> Iterator[Correct]:
@@ -129,18 +89,16 @@ def state_of(correct: Correct, said: Sequence[int], n_labels: int) -> int:
 
 
 def answers_given(
-    correct: Correct, said: Sequence[int], omega: np.ndarray, kind: str = "normalised", pi: np.ndarray | None = None
+    correct: Correct, said: Sequence[int], omega: np.ndarray, alpha: str = "normalised", pi: np.ndarray | None = None
 ) -> float:
     """P(answers | who is correct): zero unless the correct ones are all who said some label, or nobody."""
-    blocks = blocks_of(said)
+    omega = np.asarray(omega, dtype=float)
+    blocks, rows = blocks_of(said), np.tile(omega, (len(said), 1)) if omega.ndim == 1 else omega
     right = [j for j, is_right in enumerate(correct) if is_right]
     if right and right != blocks[said[right[0]]]:
         return 0.0
     wrong = [block for block in blocks.values() if block != right]
-    if kind == "unnormalised":
-        return alpha_unnormalised([len(block) for block in wrong], omega) * beta(said, omega)
-    truths = np.asarray(omega if pi is None else pi, dtype=float)
-    return alpha_normalised(wrong, per_annotation(omega, len(said)), truths) * beta(said, omega)
+    return wrong_agreement(wrong, rows, omega if pi is None else pi, alpha) * beta(said, rows)
 
 
 def model_a_states(
@@ -160,95 +118,6 @@ def model_a_states(
         given = answers_given(correct, said, omega, alpha, pi)
         joint[state_of(correct, said, n_labels)] += correctness(theta_of_annotations, correct) * given
     return joint
-
-
-# ---------------------------------------------------------------------------------------------- the process itself
-
-
-def partition_of(said: Sequence[int]) -> Partition:
-    numbers: dict[int, int] = {}
-    return tuple(numbers.setdefault(label, len(numbers)) for label in said)
-
-
-def plain_worlds(
-    theta: Sequence[float], omega: np.ndarray, pi: np.ndarray | None = None
-) -> Iterator[tuple[Correct, tuple[int, ...], float]]:
-    """Who is correct and what everybody says, for each ghost truth, and the probability of it all."""
-    rows = per_annotation(omega, len(theta))
-    truths = np.asarray(omega if pi is None else pi)
-    for truth, share in enumerate(truths):
-        for correct in patterns(len(theta)):
-            choices: list[dict[int, float]] = []
-            for row, right in zip(rows.tolist(), correct, strict=True):
-                others = {label: p for label, p in enumerate(row) if label != truth and p > 0}
-                total = sum(others.values())
-                choices.append({truth: 1.0} if right else {label: p / total for label, p in others.items()})
-            for said in product(*choices):
-                drawn = prod(choice[label] for choice, label in zip(choices, said, strict=True))
-                yield correct, said, float(share) * correctness(theta, correct) * drawn
-
-
-def plain_process(theta: Sequence[float], omega: np.ndarray, pi: np.ndarray | None = None) -> Plain:
-    """P(who agrees with whom), and P(that, who is correct), from the worlds of the plain process."""
-    joint: dict[tuple[Partition, Correct], float] = defaultdict(float)
-    for correct, said, probability in plain_worlds(theta, omega, pi):
-        joint[partition_of(said), correct] += probability
-    return over_patterns(joint), dict(joint)
-
-
-def unnormalised_process(theta: Sequence[float], omega: np.ndarray) -> Plain:
-    """A process behind `unnormalised`: wrong annotators draw from all labels.
-
-    Where two or more are wrong and one of them draws the truth, the wrong ones count as agreeing with each other. A
-    single one who is wrong differs from the others whatever the draw.
-    """
-    joint: dict[tuple[Partition, Correct], float] = defaultdict(float)
-    n_labels = len(omega)
-    for truth in range(n_labels):
-        for correct in patterns(len(theta)):
-            for draws in product(range(n_labels), repeat=correct.count(0)):
-                together = len(draws) < 2 or truth in draws
-                wrong = iter([n_labels] * len(draws) if together else draws)
-                said = [truth if right else next(wrong) for right in correct]
-                probability = omega[truth] * correctness(theta, correct) * prod(omega[draw] for draw in draws)
-                joint[partition_of(said), correct] += probability
-    return over_patterns(joint), dict(joint)
-
-
-def over_patterns(joint: Mapping[tuple[Partition, Correct], float]) -> dict[Partition, float]:
-    partitions: dict[Partition, float] = defaultdict(float)
-    for (partition, _), probability in joint.items():
-        partitions[partition] += probability
-    return dict(partitions)
-
-
-def enumerate_model_a(
-    theta: Sequence[float],
-    omega: np.ndarray,
-    pi: np.ndarray | None = None,
-    process: Callable[..., Plain] = plain_process,
-) -> dict[tuple[int, ...], np.ndarray]:
-    """P(state, answers) for all answers: a process says who agrees and is right, fresh draws from omega say what."""
-    rows = per_annotation(omega, len(theta))
-    n_labels = rows.shape[1]
-    fresh = {
-        said: prod(row[label] for row, label in zip(rows.tolist(), said, strict=True))
-        for said in product(range(n_labels), repeat=len(theta))
-    }
-    same_pattern: dict[Partition, float] = defaultdict(float)
-    for said, probability in fresh.items():
-        same_pattern[partition_of(said)] += probability
-    _, joint = process(theta, omega) if pi is None else process(theta, omega, pi)
-    found = {}
-    for said, probability in fresh.items():
-        states = np.zeros(n_labels + 1)
-        for correct in patterns(len(theta)):
-            pattern = joint.get((partition_of(said), correct), 0.0)
-            if pattern:
-                given_pattern = probability / same_pattern[partition_of(said)]
-                states[state_of(correct, said, n_labels)] += pattern * given_pattern
-        found[said] = states
-    return found
 
 
 # ----------------------------------------------------------------------------------------------- several dimensions
@@ -283,29 +152,21 @@ def gauge(theta: Theta, rhos: Correlations) -> float:
 
 
 def cox_item(
-    theta: Theta,
-    omegas: Sequence[np.ndarray],
-    rhos: Correlations,
-    said: Sequence[Sequence[int | None]],
-    kind: str = "normalised",
-    pis: Sequence[np.ndarray | None] | None = None,
+    theta: Theta, omegas: Sequence[np.ndarray], rhos: Correlations, said: Sequence[Sequence[int | None]]
 ) -> tuple[float, list[np.ndarray]]:
     """P(answers in all dimensions) of one item, and per dimension P(state | all answers), shape (label + 1,).
 
     `said` has a row per dimension and in it an answer per annotator of `theta`, None where there is none: whether that
-    annotator would have been right is summed out. Frequencies of shape (annotator, label) follow theta as well.
+    annotator would have been right is summed out.
     """
     given, states = [], []
-    for dimension, row in enumerate(said):
+    for row, omega in zip(said, omegas, strict=True):
         present = [j for j, label in enumerate(row) if label is not None]
         answers = [row[j] for j in present]
-        omega = np.asarray(omegas[dimension])
-        omega = omega[present] if omega.ndim == 2 else omega
-        pi = None if pis is None else pis[dimension]
         seen = {pattern: tuple(pattern[j] for j in present) for pattern in patterns(len(theta))}
-        given.append({all_: answers_given(of, answers, omega, kind, pi) for all_, of in seen.items()})
-        states.append({all_: state_of(of, answers, omega.shape[-1]) for all_, of in seen.items()})
-    posterior = [np.zeros(np.shape(omega)[-1] + 1) for omega in omegas]
+        given.append({all_: answers_given(of, answers, omega) for all_, of in seen.items()})
+        states.append({all_: state_of(of, answers, np.size(omega)) for all_, of in seen.items()})
+    posterior = [np.zeros(np.size(omega) + 1) for omega in omegas]
     for correct, probability in cox_patterns(theta, rhos):
         joint = probability * prod(table[pattern] for table, pattern in zip(given, correct, strict=True))
         for dimension, pattern in enumerate(correct):

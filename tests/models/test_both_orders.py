@@ -17,7 +17,7 @@ from tests.models.contract import Graph
 from tests.models.references import REFERENCES
 from tests.models.test_item_priors import LABELS, MODELS, classes_of, complete, draw, make_data, make_model
 
-CLASS_MODELS = (*MODELS, "class_conditional", "pooled_dawid_skene", "ordinal_dawid_skene")
+CLASS_MODELS = ("model_b", "mace", "item_difficulty", "ordinal_dawid_skene")  # a formula each
 TURNED = np.array([1, 0, 2])  # first, second, tie, with the sides exchanged
 
 
@@ -70,9 +70,8 @@ def test_the_order_of_an_item_does_not_matter(name):
     np.testing.assert_allclose(found, turned, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", CLASS_MODELS)
-def test_where_nobody_saw_the_other_order_it_is_as_without_orders(name):
-    model = pairs_model(name)
+def test_where_nobody_saw_the_other_order_it_is_as_without_orders():
+    model = pairs_model("model_b")
     plain = make_data()
     _, (parameters,) = draw(model, 1)
     sides = Graph(model, replace(plain, sides=("first", "second")))

@@ -3,21 +3,13 @@
 import pytest
 
 import bayesanno as ba
-from bayesanno.models import ModelA, ModelB
-from tests.samples import tiny_data
+from bayesanno.models import ModelB
 
 
 def labelled(n_labels):
     labels = [f"sense {number:02}" for number in range(n_labels)]
     records = [(f"line {i}", who, labels[i % n_labels]) for i in range(3) for who in ("ada", "bo", "cy")]
     return ba.AnnotationData.from_records(records, labels=labels)
-
-
-def test_two_labels_mirror_the_accuracies_of_model_a():
-    (found,) = ModelA().findings(tiny_data())
-    assert found.code == "mirrored"
-    assert not list(ModelA().findings(tiny_data(controls={"s1": "yes"})))
-    assert not list(ModelA().findings(labelled(3)))
 
 
 @pytest.mark.parametrize(("n_labels", "strength", "enough"), [(20, 8.0, 38), (50, 8.0, 98), (50, 20.0, 98)])

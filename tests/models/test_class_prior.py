@@ -56,15 +56,3 @@ def test_answers_that_are_all_the_same_are_a_riddle_too():
     data = tabulate([0] * 50, [[0] * 50, [0] * 50])
     (found,) = MACE().findings(data)
     assert (found.code, found.value) == ("class-or-habit", None)  # there is no alpha
-
-
-def test_only_the_uniform_prior_warns_of_a_common_class():
-    data = rare_class(np.random.default_rng(3), share=0.2)
-    assert list(MACE().findings(data)) == []
-    (found,) = MACE(class_prior="uniform").findings(data)
-    assert found.code == "class-not-habit"
-
-
-@pytest.mark.parametrize("class_prior", ["learnt", "uniform"])
-def test_even_answers_are_no_riddle(class_prior, crowd):
-    assert list(MACE(class_prior=class_prior).findings(crowd[0])) == []

@@ -124,11 +124,3 @@ def test_models_without_classes_and_methods_without_graphs_say_so(refuses):
             ba.fit(ba.models.ModelB(class_prior=PAIRS), DATA, method=method)
     with refuses(ba.ModelError, "class_prior is 3: it must be one of 'learnt', or Classifier"):
         ba.models.ModelB(class_prior=3)
-
-
-def test_one_judge_an_item_is_said_beforehand():
-    said = [(item, "ada", "first") for item in DATA.items]
-    data = ba.AnnotationData.from_records(said, labels=LABELS, item_columns=DATA.item_columns)
-    (found,) = PAIRS.findings(data)
-    assert found.code == "comparisons-one-answer"
-    assert list(PAIRS.findings(DATA)) == []

@@ -127,13 +127,7 @@ def test_a_positive_label_that_nobody_could_say_is_refused(refuses):
         TINY.binarise(positive="maybe")
 
 
-def test_the_command_line_sets_one_label_against_all_others(refuses):
-    entry = DiligentLazyAnnotators()
-    options, counting = DataOptions(), DataOptions(positive="other")
-    data, described = read_for(entry, "@crowd", counting)
+def test_the_command_line_sets_one_label_against_all_others():
+    data, described = read_for(DiligentLazyAnnotators(), "@crowd", DataOptions(positive="other"))
     assert data.labels == ("not other", "other")
     assert described.endswith("25 annotators; labels not other, other")
-    with refuses(DataError, "there are 4 labels, .*: say with --positive which"):
-        read_for(entry, "@crowd", options)
-    with refuses(DataError, "easy_hard takes every label as it is: leave out --positive"):
-        read_for(get_model("easy_hard"), "@crowd", counting)

@@ -36,18 +36,6 @@ def test_posterior_of_the_true_class(recovered):
     np.testing.assert_allclose(recovered.latent["probability"], expected, rtol=1e-12)
 
 
-def test_expected_counts_of_spam(recovered):
-    """The counts of the paper's E step: how many of each annotator's answers are spam, in all and per label."""
-    spam = recovered.latent["spam"].values
-    counts = np.zeros((2, 2))  # (annotator, label)
-    np.add.at(counts, (DATA.annotator, DATA.label), spam)
-    expected = [[0.3686075949367086, 0.0625], [0.2632911392405064, 0.832]]
-    np.testing.assert_allclose(counts, expected, rtol=1e-12)
-    np.testing.assert_allclose(counts.sum(axis=1), [0.4311075949367086, 1.0952911392405065], rtol=1e-12)
-    know = np.bincount(DATA.annotator, weights=1 - spam)
-    np.testing.assert_allclose(know, [2.5688924050632913, 0.9047088607594935], rtol=1e-12)
-
-
 def test_table_2_of_the_paper(shared):
     data = ba.read_annotations(shared / "data" / "rte.csv")
     fit = ba.fit(MODEL, data, method="em", check=False, random_seed=1, progressbar=False)

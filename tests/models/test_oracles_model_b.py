@@ -8,16 +8,14 @@ import itertools
 
 import numpy as np
 import pymc as pm
-import pytensor
 import pytest
-from pytensor.compile.mode import Mode
 
 from bayesanno import AnnotationData, read_annotations
 from bayesanno.data.patterns import lay_out
 from bayesanno.inference.relabelling import class_permutations
 from bayesanno.modeling.posterior import recover
 from bayesanno.models.model_b import ModelB
-from tests.models.contract import as_posterior
+from tests.models.graphs import FAST, Graph, as_posterior
 
 PRINTED = 1e-6  # the log-likelihoods are printed to six decimals
 SIX_DIGITS = 5e-4  # what parameters printed to six digits leave uncertain of the log-likelihood of Table 11
@@ -78,24 +76,13 @@ TABLE11 = {  # printed log L_max -> the parameters printed with it
 
 
 class Likelihood:
-    """The log-likelihood of one named data set under model B."""
+    """The log-likelihood of one data set under model B."""
 
     def __init__(self, data):
-        self.data = data
-        self.model = ModelB().build(data)
-        observed = self.model["annotations"]
-        logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
-        inputs = [self.model["prevalence"], self.model["confusion"]]
-        self._evaluate = pytensor.function(inputs, logp, mode=Mode(linker="py", optimizer="fast_compile"))
-
-    def per_item(self, parameters):
-        return self._evaluate(parameters["prevalence"], parameters["confusion"])
+        self.data, self.per_item = data, Graph(ModelB(), data).item_logp
 
     def __call__(self, parameters):
         return self.per_item(parameters).sum()
-
-    def posterior_of_classes(self, parameters):
-        return recover(ModelB(), self.data, as_posterior(self.model, [parameters])).latent["probability"].values
 
 
 @pytest.fixture(scope="module")
@@ -131,17 +118,18 @@ def test_ten_thousand_items_are_eight_patterns(table14):
     assert sorted(counts) == sorted([1882, 443, 1863, 506, 1376, 1152, 1412, 1366])
 
 
-def test_log_likelihoods_of_table_14(table14):
-    assert table14(PRINTED14) == pytest.approx(-19866.653175, rel=0, abs=PRINTED)
-    assert table14(PRINTED14_SWAPPED) == pytest.approx(-19866.653175, rel=0, abs=PRINTED)
-    assert table14(CLOSED14) == pytest.approx(-19866.653175345, rel=0, abs=1e-8)
-    assert table14(TRUTH14) == pytest.approx(-19869.448612, rel=0, abs=PRINTED)
+LOG_LIKELIHOODS = {
+    "table14": ((PRINTED14, PRINTED14_SWAPPED), -19866.653175, CLOSED14, -19866.653175345),
+    "table15": ((PRINTED15, PRINTED15_SWAPPED), -17633.090670, CLOSED15, -17633.090669554),
+}
 
 
-def test_log_likelihoods_of_table_15(table15):
-    assert table15(PRINTED15) == pytest.approx(-17633.090670, rel=0, abs=PRINTED)
-    assert table15(PRINTED15_SWAPPED) == pytest.approx(-17633.090670, rel=0, abs=PRINTED)
-    assert table15(CLOSED15) == pytest.approx(-17633.090669554, rel=0, abs=1e-8)
+@pytest.mark.parametrize("name", LOG_LIKELIHOODS)
+def test_log_likelihoods_of_tables_14_and_15(name, request):
+    likelihood, (rows, printed, closed, exact) = request.getfixturevalue(name), LOG_LIKELIHOODS[name]
+    for parameters in rows:
+        assert likelihood(parameters) == pytest.approx(printed, rel=0, abs=PRINTED)
+    assert likelihood(closed) == pytest.approx(exact, rel=0, abs=1e-8)
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("table14", CLOSED14), ("table15", CLOSED15)])
@@ -168,28 +156,12 @@ def test_likelihood_does_not_change_when_classes_are_permuted(table9):  # eq. 53
 
 def test_posterior_of_classes_at_the_truth(table14):
     """Eq. 37 for patterns 111 and 112."""
-    posterior, layout = table14.posterior_of_classes(TRUTH14), lay_out(table14.data)
-    said = table14.data.label.reshape(-1, 3)  # (item, annotator), as the items come from a table of triplets
+    data = table14.data
+    posterior = recover(ModelB(), data, as_posterior(ModelB().build(data), [TRUTH14])).latent["probability"].values
+    said = data.label.reshape(-1, 3)  # (item, annotator), as the items come from a table of triplets
     of = {pattern: posterior[np.flatnonzero((said == pattern).all(axis=1))[0], 0] for pattern in [(0, 0, 0), (0, 0, 1)]}
-    assert layout.n_patterns == 8
     assert of[0, 0, 0] == pytest.approx(0.7 * 0.6 * 0.5 * 0.9 / 0.1917, rel=1e-12)
     assert of[0, 0, 1] == pytest.approx(0.7 * 0.6 * 0.5 * 0.1 / 0.0453, rel=1e-12)
-
-
-def test_one_step_of_em_from_the_truth(table14):
-    """Eq. 48 to 50 (48 with the denominator that makes rows sum to one) on the recovered posterior of the classes."""
-    weight = table14.posterior_of_classes(TRUTH14)  # (item, class)
-    data = table14.data
-    counts = np.zeros((3, 2, 2))  # (annotator, class, response)
-    np.add.at(counts, (data.annotator, slice(None), data.label), weight[data.item])
-    stepped = {"prevalence": weight.mean(axis=0), "confusion": counts / counts.sum(axis=2, keepdims=True)}
-    np.testing.assert_allclose(stepped["prevalence"][0], 0.6935986500807191, rtol=1e-10)
-    right = [0.5913322691273941, 0.5007595657846968, 0.8985015278699515]  # lambda^x(1|1) of i, j, k
-    np.testing.assert_allclose(stepped["confusion"][:, 0, 0], right, rtol=1e-10)
-    wrong = [0.1933827523921832, 0.45030428616935064, 0.0982389704936606]  # lambda^x(1|2)
-    np.testing.assert_allclose(stepped["confusion"][:, 1, 0], wrong, rtol=1e-10)
-    assert table14(stepped) == pytest.approx(-19866.819499519923, rel=0, abs=1e-8)
-    assert table14(TRUTH14) < table14(stepped) < table14(CLOSED14)
 
 
 def value_of(parameters, order, *, weighted):
@@ -229,5 +201,5 @@ def test_accuracies_of_the_maxima():
     ):
         data = AnnotationData.from_records([("1", x, "1") for x in "ijk"], labels=("1", "2"))
         fixed = pm.do(ModelB().build(data), parameters)
-        accuracy = fixed["accuracy"].eval(mode=Mode(linker="py", optimizer="fast_compile"))
+        accuracy = fixed["accuracy"].eval(mode=FAST)
         np.testing.assert_allclose(accuracy, expected, rtol=0, atol=1e-6)

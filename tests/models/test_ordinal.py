@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pymc as pm
 import pytest
-from scipy.integrate import quad
-from scipy.special import expit, ndtr
+from scipy.special import expit
 from scipy.stats import norm
 
 import bayesanno as ba
@@ -82,32 +81,6 @@ def test_two_labels_have_one_threshold():
     low = expit(STEEP * (0.7 - np.arange(2)[:, None] + at["severity"]) / at["sd"])  # (true_class, annotator): "no"
     close(graph.item_logp(at), [np.log((at["prevalence"] * low[:, 0] * (1 - low[:, 1])).sum())])
     assert graph.model.coords["boundary"] == ("no | yes",)
-
-
-@by_numpy
-def test_shared_perceptions_are_integrated_out(rng):
-    """Of items of 3 and of 30 answers, beside adaptive quadrature."""
-    sizes, ends = (3, 30), np.array([-np.inf, 0.3, 1.6, np.inf])
-    item, who = np.repeat([0, 1], sizes), np.concatenate([np.arange(n) for n in sizes])
-    names = tuple(f"a{j}" for j in range(30))
-    severity, sd = rng.normal(0, 0.3, 30), rng.uniform(0.3, 1.0, 30)
-    label = np.clip(np.round(1 + 0.4 * np.array([1.5, -1.0])[item] + sd[who] * rng.normal(size=33)), 0, 2).astype(int)
-    data = ba.AnnotationData(item=item, annotator=who, label=label, items=("u", "v"), annotators=names, labels=LABELS)
-    at = {
-        "prevalence": np.array([0.5, 0.2, 0.3]), "width": np.array([0.8, 1.3, 0.9]) / 3, "severity": severity, "sd": sd,
-        "shared_spread": 0.4, "severity_spread": 1.0, "typical_sd": 1.0, "sd_spread": 1.0,
-    }  # fmt: skip
-    found = Graph(OrdinalDawidSkene(noise="normal", shared=True), data).item_logp(at)
-    for one in (0, 1):
-        said, j = label[item == one], who[item == one]
-
-        def of_node(u, said=said, j=j):
-            seen = np.arange(3)[:, None] - severity[j] + 0.4 * u  # (true_class, annotation)
-            each = ndtr((ends[said + 1] - seen) / sd[j]) - ndtr((ends[said] - seen) / sd[j])
-            return norm.pdf(u) * (at["prevalence"] * each.prod(axis=1)).sum()
-
-        exact = sum(quad(of_node, low, low + 1, epsabs=0, epsrel=1e-9)[0] for low in range(-8, 8))
-        assert found[one] == pytest.approx(np.log(exact), abs=1e-3)
 
 
 @by_numpy
@@ -231,22 +204,3 @@ def test_it_starts_near_severities_of_the_votes():
     data, severity, _ = draw_table(np.random.default_rng(4), per_item=8)
     start = OrdinalDawidSkene().start(data)
     assert np.corrcoef(start["severity"][:-1], severity[:-1])[0, 1] > 0.7
-
-
-def test_what_cannot_be_learnt_is_said():
-    model = OrdinalDawidSkene()
-    assert list(model.findings(draw_table(np.random.default_rng(5))[0])) == []
-    two = ba.AnnotationData.from_records([(i, a, "yes") for i in "uv" for a in "abc"], labels=("no", "yes"))
-    (found,) = model.findings(two)
-    assert found.code == "grades-two-labels"
-    each = [(i, a, k) for i, a, k in zip("uvw", "abc", LABELS, strict=True)]
-    alone = ba.AnnotationData.from_records(each, labels=LABELS)
-    (found,) = model.findings(alone)
-    assert found.code == "grades-one-answer"
-    few = ba.AnnotationData.from_records([(i, a, k) for i in "uvw" for a, k in zip("ab", LABELS, strict=False)],
-                                         labels=LABELS)  # fmt: skip
-    (found,) = model.findings(few)
-    assert found.code == "grades-few-annotators"
-    undeclared = ba.AnnotationData.from_records([*each, ("u", "b", "no"), ("u", "c", "yes")])
-    (found,) = model.findings(undeclared)
-    assert found.code == "order-undeclared"

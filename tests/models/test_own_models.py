@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataFileError, FitError, ModelError
+from bayesanno._core.errors import FitError, ModelError
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.process import describe_priors
 from bayesanno.modeling.registry import list_model_classes
@@ -172,11 +172,3 @@ def test_settings_that_the_sampler_does_not_have_are_refused(refuses):
         ba.fit("one_coin", DATA, nuts_sampler_kwargs={"max_treedepth": 1}, **SHORT)
     with refuses(FitError, "nuts_sampler_kwargs is 3: it must be a mapping"):
         ba.fit("one_coin", DATA, nuts_sampler_kwargs=3, **SHORT)
-
-
-def test_a_fit_is_not_overwritten_unless_asked(tmp_path, refuses):
-    fit = ba.fit("one_coin", DATA, method="em", progressbar=False)
-    ba.save(fit, tmp_path / "fit.nc")
-    with refuses(DataFileError, "fit.nc exists: give another path, or overwrite=True to replace it"):
-        ba.save(fit, tmp_path / "fit.nc")
-    ba.save(fit, tmp_path / "fit.nc", overwrite=True)

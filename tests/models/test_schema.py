@@ -1,9 +1,10 @@
-"""The fit is public API: its groups, variables, dims, coords, types and attributes, for every model of annotations.
+"""The fit is public API: its groups, variables, dims, coords, types and attributes, for every model.
 
-Two models are sampled; of all others the draws are of the prior, which takes no compiled code, and the groups the same.
+Three models are sampled; of all others the draws are of the prior, which takes no compiled code: the groups are equal.
 """
 
 import json
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -11,186 +12,169 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesanno import AnnotationData, data_of, diagnostics_of, fit, label_table, load, model_of, save, summary
-from bayesanno._core.errors import ConvergenceWarning, DataFileError, FitError, IdentifiabilityWarning
+from bayesanno import (
+    AnnotationData,
+    CountData,
+    data_of,
+    diagnostics_of,
+    fit,
+    label_table,
+    load,
+    model_of,
+    save,
+    summary,
+)
+from bayesanno._core.errors import DataFileError, FitError
+from bayesanno.fits.view import view_of
 from bayesanno.graph import functions
 from bayesanno.graph.density import compile_graph
+from bayesanno.inference.diagnosis.findings import find_before, find_in_fit, read_findings
 from tests.inference.draws import make_fit
-from tests.models.contract import EXACT, ITEMS, RECORDS, ROUND_TRIP, as_posterior, known_values, make_case, models_of
+from tests.models.contract import known_values, models_of
+from tests.models.contract_counts import make_any_case
+from tests.models.designs import ITEMS, RECORDS
+from tests.models.graphs import EXACT, ROUND_TRIP, as_posterior
 
 DRAWS, CHAINS = 40, 2
-SAMPLED = ("mace", "model_b")
+FEW_DRAWS = 10  # of a model that is not sampled
+SAMPLED = ("mace", "model_b", "binomial_mixture")
+MODELS = [*models_of(AnnotationData), *models_of(CountData)]
 GOLD, CONTROLS = {"s1": "no", "s4": "yes"}, {"s3": "no"}
 
-
-def by_item(state_dim):
-    each = dict.fromkeys(("probability", "log_probability", "probability_mcse"), ("item", state_dim))
-    return each | {"entropy": ("item",)}
-
-
-CONFUSION = ("annotator", "true_class", "response")
-OF_DIFFICULTY = {
-    "difficulty": ("item",),
-    "difficulty_probability": ("item", "difficulty_bin"),
-    "expected_accuracy": ("item",),
+OF_DIFFICULTY = "difficulty[item] difficulty_probability[item,difficulty_bin] expected_accuracy[item]"
+SCHEMA = {  # free parameters; deterministics; what is read off items beside their states; priors
+    "model_b": (
+        "prevalence[true_class] confusion[annotator,true_class,response]",
+        "accuracy[annotator]",
+        "",
+        "prevalence_prior confusion_strength confusion_accuracy",
+    ),
+    "pooled_dawid_skene": (
+        "prevalence[true_class] confusion[true_class,response]",
+        "",
+        "",
+        "prevalence_prior confusion_strength confusion_accuracy",
+    ),
+    "class_conditional": (
+        "class_accuracy[annotator,true_class] prevalence[true_class]",
+        "accuracy[annotator]",
+        "",
+        "class_accuracy_prior[class_accuracy_prior_dim_0] prevalence_prior",
+    ),
+    "hierarchical_dawid_skene": (
+        "prevalence[true_class] population[true_class,response] spread[true_class] ability_spread ability[annotator]"
+        " confusion[annotator,true_class,response]",
+        "accuracy[annotator]",
+        "",
+        "prevalence_prior confusion_accuracy confusion_spread spread_prior ability_spread_prior",
+    ),
+    "mace": (
+        "competence[annotator] strategy[annotator,response] prevalence[true_class]",
+        "accuracy[annotator]",
+        "spam[annotation]",
+        "competence_prior[competence_prior_dim_0] strategy_prior prevalence_prior",
+    ),
+    "one_coin": (
+        "accuracy[annotator] prevalence[true_class]",
+        "",
+        "",
+        "accuracy_prior[accuracy_prior_dim_0] prevalence_prior",
+    ),
+    "item_difficulty": (
+        "ability[annotator] spread prevalence[true_class] habit[annotator,response]",
+        "accuracy[annotator]",
+        OF_DIFFICULTY,
+        "ability_prior[ability_prior_dim_0] spread_prior prevalence_prior habit_prior",
+    ),
+    "shared_errors": (
+        "ability[annotator] loading[annotator] habit[annotator,response] spread prevalence[true_class]",
+        "accuracy[annotator]",
+        OF_DIFFICULTY,
+        "ability_prior[ability_prior_dim_0] spread_prior loading_prior habit_prior prevalence_prior",
+    ),
+    "ordinal_dawid_skene": (
+        "prevalence[true_class] width[response] severity_spread severity[annotator] typical_sd sd_spread sd[annotator]",
+        "threshold[boundary] accuracy[annotator]",
+        "",
+        "sd_prior[sd_prior_dim_0] sd_spread_prior severity_prior width_prior prevalence_prior",
+    ),
+    "label_usage": ("usage[annotator,response]", "", "", "habit[response]"),
+    "easy_hard": (
+        "hard_fraction coin[annotator,response] easy_prevalence[response]",
+        "",
+        "hard[item]",
+        "hard_prior[hard_prior_dim_0] coin_prior easy_prevalence_prior",
+    ),
+    "diligent_lazy_annotators": (
+        "weight[item_type] rate[item_type] diligence[annotator] lazy_rate",
+        "",
+        "hard[item]",
+        "weight_prior rate_prior[rate_prior_dim_0] diligence_prior[diligence_prior_dim_0]"
+        " lazy_rate_prior[lazy_rate_prior_dim_0]",
+    ),
+    "model_a": (
+        "accuracy[annotator]",
+        "",
+        "label_probability[item,response] correct[annotation]",
+        "accuracy_prior[accuracy_prior_dim_0] frequency[response]",
+    ),
+    "binomial_mixture": (
+        "weight[item_type] rate[item_type]",
+        "",
+        "hard[item]",
+        "weight_prior rate_prior[rate_prior_dim_0]",
+    ),
+    "gaussian_mixture": (
+        "weight[item_type] mean[item_type] sd[item_type]",
+        "",
+        "hard[item]",
+        "weight_prior mean_prior[mean_prior_dim_0] sd_prior",
+    ),
+    "diligent_lazy": (
+        "weight[item_type] rate[item_type] diligence lazy_rate",
+        "",
+        "hard[item]",
+        "weight_mean[weight_mean_dim_0] weight_strength rate_mean[rate_mean_dim_0] rate_strength"
+        " diligence_prior[diligence_prior_dim_0] lazy_rate_prior[lazy_rate_prior_dim_0]",
+    ),
 }
-SCHEMA = {
-    "model_b": SimpleNamespace(
-        free={"prevalence": ("true_class",), "confusion": CONFUSION},
-        deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class"),
-        priors={"prevalence_prior": (), "confusion_strength": (), "confusion_accuracy": ()},
+CONSTANTS = {
+    "annotations": (
+        "annotation_item[annotation] annotation_annotator[annotation] gold[item] control[item] order_declared"
     ),
-    "pooled_dawid_skene": SimpleNamespace(
-        free={"prevalence": ("true_class",), "confusion": ("true_class", "response")},
-        deterministic={},
-        latent=by_item("true_class"),
-        priors={"prevalence_prior": (), "confusion_strength": (), "confusion_accuracy": ()},
-    ),
-    "class_conditional": SimpleNamespace(
-        free={"class_accuracy": ("annotator", "true_class"), "prevalence": ("true_class",)},
-        deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class"),
-        priors={"class_accuracy_prior": ("class_accuracy_prior_dim_0",), "prevalence_prior": ()},
-    ),
-    "hierarchical_dawid_skene": SimpleNamespace(
-        free={
-            "prevalence": ("true_class",),
-            "population": ("true_class", "response"),
-            "spread": ("true_class",),
-            "ability_spread": (),
-            "ability": ("annotator",),
-            "confusion": CONFUSION,
-        },
-        deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class"),
-        priors={
-            "prevalence_prior": (),
-            "confusion_accuracy": (),
-            "confusion_spread": (),
-            "spread_prior": (),
-            "ability_spread_prior": (),
-        },
-    ),
-    "mace": SimpleNamespace(
-        free={"competence": ("annotator",), "strategy": ("annotator", "response"), "prevalence": ("true_class",)},
-        deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class") | {"spam": ("annotation",)},
-        priors={"competence_prior": ("competence_prior_dim_0",), "strategy_prior": (), "prevalence_prior": ()},
-    ),
-    "one_coin": SimpleNamespace(
-        free={"accuracy": ("annotator",), "prevalence": ("true_class",)},
-        deterministic={},
-        latent=by_item("true_class"),
-        priors={"accuracy_prior": ("accuracy_prior_dim_0",), "prevalence_prior": ()},
-    ),
-    "item_difficulty": SimpleNamespace(
-        free={
-            "ability": ("annotator",),
-            "spread": (),
-            "prevalence": ("true_class",),
-            "habit": ("annotator", "response"),
-        },
-        deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class") | OF_DIFFICULTY,
-        priors={
-            "ability_prior": ("ability_prior_dim_0",),
-            "spread_prior": (),
-            "prevalence_prior": (),
-            "habit_prior": (),
-        },
-    ),
-    "shared_errors": SimpleNamespace(
-        free={
-            "ability": ("annotator",),
-            "loading": ("annotator",),
-            "habit": ("annotator", "response"),
-            "spread": (),
-            "prevalence": ("true_class",),
-        },
-        deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class") | OF_DIFFICULTY,
-        priors={
-            "ability_prior": ("ability_prior_dim_0",),
-            "spread_prior": (),
-            "loading_prior": (),
-            "habit_prior": (),
-            "prevalence_prior": (),
-        },
-    ),
-    "ordinal_dawid_skene": SimpleNamespace(
-        free={
-            "prevalence": ("true_class",),
-            "width": ("response",),
-            "severity_spread": (),
-            "severity": ("annotator",),
-            "typical_sd": (),
-            "sd_spread": (),
-            "sd": ("annotator",),
-        },
-        deterministic={"threshold": ("boundary",), "accuracy": ("annotator",)},
-        latent=by_item("true_class"),
-        priors={
-            "sd_prior": ("sd_prior_dim_0",),
-            "sd_spread_prior": (),
-            "severity_prior": (),
-            "width_prior": (),
-            "prevalence_prior": (),
-        },
-    ),
-    "label_usage": SimpleNamespace(
-        free={"usage": ("annotator", "response")},
-        deterministic={},
-        latent=by_item("item_type"),
-        priors={"habit": ("response",)},
-    ),
-    "easy_hard": SimpleNamespace(
-        free={"hard_fraction": (), "coin": ("annotator", "response"), "easy_prevalence": ("response",)},
-        deterministic={},
-        latent=by_item("item_type") | {"hard": ("item",)},
-        priors={"hard_prior": ("hard_prior_dim_0",), "coin_prior": (), "easy_prevalence_prior": ()},
-    ),
-    "diligent_lazy_annotators": SimpleNamespace(
-        free={"weight": ("item_type",), "rate": ("item_type",), "diligence": ("annotator",), "lazy_rate": ()},
-        deterministic={},
-        latent=by_item("item_type") | {"hard": ("item",)},
-        priors={
-            "weight_prior": (),
-            "rate_prior": ("rate_prior_dim_0",),
-            "diligence_prior": ("diligence_prior_dim_0",),
-            "lazy_rate_prior": ("lazy_rate_prior_dim_0",),
-        },
-    ),
-    "model_a": SimpleNamespace(
-        free={"accuracy": ("annotator",)},
-        deterministic={},
-        latent=by_item("true_class") | {"label_probability": ("item", "response"), "correct": ("annotation",)},
-        priors={"accuracy_prior": ("accuracy_prior_dim_0",), "frequency": ("response",)},
-    ),
+    "successes": "trials[item]",
 }
 
 
-@pytest.fixture(scope="module", params=models_of(AnnotationData))
+def parse(text):
+    """Dims by name, of `name[dim,dim] name`."""
+    found = re.findall(r"(\w+)(?:\[(.*?)\])?", text)
+    return {name: tuple(dims.split(",")) if dims else () for name, dims in found}
+
+
+@pytest.fixture(scope="module", params=MODELS)
 def fitted(request):
     name = request.param
     if name not in SCHEMA:
         pytest.fail(f"the zoo has a model {name!r} without a schema: add one to SCHEMA in {__name__}")
-    case = make_case(name, {})
-    controls = CONTROLS if case.entry.takes_controls else {}
-    data = AnnotationData.from_records(RECORDS, items=ITEMS, labels=case.designs.labels, gold=GOLD, controls=controls)
-    if name in SAMPLED:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws are always warned about
-            warnings.simplefilter("ignore", IdentifiabilityWarning)  # and a label that nobody gives, by some models
-            tree = fit(case.entry, data, draws=DRAWS, tune=40, chains=CHAINS, random_seed=7, progressbar=False)
-    else:
-        posterior = as_posterior(case.entry.build(data), case.prior_draws[: CHAINS * DRAWS], CHAINS)
-        tree = make_fit(case.entry, data, posterior)
-    return SimpleNamespace(tree=tree, case=case, data=data, schema=SCHEMA[name])
+    case = make_any_case(name, {})
+    data, observed = case.data, "successes"
+    if isinstance(data, AnnotationData):
+        controls, observed = CONTROLS if case.entry.takes_controls else {}, "annotations"
+        data = AnnotationData.from_records(RECORDS, items=ITEMS, labels=data.labels, gold=GOLD, controls=controls)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        if name in SAMPLED:
+            tree = fit(case.entry, data, draws=DRAWS, tune=60, chains=CHAINS, random_seed=7, progressbar=False)
+        else:
+            posterior = as_posterior(case.entry.build(data), case.prior_draws[: CHAINS * FEW_DRAWS], CHAINS)
+            tree = make_fit(case.entry, data, posterior)
+    parts = ("free", "deterministic", "read_off", "priors")
+    schema = {part: parse(text) for part, text in zip(parts, SCHEMA[name], strict=True)}
+    return SimpleNamespace(tree=tree, case=case, data=data, observed=observed, said=said, **schema)
 
 
 sampled = pytest.mark.parametrize("fitted", SAMPLED, indirect=True)
-OTHERS = sorted(set(models_of(AnnotationData)) - set(SAMPLED))
 
 
 def dims_of(dataset):
@@ -202,7 +186,9 @@ def with_samples(dims):
 
 
 @pytest.mark.parametrize(
-    "fitted", [*SAMPLED, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)], indirect=True
+    "fitted",
+    [pytest.param(name, marks=[] if name in SAMPLED else pytest.mark.slow) for name in MODELS],
+    indirect=True,
 )
 def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     """And not by nutpie itself, which would be as right, and slow."""
@@ -210,37 +196,22 @@ def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     assert any(model.functions.logp in kept for kept in functions._kept.values() if isinstance(kept, tuple))
 
 
-def test_groups(fitted):
-    has_labels = "true_class" in fitted.schema.latent.get("probability", ())
-    is_checked = fitted.tree.attrs["model"] in SAMPLED  # other fits are put together from draws
-    assert set(fitted.tree.children) == {
-        "posterior",
-        "sample_stats",
-        "convergence",
-        "log_likelihood",
-        "log_prior",
-        "latent",
-        "observed_data",
-        "constant_data",
-        *(("labels", "adjustment") if has_labels and is_checked else ()),
+def test_groups_variables_and_dims(fitted):
+    tree, state = fitted.tree, fitted.case.entry.state_dim
+    is_checked = tree.attrs["model"] in SAMPLED  # other fits are put together from draws
+    groups = "posterior sample_stats convergence log_likelihood log_prior latent observed_data constant_data"
+    assert set(tree.children) == {
+        *groups.split(),
+        *(("labels", "adjustment") if state == "true_class" and is_checked else ()),
     }
-
-
-def test_variables_and_dims(fitted):
-    tree, schema = fitted.tree, fitted.schema
-    assert dims_of(tree["posterior"]) == with_samples(schema.free | schema.deterministic)
-    assert dims_of(tree["log_likelihood"]) == {"annotations": ("chain", "draw", "item")}
-    assert dims_of(tree["latent"]) == schema.latent
-    assert dims_of(tree["observed_data"]) == {"annotations": ("annotation",)}
-    assert dims_of(tree["constant_data"]) == {
-        "annotation_item": ("annotation",),
-        "annotation_annotator": ("annotation",),
-        "gold": ("item",),
-        "control": ("item",),
-        "order_declared": (),
-        **schema.priors,
-    }
-    assert set(tree["log_prior"].data_vars) == set(schema.free)
+    assert dims_of(tree["posterior"]) == with_samples(fitted.free | fitted.deterministic)
+    assert dims_of(tree["log_likelihood"]) == {fitted.observed: ("chain", "draw", "item")}
+    by_state = dict.fromkeys(("probability", "log_probability", "probability_mcse"), ("item", state))
+    assert dims_of(tree["latent"]) == {**by_state, "entropy": ("item",), **fitted.read_off}
+    own = ("annotation",) if fitted.observed == "annotations" else ("item",)
+    assert dims_of(tree["observed_data"]) == {fitted.observed: own}
+    assert dims_of(tree["constant_data"]) == parse(CONSTANTS[fitted.observed]) | fitted.priors
+    assert set(tree["log_prior"].data_vars) == set(fitted.free)
     assert "diverging" in tree["sample_stats"]
     for variable in (*tree["log_prior"].data_vars.values(), *tree["sample_stats"].data_vars.values()):
         assert variable.dims[:2] == ("chain", "draw")
@@ -250,12 +221,12 @@ def test_coords(fitted):
     entry, data = fitted.case.entry, fitted.data
     names = {
         "chain": list(range(CHAINS)),
-        "draw": list(range(DRAWS)),
-        "item": list(ITEMS),
-        "annotator": list(data.annotators),
-        "response": list(data.labels),
+        "draw": list(range(DRAWS if entry.name in SAMPLED else FEW_DRAWS)),
+        "item": list(data.items),
         entry.state_dim: list(entry.states(data)),
     }
+    if fitted.observed == "annotations":
+        names |= {"annotator": list(data.annotators), "response": list(data.labels)}
     found = set()
     for group in fitted.tree.children.values():
         for dim in set(group.dims) & set(names):
@@ -267,112 +238,84 @@ def test_coords(fitted):
 def test_types(fitted):
     kinds = {"posterior": "f", "log_likelihood": "f", "log_prior": "f", "latent": "f", "sample_stats": "biuf"}
     for group, kind in kinds.items():
-        for variable in fitted.tree[group].data_vars.values():
-            assert variable.dtype.kind in kind
-    for group in ("posterior", "log_likelihood", "log_prior", "latent"):
         for name, variable in fitted.tree[group].data_vars.items():
+            assert variable.dtype.kind in kind
             values = np.exp(variable.values) if name == "log_probability" else variable.values
-            assert np.isfinite(values).all()
-    assert fitted.tree["observed_data"]["annotations"].dtype == np.int64
+            assert np.isfinite(values).all() or group == "sample_stats"
+    assert fitted.tree["observed_data"][fitted.observed].dtype == np.int64
 
 
 @sampled
 def test_attributes_are_text_and_numbers(fitted):
     assert "energy" in fitted.tree["sample_stats"]
     attrs = fitted.tree.attrs
-    assert {name: type(value) for name, value in attrs.items()} == {
-        "model": str,
-        "fields": str,
-        "method": str,
-        "yields": str,
-        "nuts_sampler": str,
-        "settings": str,
-        "random_seed": int,
-        "seconds_compile": float,
-        "seconds_sample": float,
-        "versions": str,
-        "data_hash": str,
-        "diagnostics": str,
-        "findings": str,
+    kinds = {
+        str: "model fields method yields nuts_sampler settings versions data_hash diagnostics findings",
+        int: "random_seed",
+        float: "seconds_compile seconds_sample",
     }
-    assert (attrs["method"], attrs["yields"], attrs["nuts_sampler"], attrs["random_seed"]) == (
+    assert {name: type(value) for name, value in attrs.items()} == {
+        name: kind for kind, names in kinds.items() for name in names.split()
+    }
+    assert [attrs[name] for name in ("method", "yields", "nuts_sampler", "random_seed")] == [
         "nuts",
         "mcmc",
         "nutpie",
         7,
-    )
+    ]
     assert attrs["data_hash"] == fitted.data.hash
-    assert json.loads(attrs["versions"]).keys() == {
-        "bayesanno",
-        "pymc",
-        "pytensor",
-        "nutpie",
-        "arviz",
-        "numpy",
-        "xarray",
-    }
-    assert set(diagnostics_of(fitted.tree)) - {"rare"} == {  # which are there where there is cause
-        "modes",
-        "max_rhat",
-        "min_ess_bulk",
-        "min_ess_tail",
-        "worst",
-        "n_chains",
-        "n_draws",
-        "divergences",
-        "maxdepth_reached",
-        "min_bfmi",
-        "misfit",
-        "gold",
-        "chance",
-        "relabelled_fraction",
-    }
+    versions = "bayesanno pymc pytensor nutpie arviz numpy xarray"
+    assert json.loads(attrs["versions"]).keys() == set(versions.split())
+    of_chains = "modes max_rhat min_ess_bulk min_ess_tail worst n_chains n_draws divergences maxdepth_reached min_bfmi"
+    names = {*of_chains.split(), "misfit", "gold", "chance", "relabelled_fraction"}
+    assert set(diagnostics_of(fitted.tree)) - {"rare"} == names  # which are there where there is cause
 
 
-def test_latent_is_a_distribution(fitted):
-    latent = fitted.tree["latent"]
-    np.testing.assert_allclose(latent["probability"].sum(fitted.case.entry.state_dim), 1, rtol=1e-12)
-    if fitted.case.has_classes:
-        assert latent["probability"].sel(item="s3").values.tolist()[:2] == [1, 0]
-        assert latent["log_probability"].sel(item="s3").values.tolist()[:2] == [0, -np.inf]
-        assert float(latent["entropy"].sel(item="s3")) == 0
+@sampled
+def test_what_is_found_is_kept_and_warned_of(fitted):
+    """So few draws are always warned about."""
+    found, model = read_findings(view_of(fitted.tree)), fitted.case.entry
+    assert found == find_in_fit(view_of(fitted.tree))
+    of_model = [
+        *find_before(model, fitted.data),
+        *model.findings_of_posterior(fitted.tree["posterior"].to_dataset()),
+    ]
+    assert set(of_model) <= set(found)
+    ours = {str(one.message) for one in fitted.said if one.category.__module__.startswith("bayesanno.")}
+    assert ours == {one.text for one in found if one.warning}
 
 
 def test_everything_computed_from_the_draws_is_right(fitted):
     """The same quantities by the reference, at the draws that the sampler gave."""
     tree, case = fitted.tree, fitted.case
-    fields, probability = case.entry.to_fields(), 0.0
     log_prior = sum(
         variable.sum([dim for dim in variable.dims if dim not in ("chain", "draw")])
         for variable in tree["log_prior"].data_vars.values()
     )
-    for chain, draw in np.ndindex(CHAINS, DRAWS):
-        one = {name: tree["posterior"][name].values[chain, draw] for name in fitted.schema.free}
-        one |= known_values(case.entry, fitted.data)
-        likelihood = tree["log_likelihood"]["annotations"].values[chain, draw]
+    known, probability = known_values(case.entry, fitted.data), 0.0
+    for chain, draw in np.ndindex(log_prior.shape):
+        one = {name: tree["posterior"][name].values[chain, draw] for name in fitted.free} | known
+        likelihood = tree["log_likelihood"][fitted.observed].values[chain, draw]
         np.testing.assert_allclose(likelihood, case.item_logp(one, fitted.data), rtol=EXACT, atol=EXACT)
-        np.testing.assert_allclose(log_prior[chain, draw], case.reference.log_prior(one, fields), rtol=ROUND_TRIP)
-        joint = case.states(one, fitted.data)
-        probability += joint / joint.sum(axis=1, keepdims=True) / (CHAINS * DRAWS)
-    np.testing.assert_allclose(tree["latent"]["probability"], probability, rtol=EXACT, atol=EXACT)
-    np.testing.assert_allclose(np.exp(tree["latent"]["log_probability"]), probability, rtol=EXACT, atol=EXACT)
+        np.testing.assert_allclose(log_prior[chain, draw], case.log_prior(one), rtol=ROUND_TRIP)
+        probability += case.probability(one, fitted.data) / log_prior.size
+    for found in (tree["latent"]["probability"], np.exp(tree["latent"]["log_probability"])):
+        np.testing.assert_allclose(found, probability, rtol=EXACT, atol=EXACT)
 
 
-def test_a_fit_gives_back_its_model_and_its_data(fitted):
-    assert model_of(fitted.tree) == fitted.case.entry
-    again, data = data_of(fitted.tree), fitted.data
-    assert again.hash == data.hash
-    assert (dict(again.gold), dict(again.controls)) == (dict(data.gold), dict(data.controls))
-
-
-def test_a_fit_comes_back_from_its_file(fitted, tmp_path):
+@pytest.mark.parametrize("fitted", [*SAMPLED, "item_difficulty", "model_a"], indirect=True)
+def test_a_fit_comes_back_from_its_file_with_its_model_and_data(fitted, refuses, tmp_path):
     path = tmp_path / "posterior.nc"
     save(fitted.tree, path)
-    again = load(path)
+    again, data = load(path), fitted.data
     xr.testing.assert_identical(again, fitted.tree)
     assert again.attrs == fitted.tree.attrs
-    assert data_of(again).hash == fitted.data.hash
+    assert data_of(again).hash == data.hash
     assert model_of(again) == fitted.case.entry
+    if fitted.observed == "annotations":
+        assert (dict(data_of(again).gold), dict(data_of(again).controls)) == (dict(data.gold), dict(data.controls))
+    with refuses(DataFileError, "posterior.nc exists: give another path, or overwrite=True to replace it"):
+        save(again, path)
     save(again, path, overwrite=True)  # the file is not held open
     xr.testing.assert_identical(load(tmp_path), fitted.tree)
     assert [file.name for file in tmp_path.iterdir()] == ["posterior.nc"]

@@ -7,7 +7,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import ConvergenceWarning
-from bayesanno.models import ItemDifficulty, SharedErrors
+from bayesanno.models import ItemDifficulty
 from tests.models.contract import TINY, Graph, close, make_case
 
 QUIET = {"progressbar": False, "random_seed": 3}
@@ -73,12 +73,3 @@ def test_given_the_difficulty_errors_are_independent(fitted):
     assert abs(correlation["group", "together", "together"]) < 0.08  # .4
     misfit = ba.diagnostics_of(fit)["misfit"][0]
     assert misfit["errors"]["p"] > 0.1
-
-
-def test_what_answers_alone_do_not_show_is_said_beforehand():
-    (found,) = SharedErrors().findings(together(np.random.default_rng(1), items=10)[0])
-    assert found.code == "shared-without-controls"
-    assert list(SharedErrors().findings(together(np.random.default_rng(1), items=10, controls=2)[0])) == []
-    assert list(SharedErrors().findings(TINY)) == []  # three labels
-    (found,) = SharedErrors().findings(together(np.random.default_rng(1), items=10, apart=1, loaded=1)[0])
-    assert found.code == "shared-few-answers"

@@ -1,18 +1,16 @@
 """The contract of models with updates: their E-step is the graph's, and their counts are those of the likelihood."""
 
 import numpy as np
-import pymc as pm
 import pytest
 
 from bayesanno.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.em_vb.em import EM, EMSettings
-from bayesanno.inference.em_vb.fixed_point import iterate_from_all, to_shares
+from bayesanno.inference.em_vb.fixed_point import iterate_from_all
 from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_from, evaluate_draws, log_dirichlet, weigh_draws
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from bayesanno.modeling.independent import ConjugateModel, derives_accuracy
-from bayesanno.modeling.likelihood import observed_arrays
-from tests.models.contract import broken, close, unconstrained
+from tests.models.graphs import close
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
 
@@ -112,10 +110,9 @@ def test_densities_of_draws_are_those_of_the_graph(updates, tiny, rng):
     log_likelihood, _ = evaluate_draws(problem, values)
     found = weigh_draws(problem, q, log_shares, log_likelihood)
     graph = updates.graph.model
-    pm.set_data(observed_arrays(updates.entry, tiny), graph)
+    updates.graph.observe(tiny)
     samples = [{name: value[draw] for name, value in values.items()} for draw in range(3)]
-    for draw, sample in enumerate(samples):
-        (point,) = unconstrained(graph, [sample])
+    for draw, point in enumerate(updates.graph.unconstrained(samples)):
         np.testing.assert_allclose(found["lp"][draw], updates.graph.density(point)[0], rtol=1e-7)
     of_prior = compute_log_prior(graph, updates.posterior(samples, 1))
     for name, logs in log_shares.items():
@@ -126,51 +123,6 @@ def close_all(found, expected):
     assert set(found) == set(expected)
     for name, values in found.items():
         close(values, expected[name])
-
-
-def check_counts(entry, data, parameters):
-    """Fisher's identity: where a share grows at the cost of another, the likelihood does as counts over shares say."""
-    problem = problem_of(entry, data)
-    shares = problem.as_shares(parameters)
-    counts = entry.expected_counts(shares, expect(entry, problem.items, shares), problem.items.names_class)
-    for name, values in shares.items():
-        for row in np.ndindex(values.shape[:-1]):
-            for other in range(1, values.shape[-1]):
-                found = []
-                for sign in (1, -1):
-                    moved = {key: value.copy() for key, value in shares.items()}
-                    moved[name][(*row, 0)] += sign * STEP
-                    moved[name][(*row, other)] -= sign * STEP
-                    found.append(expect(entry, problem.items, moved).log_likelihood)
-                slope = counts[name][row] / values[row]
-                np.testing.assert_allclose(
-                    (found[0] - found[1]) / (2 * STEP), slope[0] - slope[other], rtol=SLOPES, atol=SLOPES
-                )
-
-
-def interior(problem, parameters):
-    """Parameters away from 0 and 1, where differences are exact."""
-    shares = problem.as_shares(parameters)
-    return problem.as_values({name: to_shares(values + 0.2) for name, values in shares.items()})
-
-
-def test_counts_are_the_slopes_of_the_likelihood(updates, tiny, rng):
-    problem = problem_of(updates.entry, tiny)
-    (parameters,) = updates.draw(1, rng)
-    check_counts(updates.entry, tiny, interior(problem, parameters))
-
-
-def test_wrong_counts_are_noticed(updates, rng):
-    data = updates.designs.tiny
-    (parameters,) = updates.draw(1, rng)
-    parameters = interior(problem_of(updates.entry, data), parameters)
-
-    def expected_counts(self, *arguments):
-        counts = type(updates.entry).expected_counts(self, *arguments)
-        return {name: values * np.linspace(1, 1.1, values.shape[-1]) for name, values in counts.items()}
-
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        check_counts(broken(updates.entry, expected_counts=expected_counts), data, parameters)
 
 
 @pytest.mark.parametrize("objective", ["ml", "map"])
