@@ -10,8 +10,6 @@ from pytensor.raise_op import Assert
 
 from bayesanno.graph.c_functions import CFunctions, FlatGraph, lay_out, make_functions
 from bayesanno.graph.functions import exact_arithmetic
-from bayesanno.graph.loops import Writer
-from bayesanno.graph.source import Source, View, row_major
 
 X = np.linspace(-2.0, 2.5, 24).reshape(2, 3, 4)
 ROWS, COLUMNS = np.array([2, 0, 0, -1], dtype="int32"), np.array([1, 3, 3, 0])
@@ -214,37 +212,6 @@ def test_the_gradient_is_in_the_order_of_the_point():
     value, gradient = functions.call_logp(point)
     assert value == 14
     assert gradient.tolist() == [6, 2, -4]
-
-
-def statements(given, outputs):
-    source = Source()
-    views = {}
-    for at, one in enumerate(given):
-        lengths = tuple(f"n{at}{axis}" for axis in range(one.ndim))
-        views[one] = View(f"given{at}", "0", lengths, row_major(lengths))
-    writer = Writer(source, views, outputs)
-    for one in outputs:
-        writer.view(one)
-    return source.lines
-
-
-def test_an_operation_with_one_reader_is_in_its_loop():
-    x = pt.vector("x")
-    lines = statements([x], [pt.log(pt.exp(x) + 1.0).sum()])
-    assert sum("for " in line for line in lines) == 1
-    assert not any("empty" in line for line in lines)
-
-
-def test_an_operation_with_two_readers_is_stored_unless_it_is_a_comparison():
-    x = pt.vector("x")
-    stored, compared = pt.exp(x), x > 0
-    assert sum("empty" in line for line in statements([x], [stored.sum(), (stored + 1.0).sum()])) == 1
-    assert not any("empty" in line for line in statements([x], [pt.switch(compared, x, 0.0).sum(), compared.sum()]))
-
-
-def test_views_need_no_statement():
-    x = pt.matrix("x")
-    assert statements([x], [x.T, x[:, None], x.reshape((-1,))]) == ["    n1 = n00 * n01"]
 
 
 class TestErrors:

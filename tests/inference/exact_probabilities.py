@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import betaln, ndtr
 
 import bayesanno as ba
+from tests.inference.answers import data_of
 
 N_ITEMS = 40  # of simulated tables
 TIE = 1e-12  # a contrast of 0, which rounding may make positive
@@ -176,12 +177,7 @@ class Table:
         return np.where(rng.uniform(size=(N_ITEMS, 4)) < accuracy, right, 1 - right)
 
     def data(self) -> ba.AnnotationData:
-        said = self.said()
-        item, annotator = np.indices(said.shape)
-        return ba.AnnotationData(
-            item=item.ravel(), annotator=annotator.ravel(), label=said.ravel(), labels=("no", "yes"),
-            items=tuple(f"i{i}" for i in range(N_ITEMS)), annotators=("ada", "bo", "cy", "di"),
-        )  # fmt: skip
+        return data_of(self.said(), ("no", "yes"))
 
 
 @cache

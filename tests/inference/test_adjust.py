@@ -16,8 +16,8 @@ from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.inference.tempering.parts import adjust_labels, count_answers, temperings_of
 from bayesanno.inference.tempering.rule import LEAST_VOTE, MOST_VOTE, Tempering, weigh_errors, weigh_votes
 from bayesanno.modeling.latents import ITEM_TYPE
+from tests.inference.answers import data_of, noisy
 from tests.inference.draws import make_fit
-from tests.inference.test_misfit import noisy, table
 from tests.models.contract import cases, make_case
 from tests.models.guests import GUESTS
 
@@ -47,7 +47,7 @@ def copies():
     copied = [np.where(rng.random(200) < 0.95, bad, noisy(truth, 0.6, 3, rng)) for _ in range(5)]
     answers = np.column_stack([*(noisy(truth, 0.75, 3, rng) for _ in range(5)), *copied])
     answers[0, 1:] = answers[1] = -1
-    data = table(answers, truth, 3)
+    data = data_of(answers, "abc", truth=truth)
     return replace(data, controls={"item 002": data.gold["item 002"], "item 001": data.gold["item 001"]})
 
 
@@ -168,31 +168,30 @@ def test_labels_of_a_point_are_not_certain(copies):
 
 @pytest.fixture(scope="module")
 def with_classifier():
-    """Two labels; a good classifier, and half of the items without answers."""
+    """Data of two labels with a good classifier, half of the items without answers; a fit, and what its labels hold."""
     rng = np.random.default_rng(2)
     truth = (rng.random(300) < 0.5).astype(int)
     odds = 2.5 * (2 * truth - 1) + 1.5 * rng.normal(size=300)
     p = 1 / (1 + np.exp(-odds))
     answers = np.column_stack([noisy(truth, 0.75, 2, rng) for _ in range(5)])
     answers[150:] = -1
-    data = table(answers, truth, 2)
+    data = data_of(answers, "ab", truth=truth)
     columns = {f"p[{name}]": column for name, column in zip(data.labels, (1 - p, p), strict=True)}
     said = [(row.item, row.annotator, row.label) for row in data.to_frame().itertuples()]
-    return ba.AnnotationData.from_records(
+    data = ba.AnnotationData.from_records(
         said, items=data.items, labels=data.labels, gold=dict(data.gold), item_columns=columns
     )
+    fit = fit_quietly(ba.models.ModelB(class_prior=ba.Classifier()), data, draws=100, tune=200)
+    view = view_of(fit)
+    (part,), found = split_data(data, view.latents), temperings_of(view, ADJUSTMENT)[""]
+    return data, fit, part, found, count_answers(view, part, found)
 
 
 def test_the_vote_adds_the_prior_of_the_item_and_items_without_answers_stay(with_classifier):
     """With the shares of labels in its place, items with a sure classifier would become uncertain."""
-    data = with_classifier
-    fit = fit_quietly(ba.models.ModelB(class_prior=ba.Classifier()), data, draws=100, tune=200)
-    view = view_of(fit)
+    data, fit, part, found, answers = with_classifier
     own, after = fit["latent"]["probability"].values, probabilities(fit)
     np.testing.assert_allclose(after[150:], own[150:], rtol=1e-12)
-    found = temperings_of(view, ADJUSTMENT)[""]
-    (part,) = split_data(data, view.latents)
-    answers = count_answers(view, part, found)
     prior = np.exp(answers.log_prior)
     assert prior[150:, 0] == pytest.approx(own[150:, 0], abs=0.01)
     only_vote = replace(found, weight=0.0, vote_weight=1.0).average(log_label_posterior(part), answers)
@@ -206,12 +205,7 @@ def test_the_vote_adds_the_prior_of_the_item_and_items_without_answers_stay(with
 
 
 def test_tempering_pulls_towards_the_prior_of_the_item(with_classifier):
-    data = with_classifier
-    fit = fit_quietly(ba.models.ModelB(class_prior=ba.Classifier()), data, draws=100, tune=200)
-    view = view_of(fit)
-    (part,) = split_data(data, view.latents)
-    found = temperings_of(view, ADJUSTMENT)[""]
-    answers = count_answers(view, part, found)
+    _, _, part, found, answers = with_classifier
     far = replace(found, temperature=np.full(1, 1e9), correlation=np.zeros(1), shift=np.zeros((1, 2)))
     (tempered,) = np.concatenate([*far.temper(log_label_posterior(part), answers)], axis=1)
     np.testing.assert_allclose(tempered, answers.log_prior, atol=1e-6)
@@ -220,8 +214,8 @@ def test_tempering_pulls_towards_the_prior_of_the_item(with_classifier):
 # ---------------------------------------------------------------------------------------------- what stays as it is
 
 
-def test_the_models_own_posterior_controls_and_empty_items_stay(adjusted, copies):
-    plain = fit_quietly("model_b", copies, method=adjusted.attrs["method"], adjust=False)
+def test_the_models_own_posterior_controls_and_empty_items_stay(copies):
+    adjusted, plain = (fit_quietly("model_b", copies, method="vb", adjust=adjust) for adjust in (True, False))
     assert "labels" not in plain.children
     xr.testing.assert_identical(plain["latent"].to_dataset(), adjusted["latent"].to_dataset())
     xr.testing.assert_identical(plain["posterior"].to_dataset(), adjusted["posterior"].to_dataset())
@@ -254,21 +248,8 @@ def test_all_that_is_read_of_labels_is_adjusted(adjusted, copies, tmp_path):
     pd.testing.assert_frame_equal(ba.label_table(ba.load(tmp_path)), labels)
 
 
-def test_fits_of_fewer_chains_are_adjusted_again(copies):
-    fit = fit_quietly("model_b", copies)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        one, plain = ba.drop_chains(fit, [0]), ba.drop_chains(fit_quietly("model_b", copies, adjust=False), [0])
-    assert "labels" in one.children
-    assert "labels" not in plain.children
-    np.testing.assert_allclose(probabilities(one), probabilities(fit), atol=0.05)
-
-
 def test_what_was_done_is_said(copies):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fit = ba.fit("mace", replace(copies, gold={}), method="em", random_seed=1, progressbar=False)
-    assert any(str(one.message).startswith("errors-correlate: ") for one in caught)
+    fit = fit_quietly("mace", replace(copies, gold={}), method="em")
     found = ba.diagnostics_of(fit)["misfit"][0]
     done = found["adjustment"]
     assert done.keys() == {"weight", "vote_weight", "correlation", "worth", "expected_errors"}
@@ -279,19 +260,6 @@ def test_what_was_done_is_said(copies):
     assert is_tempered(found)
     assert not is_tempered({"adjustment": done | {"weight": 0.01, "vote_weight": 0.02}})
     assert not is_tempered({})
-
-
-def test_gold_that_contradicts_a_fit_is_a_warning(copies):
-    """Without the adjustment the labels are overconfident; 20 true labels are needed to say so."""
-    few = replace(copies, gold=dict(list(copies.gold.items())[:19]))
-    said = {}
-    for name, data in {"all": copies, "few": few}.items():
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            ba.fit("model_b", data, method="em", random_seed=1, progressbar=False, adjust=False)
-        said[name] = [str(one.message) for one in caught if str(one.message).startswith("labels-contradict-gold")]
-    assert len(said["all"]) == 1
-    assert said["few"] == []
 
 
 # ----------------------------------------------------------------------------------------------- models of all kinds

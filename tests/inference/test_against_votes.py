@@ -7,7 +7,6 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.inference.diagnosis.findings import FEWEST_VOTED, find_against_votes
 from bayesanno.modeling.findings import threshold_of
-from bayesanno.models import ItemDifficulty
 
 AGREES = threshold_of("labels-against-vote")
 
@@ -42,22 +41,9 @@ def test_few_items_controls_ties_and_other_kinds_say_nothing():
     assert not list(find_against_votes(data, latent.rename(true_class="item_type")))
 
 
-@pytest.mark.filterwarnings("ignore:(rhat|ess|bfmi|modes-unweighed)")  # so few draws
-@pytest.mark.parametrize("method", ["nuts", "em", "vb"])
-def test_fits_say_it(method):
+def test_fits_say_it():
     """By a prior under which annotators are seldom right."""
     model = ba.models.ModelB(confusion_accuracy=0.05, confusion_strength=200.0)
-    settings = {"nuts": {"draws": 30, "tune": 60, "chains": 2}, "em": {"method_options": {"objective": "map"}}}
     with pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "):
-        fit = ba.fit(model, crowd()[0], method=method, random_seed=1, progressbar=False, **settings.get(method, {}))
+        fit = ba.fit(model, crowd()[0], method="vb", random_seed=1, progressbar=False)
     assert ba.findings(fit).set_index("code").loc["labels-against-vote", "value"] == 0
-
-
-def test_a_wide_spread_of_difficulties_is_said():
-    posterior = xr.Dataset({"spread": (("chain", "draw"), [[1.9, 2.0]])})
-    assert not list(ItemDifficulty().findings_of_posterior(posterior))
-    (found,) = ItemDifficulty().findings_of_posterior(posterior + 1)
-    assert (found.code, found.value) == ("difficulty-wide", pytest.approx(2.95))
-    assert "careless annotators" in found.message
-    (found,) = ItemDifficulty().findings_of_posterior((posterior + 1).assign(habit=0.0))
-    assert "classes that annotators confuse" in found.message

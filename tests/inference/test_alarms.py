@@ -43,15 +43,12 @@ def densities(rng, *means, n_draws=600):
 # --------------------------------------------------------------------------------------------------------- one chain
 
 
-@pytest.mark.parametrize("n_chains", [1, 2])
-def test_one_chain_says_that_there_is_no_rhat(n_chains, rng):
-    posterior = clear_posterior(rng, n_chains=n_chains, n_draws=1200)[["confusion", "prevalence"]]
-    fit, said = said_of(EXCHANGEABLE, TINY, posterior, densities(rng, *[-100.0] * n_chains, n_draws=1200))
-    assert ba.diagnostics_of(fit)["n_chains"] == n_chains
-    assert ba.diagnostics_of(fit)["n_draws"] == 1200 * n_chains
-    assert [one.split(":")[0] for one in said] == (["one-chain"] if n_chains == 1 else [])
-    if n_chains == 1:
-        assert ba.diagnostics_of(fit)["max_rhat"] is None
+def test_one_chain_says_that_there_is_no_rhat(rng):
+    posterior = clear_posterior(rng, n_chains=1, n_draws=1200)[["confusion", "prevalence"]]
+    fit, said = said_of(EXCHANGEABLE, TINY, posterior, densities(rng, -100.0, n_draws=1200))
+    found = ba.diagnostics_of(fit)
+    assert (found["n_chains"], found["n_draws"], found["max_rhat"]) == (1, 1200, None)
+    assert [one.split(":")[0] for one in said] == ["one-chain"]
 
 
 def test_an_approximation_has_no_chains_to_count():
@@ -64,20 +61,13 @@ def test_an_approximation_has_no_chains_to_count():
 # ----------------------------------------------------------------------------------------------------- paths cut off
 
 
-@pytest.mark.parametrize("name", ["maxdepth_reached", "reached_max_treedepth"])  # nutpie's, PyMC's
-@pytest.mark.parametrize(("n_cut", "alarm"), [(0, False), (20, False), (21, True)])
-def test_truncated_trajectories_are_counted_and_explained(name, n_cut, alarm):
-    cut = (np.arange(400) < n_cut).reshape(4, 100)
-    stats = xr.Dataset({name: (("chain", "draw"), cut)})
-    found = diagnose(None, stats, modes={}, relabelled_fraction=0.0)
+@pytest.mark.parametrize(
+    ("name", "n_cut"), [("maxdepth_reached", 21), ("reached_max_treedepth", 21), ("lp", None)]
+)  # nutpie's, PyMC's, and of a sampler that does not say
+def test_truncated_trajectories_are_counted(name, n_cut):
+    cut = (np.arange(400) < 21).reshape(4, 100)
+    found = diagnose(None, xr.Dataset({name: (("chain", "draw"), cut)}), modes={}, relabelled_fraction=0.0)
     assert (found["maxdepth_reached"], found["n_draws"]) == (n_cut, 400)
-    assert [one.code for one in find_in_diagnostics(found)] == ["max-treedepth"] * alarm
-
-
-def test_a_sampler_that_does_not_say_has_no_count(tiny_fit):
-    stats = xr.Dataset({"lp": (("chain", "draw"), np.zeros((2, 50)))})
-    assert diagnose(None, stats, modes={}, relabelled_fraction=0.0)["maxdepth_reached"] is None
-    assert ba.diagnostics_of(tiny_fit)["maxdepth_reached"] == int(tiny_fit["sample_stats"]["maxdepth_reached"].sum())
 
 
 # ------------------------------------------------------------------------------------------------------------- modes
@@ -93,6 +83,7 @@ def test_chains_are_put_together_by_mode(rng):
     best = 1 if log_density[1].mean() > log_density[4].mean() else 4
     by_density = [best, 5 - best], [0, 5], sorted([2, 3], key=lambda chain: -log_density[chain].mean())
     assert found["groups"] == list(by_density)
+    np.testing.assert_allclose(found["log_density"], log_density.mean(axis=1))
 
 
 def test_a_mode_does_not_silence_what_is_wrong_within_modes(rng):
@@ -175,11 +166,9 @@ def test_counts_with_an_item_without_trials_are_compared():
         warnings.simplefilter("ignore")
         fit = ba.fit(BinomialMixture(types=1), UNEQUAL, **SETTINGS)
         other = ba.fit(BinomialMixture(types=1), UNEQUAL, **(SETTINGS | {"random_seed": 2}))
+        table = ba.compare({"fit": fit, "other": other}, random_seed=1)
     assert UNEQUAL.trials[1] == 0
-    for row in ba.compare({"fit": fit, "other": other}, random_seed=1).to_dict("records"):
-        assert np.isfinite(row["elpd_loo"])
-        assert np.isfinite(row["log_marginal"])
-        assert np.isfinite(row["max_pareto_k"])
+    assert np.isfinite(table[["elpd_loo", "log_marginal", "max_pareto_k"]].to_numpy(dtype=float)).all()
     assert ba.label_table(fit)["trials"].tolist() == UNEQUAL.trials.tolist()
 
 
@@ -192,7 +181,7 @@ def test_tables_of_annotators_and_items_without_answers():
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, **SETTINGS)
+        fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, method="vb", random_seed=1, progressbar=False)
     annotators = ba.annotator_table(fit).set_index("annotator")
     assert annotators.loc["silent annotator", "n_annotations"] == 0
     assert annotators.loc["silent annotator", "competence_mean"] == pytest.approx(0.5, abs=0.1)  # the prior's

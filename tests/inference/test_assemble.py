@@ -13,7 +13,6 @@ from bayesanno.fits.view import view_of
 from bayesanno.inference import assemble as assembly
 from bayesanno.inference.diagnosis.measures import measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.modeling.posterior import recover
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
 from tests.models.contract import TINY
 
@@ -86,17 +85,6 @@ def test_a_log_likelihood_that_is_too_large_is_left_out_and_can_be_had(made, mon
     xr.testing.assert_identical(ba.inference.compute_log_likelihood(view_of(whole)), whole)
 
 
-def test_leave_one_out_is_that_of_arviz(made):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        expected = azs.loo(made, pointwise=True)
-    for fit in (made, view_of(made)):
-        found = leave_one_out(fit)
-        assert found.elpd == pytest.approx(expected.elpd, rel=1e-12)
-        own = ["s4"]  # has no answers, and no tail
-        np.testing.assert_array_equal(found.pareto_k.drop_sel(item=own), expected.pareto_k.drop_sel(item=own))
-
-
 def test_loo_of_equal_items_is_that_of_arviz_bit_for_bit(made):
     answered = ["s1", "s2", "s3", "s5", "s6"]  # the answers of s5 are those of s2
     fit = made.copy()
@@ -109,13 +97,6 @@ def test_loo_of_equal_items_is_that_of_arviz_bit_for_bit(made):
     for what in ("elpd_i", "pareto_k", "log_weights"):
         xr.testing.assert_identical(getattr(found, what), getattr(expected, what))
     assert found.elpd_i.sel(item="s2") == found.elpd_i.sel(item="s5") != found.elpd_i.sel(item="s1")
-
-
-def test_what_is_not_wanted_is_not_made(made):
-    view = view_of(made)
-    one = view.posterior.isel(chain=[0], draw=[0])
-    assert recover(view.model, view.data, one, with_log_likelihood=False).log_likelihood is None
-    assert recover(view.model, view.data, one).log_likelihood.shape == (1, 1, TINY.n_items)
 
 
 # ------------------------------------------------------------------------------------------------------- warnings

@@ -45,18 +45,6 @@ def test_the_error_of_a_bridge_knows_that_chains_are_autocorrelated(rng):
     assert 0.75 < np.std(z) < 1.3
 
 
-def test_the_error_of_an_integral_knows_that_chains_are_autocorrelated(rng):
-    """The same through the whole estimate, whose proposal is shaped by half of the draws."""
-    exact = np.log(2 * np.pi) / 2
-    found = [
-        estimate_log_integral(autocorrelated(rng, 2, 400)[..., None], lambda z: -(z[:, 0] ** 2) / 2, rng)
-        for _ in range(60)
-    ]
-    z = np.array([(one.value - exact) / one.error for one in found])
-    assert abs(z.mean()) < 0.5
-    assert 0.75 < z.std() < 1.4
-
-
 def test_draws_that_are_repeated_say_no_more_to_a_bridge(rng):
     """Neither the estimate nor its error changes: the bridge weighs draws by what they are worth."""
     proposal = multivariate_t([2.0], [[1.0]], df=5)

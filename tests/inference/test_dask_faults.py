@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import xarray as xr
@@ -48,58 +47,30 @@ def of_processes():
 
 class TestWorkers:
     @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
-    @pytest.mark.parametrize(("method", "n_killed"), [("em", 1), ("vb", 2)])
     def test_those_that_are_killed_within_an_iteration_change_nothing(
-        self, method, n_killed, folder, of_processes, monkeypatch, tmp_path
+        self, folder, of_processes, monkeypatch, tmp_path
     ):
         client = of_processes
         there = ba.distribute_annotations(folder, client)
-        whole = ba.fit("mace", there, method=method, **SETTINGS)
+        whole = ba.fit("mace", there, method="vb", **SETTINGS)
         pids, add_all, calls = client.run(os.getpid), of_dask.add_all, []
 
         def kill_at_the_fifth(client, sums):
             calls.append(len(sums))
             if len(calls) == 5:  # the tasks of this step are on their way
                 holds = {worker for workers in client.who_has(there.on_workers.parts).values() for worker in workers}
-                for worker in sorted(pids, key=lambda worker: (worker not in holds, worker))[:n_killed]:
+                for worker in sorted(pids, key=lambda worker: (worker not in holds, worker))[:2]:
                     os.kill(pids[worker], signal.SIGKILL)
             return add_all(client, sums)
 
         monkeypatch.setattr(of_dask, "add_all", kill_at_the_fifth)
-        broken = ba.fit("mace", there, method=method, **SETTINGS)
+        broken = ba.fit("mace", there, method="vb", **SETTINGS)
         assert len(calls) > 10
-        assert len(set(pids.values()) - set(client.run(os.getpid).values())) == n_killed
+        assert len(set(pids.values()) - set(client.run(os.getpid).values())) == 2
         written = ba.write_labels(broken, there, tmp_path / "labels")
         xr.testing.assert_identical(broken["posterior"].to_dataset(), whole["posterior"].to_dataset())
         assert (written.n_items, written.n_gold) == (400, 400)
         assert json.loads(broken.attrs["diagnostics"]) == json.loads(whole.attrs["diagnostics"])
-
-    def test_labels_that_were_being_written_are_written_anew(self, folder, of_processes, monkeypatch, tmp_path):
-        there = ba.distribute_annotations(folder, of_processes)
-        fit = ba.fit("mace", there, method="em", **SETTINGS)
-        add_up_parts = there.on_workers.add_up_parts
-
-        def leave_half(of_part, logs, adjustment, labels, unfinished):
-            (unfinished / ".part.00000.parquet.lost.tmp").touch()
-            return add_up_parts(of_part, logs, adjustment, labels, unfinished)
-
-        monkeypatch.setattr(there.on_workers, "add_up_parts", leave_half)
-        ba.write_labels(fit, there, tmp_path / "labels")
-        assert {path.suffix for path in (tmp_path / "labels").iterdir()} == {".parquet"}
-
-    def test_steps_that_are_waited_for_long_leave_no_tasks(self, folder, of_processes, monkeypatch):
-        monkeypatch.setattr(of_cluster, "LOOK_EVERY", 1e-3)
-        there = ba.distribute_annotations(folder, of_processes)
-        ba.fit("mace", there, method="em", **SETTINGS)
-
-        def sums():
-            return [key for key in list(of_processes.cluster.scheduler.tasks) if str(key).startswith(("_call", "_add"))]
-
-        for _ in range(100):  # the scheduler hears of it a little later
-            if not sums():
-                break
-            time.sleep(0.05)
-        assert sums() == []
 
     def test_a_task_at_which_all_are_lost(self, folder, of_processes, monkeypatch, refuses):
         monkeypatch.setattr(of_processes.cluster.scheduler, "allowed_failures", 1)
@@ -159,16 +130,6 @@ class TestScheduler:
                     assert list(tmp_path.iterdir()) == []
             finally:
                 process.kill()
-
-    def test_a_client_that_is_closed(self, folder, refuses):
-        with cluster(processes=False) as made:
-            client = distributed.Client(made)
-            there = ba.distribute_annotations(folder, client)
-            client.close()
-            with refuses(FitError, STOPPED):
-                ba.fit("mace", there, method="em", **SETTINGS)
-            with refuses(FitError, STOPPED):
-                ba.distribute_annotations(folder, client)
 
     def test_what_cannot_be_brought_together(self, refuses):
         from distributed.shuffle._exceptions import P2POutOfDiskError

@@ -6,9 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
 
 import bayesanno as ba
 import bayesanno.inference.em_vb.fixed_point
@@ -20,7 +18,7 @@ from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import find_posterior, make_blocks
 from bayesanno.modeling.posterior import recover
-from tests.samples import COMMAND, WITH_EM, tiny_data
+from tests.samples import WITH_EM, tiny_data
 
 MODELS = {
     "mace": ba.models.MACE(),
@@ -67,13 +65,7 @@ class TestPoint:
             "response": 3,
             "true_class": 3,
         }
-        dims = {name: variable.dims for name, variable in point["latent"].data_vars.items()}
-        of_states = dict.fromkeys(("probability", "log_probability"), ("item", "true_class"))
-        assert dims == of_states | {"entropy": ("item",), "spam": ("annotation",)}
         assert (point.attrs["method"], point.attrs["yields"]) == ("em", "point")
-        assert json.loads(point.attrs["settings"]) == {
-            "objective": "ml", "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "smoothing": None, "epsilon": 0.0,
-        }  # fmt: skip
         assert point["log_likelihood"]["annotations"].shape == (1, 1, data.n_items)
         found = ba.diagnostics_of(point)
         assert float(point["log_likelihood"]["annotations"].sum()) == pytest.approx(found["climb"]["log_likelihood"])
@@ -85,29 +77,14 @@ class TestPoint:
         for name in ("probability", "log_probability", "entropy", "spam"):
             np.testing.assert_allclose(point["latent"][name], expected[name], rtol=1e-9, atol=1e-12)
 
-    def test_it_is_saved_and_loaded(self, point, tmp_path):
-        ba.save(point, tmp_path / "posterior.nc")
-        xr.testing.assert_identical(ba.load(tmp_path), point)
-
     def test_tables_have_no_interval(self, point, crowd):
         annotators, parameters = ba.annotator_table(point), ba.summary(point)
-        assert list(parameters.columns) == [
-            "parameter", "mean", "sd", "eti89_lb", "eti89_ub", "ess_bulk", "ess_tail", "r_hat", "mcse_mean",
-            "mcse_sd",
-        ]  # fmt: skip
         for table, prefix in ((annotators, "competence_"), (parameters, "")):
-            assert (
-                table[[prefix + name for name in ("sd", "eti89_lb", "eti89_ub", "ess_bulk", "r_hat")]]
-                .isna()
-                .all(axis=None)
-            )
+            unknown = [prefix + name for name in ("sd", "eti89_lb", "eti89_ub", "ess_bulk", "r_hat")]
+            assert table[unknown].isna().all(axis=None)
             assert table[prefix + "mean"].notna().all()
-        truth = crowd[1]["competence"].values
-        assert np.corrcoef(annotators["competence_mean"], truth)[0, 1] > 0.95
-        competence = parameters.set_index("parameter")["mean"][f"competence[{crowd[0].annotators[3]}]"]
-        assert competence == annotators["competence_mean"][3]
+        assert np.corrcoef(annotators["competence_mean"], crowd[1]["competence"].values)[0, 1] > 0.95
         assert accuracy(point) > 0.9
-        assert ba.coverage_table(point, [0.75])["accuracy"].item() >= accuracy(point)
 
     def test_what_takes_draws_is_refused(self, point, refuses):
         for ask, what in (
@@ -120,16 +97,11 @@ class TestPoint:
             with refuses(FitError, "this fit by em has no chains"):
                 ask(point)
 
-    def test_the_same_seed_gives_the_same_fit(self, point, crowd):
-        again = em("mace", crowd[0])
-        xr.testing.assert_identical(again["posterior"].to_dataset(), point["posterior"].to_dataset())
-
     def test_chains_start_off_the_edges_near_the_point(self, crowd):
         start = start_at_point(MODELS["mace"], crowd[0], 1)
         assert all(((0 < values) & (values < 1)).all() for values in start.values())
         np.testing.assert_allclose(start["strategy"].sum(axis=1), 1)
-        truth = crowd[1]["competence"].values
-        assert np.corrcoef(start["competence"], truth)[0, 1] > 0.9
+        assert np.corrcoef(start["competence"], crowd[1]["competence"].values)[0, 1] > 0.9
 
 
 class TestStarts:
@@ -148,24 +120,11 @@ class TestStarts:
         assert nearest["items_differ"] > 75
 
     @NOISY
-    def test_the_start_is_not_misled_by_a_wrong_majority(self, wrong_majority):
-        assert accuracy(em("mace", wrong_majority, restarts=1)) > 0.9
-
     def test_steps_that_do_not_suffice_are_told_of(self):
         with pytest.warns(ba.ConvergenceWarning, match="^em-steps: EM "):
-            fit = em("model_b", ba.read_annotations("@table14"), restarts=1, steps=5)
+            fit = em("model_b", tiny_data(), restarts=1, steps=5)
         found = ba.diagnostics_of(fit)["climb"]
         assert (found["converged"], found["unfinished"], found["total_steps"]) == (False, 1, 5)
-
-    def test_starts_that_share_the_cores_end_where_they_do_in_turn(self, crowd, monkeypatch):
-        found = []
-        monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "COARSE", 0.0)
-        for many in (1, 10**9):
-            monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "MANY", many)
-            found.append(find_point(MODELS["mace"], crowd[0], EMSettings(restarts=4), random_seed=1)[1])
-        one, other = found
-        assert one.comparison == other.comparison
-        np.testing.assert_array_equal(one.best.point["competence"], other.best.point["competence"])
 
     @NOISY
     def test_starts_out_of_reach_are_not_followed_to_their_end(self, wrong_majority, monkeypatch):
@@ -195,16 +154,19 @@ class TestStarts:
         assert one.best.objective == pytest.approx(vote.best.objective, abs=AGREE)
         assert len({one.best.steps, vote.best.steps, prior.best.steps}) > 1
 
-    def test_initial_values_that_cannot_be(self, refuses):
-        data = tiny_data()
-        for given, what in (
+    @pytest.mark.parametrize(
+        ("given", "what"),
+        [
             ({"nothing": 1}, "initvals: the model has no free variable 'nothing': it has competence, strategy, prev"),
             ({"competence": [0.5]}, r"initvals: competence has shape \(1,\), the model's is \(3,\)"),
             ({"competence": [0.5, 2, 0.1]}, "initvals: competence must hold probabilities"),
             ({"prevalence": [0.5, 0.6]}, "initvals: prevalence must hold probabilities"),
-        ):
+        ],
+    )
+    def test_initial_values_that_cannot_be(self, given, what, refuses):
+        for method in ("em", "vb"):
             with refuses(FitError, what):
-                em("mace", data, initvals=given)
+                ba.fit("mace", tiny_data(), method=method, initvals=given, **ONE)
 
 
 def records(*triples, **more):
@@ -271,21 +233,13 @@ def test_zero_probabilities_give_minus_infinity_and_nan():
     assert posterior[1].tolist() == [0, 1]
 
 
-def test_controls_are_kept():
-    data = tiny_data(controls={"s2": "yes"})
-    found = find_point(MODELS["model_b"], data, EMSettings(restarts=2), random_seed=1)[1]
-    assert found.probability[data.items.index("s2")].tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("options", "what"),
     [
         ({"restarts": 0}, "restarts is 0: it must be at least 1"),
-        ({"steps": "many"}, "steps is 'many': it must be a whole number"),
         ({"tolerance": 0}, r"tolerance is 0: it must be a number between 0 and 1 \(exclusive\)"),
         ({"tolerance": float("nan")}, "tolerance is nan: it must be a number"),
         ({"smoothing": -0.1}, "smoothing is -0.1: it must be at least 0"),
-        ({"smoothing": "x"}, "smoothing is 'x': it must be a number"),
         ({"epsilon": float("inf")}, "epsilon is inf: it must be at least 0"),
         ({"objective": "vb"}, "objective is 'vb': it must be one of 'ml', 'map'"),
         ({"objective": "map", "smoothing": 0.1}, "smoothing is of objective='ml': with 'map' the model's priors"),
@@ -298,17 +252,14 @@ def test_options_that_cannot_be(options, what, refuses):
 
 
 def test_a_model_without_em_names_those_that_have_it(refuses):
-    what = f"easy_hard has no EM: models that have are {WITH_EM}; fit it by nuts"
-    for options in ({"method": "em"}, {"initvals": "em"}):
-        with refuses(FitError, what):
+    for options, name in (({"method": "em"}, "EM"), ({"initvals": "em"}, "EM"), ({"method": "vb"}, "VB")):
+        with refuses(FitError, f"easy_hard has no {name}: models that have are {WITH_EM}; fit it by nuts"):
             ba.fit("easy_hard", tiny_data(), **options, **ONE)
 
 
 @NOISY
 def test_nuts_from_the_point():
-    settings = {"draws": 300, "tune": 300, "chains": 2} | ONE
-    fit = ba.fit("model_b", tiny_data(), initvals="em", **settings)
-    assert ba.diagnostics_of(fit)["max_rhat"] < 1.05
+    fit = ba.fit("model_b", tiny_data(), initvals="em", draws=20, tune=20, chains=2, **ONE)
     assert "found" not in ba.diagnostics_of(fit)["modes"]
 
 
@@ -322,28 +273,10 @@ def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
         f"print([name for name in {['pymc', 'pytensor', 'nutpie', *unused]} if name in sys.modules], code)"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment,
-    )
+    how = {"capture_output": True, "text": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, env=environment, **how)
     assert done.stdout.splitlines()[-1] == "[] 0"
-    assert " of 10 starts agree" in done.stdout
-    assert f"s {method.upper()}; seed" in done.stdout
-    run = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert run["diagnostics"]["climb"]["restarts"] == 10
-    table = pd.read_csv(tmp_path / "run" / "annotators.csv")
-    missing = ["sd", "eti89_lb", "eti89_ub"] * (method == "em") + ["ess_bulk", "ess_tail", "r_hat"]
-    assert table.columns[table.isna().all()].tolist() == [f"competence_{name}" for name in missing]
-    assert (table["p_chance"].isin([0, 1]).all(), table["p_chance"].nunique()) == (method == "em", 2)
-    wrong = subprocess.run(
-        [COMMAND, "fit", "mace", "@crowd", "--method", method, "--method-option", "restarts=0", "--out", "run2"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (wrong.returncode, wrong.stderr) == (1, "error: restarts is 0: it must be at least 1\n")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["diagnostics"]["climb"]["restarts"] == 10
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])

@@ -15,7 +15,6 @@ from bayesanno._core.wording import enumerated
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import (
     COLUMNS,
-    find_against_votes,
     find_before,
     find_in_diagnostics,
     find_in_fit,
@@ -35,7 +34,6 @@ from bayesanno.models import (
     SharedErrors,
 )
 from tests.models.test_repeated_labels import crowd_with_habits
-from tests.samples import DIMENSIONS
 
 SOURCES = [*Path(ba.__path__[0]).rglob("*.py"), *(Path(ba.__path__[0]).parent / "models").glob("*.py")]
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
@@ -194,12 +192,6 @@ BEFORE = {  # by code: a model and data of which it is found, and of which not
         (COMPARED, data_of("1ab", "2bc", "3ca", item_columns=PAIRED)),
     ),
 }  # fmt: skip
-VOTED = ba.AnnotationData.from_records([(f"s{i}", who, "no") for i in range(10) for who in "abc"], labels=["no", "yes"])
-
-
-def latent_of(data, labels):
-    probability = np.eye(data.n_classes)[labels]
-    return xr.Dataset({"probability": (("item", "true_class"), probability)}, coords={"true_class": list(data.classes)})
 
 
 def draws(**values):
@@ -244,13 +236,6 @@ def test_what_a_posterior_shows_is_found(code):
     (found,) = model.findings_of_posterior(posterior)
     assert found.code == code
     assert list(other.findings_of_posterior(fine)) == []
-
-
-def test_labels_against_the_vote_are_found_from_two_fifths_on():
-    wrong = np.arange(10) < 4
-    assert list(find_against_votes(VOTED, latent_of(VOTED, wrong.astype(int)))) == []
-    (found,) = find_against_votes(VOTED, latent_of(VOTED, (np.arange(10) < 5).astype(int)))
-    assert (found.code, found.value) == ("labels-against-vote", 0.5)
 
 
 # ------------------------------------------------------------------------------------------------------------ the rules
@@ -336,28 +321,6 @@ def test_two_pairs_of_copies_are_two_findings_and_three_who_copy_one():
     found = [one for one in find_in_diagnostics(answers(pairs=PAIRS | {"named": chain})) if one.code == "copies"]
     assert [one.about for one in found] == [("ada", "bo", "cy"), ("dee", "eve")]
     assert enumerated(found[0].about) in found[0].remedy
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("kind", ["point", "counts", "dimensions"])
-def test_fits_of_every_kind_have_those_that_apply(kind):
-    rng = np.random.default_rng(1)
-    if kind == "counts":
-        fit = ba.fit("diligent_lazy", COUNTS, draws=20, tune=40, chains=1, random_seed=1, progressbar=False)
-        expected = {"mixed-rates", "one-chain"}
-    elif kind == "point":
-        fit = ba.fit("one_coin", data_of("1ab", "2ab"), method="em", random_seed=1, progressbar=False)
-        expected = {"design-few-annotators"}
-    else:
-        records = {
-            name: [(f"i{i}", who, labels[rng.integers(len(labels))]) for i in range(9) for who in "ab"]
-            for name, labels in DIMENSIONS.items()
-        }
-        parts = {name: ba.AnnotationData.from_records(each, labels=DIMENSIONS[name]) for name, each in records.items()}
-        data = ba.MultiAnnotationData(by_dimension=parts)
-        fit = ba.fit("model_a_multi", data, draws=20, tune=40, chains=1, random_seed=1, progressbar=False)
-        expected = {"design-few-annotators", "one-chain"}
-    assert expected <= set(ba.findings(fit)["code"])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -10,6 +10,7 @@ import bayesanno as ba
 from bayesanno.inference.diagnosis.findings import EXPLAINED, find_in_diagnostics
 from bayesanno.inference.diagnosis.misfit import label_copiers, measure_copying
 from bayesanno.modeling.findings import threshold_of
+from tests.inference.answers import data_of
 
 GRADES = ("1", "2", "3", "4")
 
@@ -21,16 +22,6 @@ def grade(rng, *, n_items=200, careless=9, copies=3, shared=0.8, own=0.1, severi
     perceived = [heard + own * rng.normal(size=n_items) for _ in range(copies)]
     perceived += [truth + 1.2 * rng.normal(size=n_items) for _ in range(careless)]
     return np.clip(np.rint(perceived), 0, 3).astype(int).T, truth
-
-
-def data_of(answers, labels=GRADES, *, truth=None, **more):
-    item, annotator = np.nonzero(answers >= 0)
-    items = tuple(f"i{i:03}" for i in range(len(answers)))
-    gold = {} if truth is None else dict(zip(items, np.array(labels)[truth].tolist(), strict=True))
-    return ba.AnnotationData(
-        item=item, annotator=annotator, label=answers[item, annotator], items=items, labels=labels, gold=gold,
-        annotators=tuple(f"a{j:02}" for j in range(answers.shape[1])), **more,
-    )  # fmt: skip
 
 
 def said_of(data, labels):
@@ -49,16 +40,16 @@ def leave_out(answers, rng, *, copies, others):
 @pytest.mark.parametrize("more", [{}, {"copies": 2}, {"copies": 5}, {"severity": 0.7}, {"shared": 1.3}], ids=str)
 def test_copies_are_named(more, rng):
     answers, _ = grade(rng, **more)
-    found = label_copiers(data_of(answers), answers[:, 0])
+    found = label_copiers(data_of(answers, GRADES), answers[:, 0])
     assert found["who"] == tuple(f"a{j:02}" for j in range(more.get("copies", 3)))
     assert found["z"] > threshold_of("labels-follow")
-    (said,) = said_of(data_of(answers), answers[:, 0])
+    (said,) = said_of(data_of(answers, GRADES), answers[:, 0])
     assert (said.code, said.about, said.value) == ("labels-follow", found["who"], pytest.approx(found["z"]))
 
 
 def test_copies_are_named_where_each_item_has_few_answers(rng):
     answers, _ = grade(rng, careless=20)
-    assert said_of(data_of(leave_out(answers, rng, copies=3, others=5)), answers[:, 0])
+    assert said_of(data_of(leave_out(answers, rng, copies=3, others=5), GRADES), answers[:, 0])
 
 
 @pytest.mark.parametrize("others", [9, 3])
@@ -67,7 +58,7 @@ def test_the_precise_are_not_named(others, rng):
     z = []
     for _ in range(60):
         answers, truth = grade(rng, careless=20, shared=0.0, own=0.3)
-        data = data_of(leave_out(answers, rng, copies=3, others=others))
+        data = data_of(leave_out(answers, rng, copies=3, others=others), GRADES)
         assert said_of(data, truth) == []
         z.append(label_copiers(data, truth)["z"])
     assert np.mean(z) < 4 / np.sqrt(len(z))
@@ -76,7 +67,7 @@ def test_the_precise_are_not_named(others, rng):
 def test_annotators_who_turn_the_scale_round_do_not_hide_who_is_precise(rng):
     answers, truth = grade(rng, shared=0.0, own=0.3)
     answers[:, 3:7] = 3 - answers[:, 3:7]  # four of the nine
-    found = label_copiers(data_of(answers), truth)
+    found = label_copiers(data_of(answers, GRADES), truth)
     assert found["who"] == ("a00", "a01", "a02")
     assert found["explained"] > EXPLAINED
 
@@ -86,14 +77,14 @@ def test_nothing_is_found_where_nothing_can_be(rng):
     labels = answers[:, 0]
     assert label_copiers(data_of(answers, tuple("abcd"), order_declared=True), labels)["who"] == ("a00", "a01", "a02")
     assert label_copiers(data_of(answers, tuple("abcd")), labels) is None  # nobody declared an order
-    assert label_copiers(data_of(answers, unsure=("4",)), labels) is None
-    assert label_copiers(data_of(answers[:, :5]), labels) is None  # most answers are theirs
-    assert label_copiers(data_of(answers[:, 2:]), labels) is None  # one
-    assert label_copiers(data_of(answers), rng.integers(4, size=200)) is None  # nobody's labels
+    assert label_copiers(data_of(answers, GRADES, unsure=("4",)), labels) is None
+    assert label_copiers(data_of(answers[:, :5], GRADES), labels) is None  # most answers are theirs
+    assert label_copiers(data_of(answers[:, 2:], GRADES), labels) is None  # one
+    assert label_copiers(data_of(answers, GRADES), rng.integers(4, size=200)) is None  # nobody's labels
     answers[100:, :3] = -1
-    assert label_copiers(data_of(answers), labels)["who"] == ("a00", "a01", "a02")  # half of the items
+    assert label_copiers(data_of(answers, GRADES), labels)["who"] == ("a00", "a01", "a02")  # half of the items
     answers[99, :3] = -1
-    assert label_copiers(data_of(answers), labels) is None
+    assert label_copiers(data_of(answers, GRADES), labels) is None
 
 
 @pytest.mark.filterwarnings("ignore:(rhat|ess|mode|errors-correlate|votes-off|copies|search)")
@@ -101,19 +92,22 @@ def test_a_fit_names_them_and_all_but_one_left_out_makes_labels_better(rng):
     answers, truth = grade(rng, n_items=150, copies=5, careless=7)
     settings = {"draws": 60, "tune": 120, "chains": 2, "random_seed": 1, "progressbar": False}
     with pytest.warns(ba.MisfitWarning) as said:
-        followed = ba.fit("ordinal_dawid_skene", data_of(answers, truth=truth), **settings)
+        followed = ba.fit("ordinal_dawid_skene", data_of(answers, GRADES, truth=truth), **settings)
     assert any(str(each.message).startswith("labels-follow: ") for each in said)
     named = ba.findings(followed).set_index("code").loc["labels-follow", "about"]
     assert named == "a00, a01, a02, a03, a04"
     answers[:, 1:5] = -1
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        alone = ba.fit("ordinal_dawid_skene", data_of(answers, truth=truth), **settings)
+        alone = ba.fit("ordinal_dawid_skene", data_of(answers, GRADES, truth=truth), **settings)
     assert not [each for each in caught if "labels-follow" in str(each.message)]
     right = [(ba.label_table(fit)["label"] == ba.label_table(fit)["gold"]).mean() for fit in (followed, alone)]
     assert right[1] > right[0] + 0.1
 
 
 def test_other_kinds_of_data_and_states_have_nothing(rng):
-    data, of_types = data_of(grade(rng)[0]), xr.Dataset({"probability": (("item", "item_type"), np.ones((200, 1)))})
+    data, of_types = (
+        data_of(grade(rng)[0], GRADES),
+        xr.Dataset({"probability": (("item", "item_type"), np.ones((200, 1)))}),
+    )
     assert measure_copying(data, of_types) == measure_copying(object(), of_types) == {}

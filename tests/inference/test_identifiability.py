@@ -1,13 +1,9 @@
 """What a design cannot tell is said, and nothing is said of a design that can."""
 
-import warnings
-
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import IdentifiabilityWarning
 from bayesanno.inference.diagnosis.design import find_in_design
-from bayesanno.modeling.findings import warn_of
 from tests.samples import tiny_data
 
 
@@ -57,13 +53,3 @@ def test_items_and_annotators_without_annotations_change_nothing():
         annotators=(*data.annotators, "nobody"), labels=data.labels,
     )  # fmt: skip
     assert find_in_design(data) == find_in_design(more) == []
-
-
-def test_each_problem_is_a_warning_of_its_own_kind():
-    data = ba.AnnotationData.from_records(answers("1a", "2b", "3c"), labels=["x", "y"])
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        warn_of(find_in_design(data))
-    assert [str(warning.message) for warning in seen] == [one.text for one in find_in_design(data)]
-    assert {warning.category for warning in seen} == {IdentifiabilityWarning}
-    assert len(seen) == 2

@@ -49,10 +49,6 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
         },
         "vb": {"restarts": 10, "steps": 5_000, "tolerance": 1e-6},
     }  # fmt: skip
-    said = " ".join(ba.fit.__doc__.split())
-    assert "`steps`, the largest number of steps (50,000)" in said
-    assert 'from which initvals="auto" searches (20)' in said
-    assert "starts (10); `steps`, the largest number of E-steps per start (5,000); `tolerance`" in said
 
 
 def test_settings_are_valid_plain_and_frozen():

@@ -13,7 +13,6 @@ import bayesanno as ba
 from bayesanno._core.errors import ConvergenceWarning, FitError
 from bayesanno.graph.draws import unconstrain
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.modes import APART, chains_are_apart, find_in_modes
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_starts
@@ -165,15 +164,6 @@ class TestMirroredAccuracies:
         weight = json.loads(ba.combine_modes(joined, random_seed=1).attrs["combination"])["modes"][1]["weight"]
         assert weight == pytest.approx(0.127, abs=0.015)
 
-    def test_of_table14_the_mirrored_mode_is_in_the_combination(self):
-        fit, said = said_of(lambda: ba.fit("model_a", ba.read_annotations("@table14"), **CHEAP))
-        assert "bayesanno.combine_modes(fit)" in said[0]
-        whole, _ = said_of(lambda: ba.combine_modes(fit, random_seed=1))
-        error = json.loads(whole.attrs["combination"])["modes"][1]["error"]
-        assert error < 0.015
-        low = (whole["posterior"]["accuracy"] < 0.5).mean(("chain", "draw")).values
-        assert low == pytest.approx([0.075] * 3, abs=4 * error)  # on an exact grid
-
     @NOISY
     def test_stacking_weighs_by_prediction(self, table15):
         whole = ba.combine_modes(table15[0], "stacking", random_seed=1)
@@ -207,19 +197,6 @@ def test_a_probable_mode_without_draws_is_not_left_out_silently():
     np.testing.assert_array_equal(_count_draws(np.array([1.0, 1e-9]), [30, 0]), [30, 0])
     with pytest.raises(FitError, match="no draw is closer to it"):
         _count_draws(np.array([0.6, 0.4]), [0, 100])
-
-
-def test_mirrored_rates_of_lazy_annotators_are_weighed():
-    # of fewer items a chain may cross to the other mode while it is tuned
-    design = ba.make_design(items=160, annotators=8, labels=["no", "yes"], per_item=4, random_seed=1)
-    data, _ = ba.simulate("diligent_lazy_annotators", design, random_seed=1)
-    fit, said = said_of(lambda: ba.fit("diligent_lazy_annotators", data, **CHEAP | {"draws": 300, "tune": 300}))
-    several = ba.diagnostics_of(fit)["modes"]["found"]
-    assert 0.05 < several[1]["probability"] < several[0]["probability"]
-    assert all(mode["chains"] for mode in several[:2])
-    assert said[0].startswith("modes-apart: The posterior has 2 modes")
-    assert "bayesanno.combine_modes(fit)" in said[0]
-    assert not any("sample longer" in one for one in said if "share a mode" not in one)
 
 
 # ------------------------------------------------------------------------------------------------ wide and narrow
@@ -349,20 +326,3 @@ def test_of_rough_probabilities_none_is_claimed():
     assert codes_of(rough, 1.3) == ["modes-unweighed"]
     alone = modes(found(None, [0, 1, 2, 3]), found(None, []), rough=True, groups=[[0, 1, 2, 3]])
     assert codes_of(alone, 1.3) == []
-
-
-def test_where_no_top_is_reached_the_search_is_incomplete():
-    assert codes_of(modes(unfinished=21, lost=[0, 1, 2, 3])) == ["search-incomplete"]
-
-
-def test_climbs_that_ended_too_soon_are_said_where_chains_differ():
-    some = modes(found(None, [2, 3]), n_asked=21, n_starts=4, unfinished=3, open=["first"], lost=[0, 1])
-    assert codes_of(some, 1.7) == ["search-incomplete"]
-    assert codes_of(some, 1.005) == []
-
-
-def test_a_combination_says_what_it_lacks():
-    mode = {"chains": [0, 1], "n_draws": 900, "max_rhat": 1.2, "by": "laplace", "reason": "too few"}
-    found = find_in_diagnostics({"combination": {"unsampled": 0.25, "modes": [mode], "n_effective": 90.0}})
-    assert [one.code for one in found] == ["combination-unsampled", "rhat", "combination-ess", "combination-rough"]
-    assert "in chains 0, 1" in found[1].message

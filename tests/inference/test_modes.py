@@ -21,7 +21,7 @@ from tests.samples import TINY_RECORDS, rte_counts
 EXACT = 1e-6  # the oracles have six decimals
 
 
-def find(model, data, starts=60, **settings):
+def find(model, data, starts=20, **settings):
     return ba.find_modes(model, data, starts=starts, random_seed=1, progressbar=False, **settings)
 
 
@@ -49,14 +49,14 @@ def table9():
     ("objective", "expected"), [("map", oracle.TABLE10_MODES), ("ml", oracle.TABLE10_LIKELIHOOD_MODES)]
 )
 def test_table_10_has_five_modes(table9, objective, expected):
-    modes = find("model_a", table9, starts=80, objective=objective)
+    modes = find("model_a", table9, starts=50, objective=objective)
     np.testing.assert_allclose(modes["objective"], [value for _, value in expected], rtol=0, atol=EXACT)
     np.testing.assert_allclose(columns(modes, "accuracy"), [theta for theta, _ in expected], rtol=0, atol=EXACT)
     assert modes["maximum"].all()
     assert (modes["flat"] == 0).all()
     assert modes["boundary"].tolist() == ["", *(f"accuracy[{who}] = 1" for who in "jik"), ""]
     assert (columns(modes, "accuracy")[1:4].max(axis=1) == 1).all()  # exactly
-    assert modes["visits"].sum() == 80
+    assert modes["visits"].sum() == 50
     assert (modes.attrs["n_modes"], modes.attrs["n_distinct"], modes.attrs["unbounded"]) == (5, 5, {})
 
 
@@ -91,30 +91,6 @@ def test_two_labels_have_two_modes_that_are_mirrored():
     assert posterior["same_as"].isna().all()  # they differ in the last digits of theta
 
 
-def test_table_16_is_what_its_program_maximised():
-    """Its own objective: the patterns alone, and the prior of k at theta_j."""
-    same = np.array([2290, 4068, 2094, 1548])  # all agree, k is alone, j is alone, i is alone
-
-    def printed(z):
-        right = np.stack([z[::2], z[1::2]])  # (right or wrong, annotator)
-        value, gradient = np.log(2 * z[0]) + 2 * np.log(2 * z[2]), np.zeros(6)
-        gradient[[0, 2]] = 1 / z[0], 2 / z[2]
-        for n, alone in zip(same, ([0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]), strict=True):
-            ways = [right[alone, range(3)], right[1 - np.array(alone), range(3)]]
-            p = sum(way.prod() for way in ways)
-            value += n * np.log(p)
-            for way, which in zip(ways, (np.array(alone), 1 - np.array(alone)), strict=True):
-                gradient[2 * np.arange(3) + which] += n / p * way.prod() / way
-        return value, gradient
-
-    objective, rng = Objective(printed, (2, 2, 2)), np.random.default_rng(1)
-    ends = [polish(objective, ascend(objective, objective.draw(rng)), rng) for _ in range(20)]
-    best = {round(end.log_density, 6): end.point[::2] for end in ends}
-    assert sorted(best) == sorted(value for _, value in oracle.TABLE16_PRINTED)
-    for theta, value in oracle.TABLE16_PRINTED:
-        np.testing.assert_allclose(best[value], theta, rtol=0, atol=EXACT)
-
-
 # ------------------------------------------------------------------------------------ model B: tables 11, 14 and 15
 
 CLOSED = {  # prevalence of the first class, then lambda(2|1), lambda(1|2) of i, j and k, from moments
@@ -142,7 +118,7 @@ def test_tables_14_and_15_have_one_maximum_under_two_names(name):
 
 def test_table_11_as_it_is(table9):
     """Three maxima, each under six names; what lies between them are stalls at parameters that underflowed."""
-    modes = find("model_b", table9, starts=60)
+    modes = find("model_b", table9, starts=30)
     first = modes[modes["same_as"].isna()]
     np.testing.assert_allclose(first["objective"], [-25386.305183, -25440.347225, -25505.044535], rtol=0, atol=EXACT)
     assert modes["maximum"].all()
@@ -152,7 +128,7 @@ def test_table_11_as_it_is(table9):
     np.testing.assert_allclose(columns(modes, "prevalence")[0], [0.191036, 0.053565, 0.755398], rtol=0, atol=EXACT)
     np.testing.assert_allclose(columns(modes, "accuracy")[0], [0.563584, 0.563278, 0.525702], rtol=0, atol=EXACT)
     assert (columns(modes, "confusion") == 0).any(axis=1).all()  # exactly, on the boundary
-    assert modes["visits"].sum() == 60
+    assert modes["visits"].sum() == 30
 
 
 # ------------------------------------------------------------------------------------------------- other parameters
@@ -160,7 +136,7 @@ def test_table_11_as_it_is(table9):
 
 def test_types_of_items_may_be_at_the_end_of_the_scale():
     """Three binomials for the counts of Snow et al.'s data: the third type is of items that all say yes to."""
-    modes = find(BinomialMixture(types=3), rte_counts(), starts=20)
+    modes = find(BinomialMixture(types=3), rte_counts())
     best = modes.iloc[0]
     assert best["boundary"] == "rate[type 3] = 1"
     np.testing.assert_allclose(
@@ -223,7 +199,7 @@ def test_parameters_of_which_nothing_is_known_make_no_further_modes():
         item=[*plain.item, 0], annotator=[*plain.annotator, 3], label=[*plain.label, 0],
         items=(*plain.items, "nobody's"), annotators=(*plain.annotators, "once", "never"), labels=plain.labels,
     )  # fmt: skip
-    without, modes = find("model_b", plain, starts=30), find("model_b", data, starts=30)
+    without, modes = find("model_b", plain), find("model_b", data)
     assert without.attrs["n_distinct"] == 1
     assert (without["flat"] == 0).all()
     assert modes.attrs["n_distinct"] <= 2  # who answers once may be right or wrong by it
@@ -238,37 +214,18 @@ def test_the_strategy_of_who_always_knows_is_flat():
     """An annotator who is right wherever two others agree has competence 1, and then no habit."""
     rows = [(f"s{i}", who, "abc"[i % 3]) for i in range(12) for who in ("ada", "bo")]
     rows += [(f"s{i}", "cy", "abc"[i % 3 if i < 6 else 0]) for i in range(12)]
-    modes = find("mace", AnnotationData.from_records(rows), starts=20)
+    modes = find("mace", AnnotationData.from_records(rows))
     best = modes.iloc[0]
     assert (best["competence[ada]"], best["competence[bo]"]) == (1, 1)
     assert best["flat"] >= 4  # two numbers for each of the two
     assert len(modes) <= 3  # not one for every strategy
 
 
-def test_where_the_majority_spams_the_best_mode_is_that_of_the_minority():
-    """Three click the same whatever the item; two know. The vote is a poor guide, and a start among others."""
-    rng = np.random.default_rng(1)
-    truth = rng.integers(3, size=150)
-    rows = [
-        (f"s{i}", f"lazy{j}", "abc"[0 if rng.uniform() < 0.97 else rng.integers(3)])
-        for i in range(150)
-        for j in range(3)
-    ]
-    rows += [
-        (f"s{i}", f"good{j}", "abc"[truth[i] if rng.uniform() < 0.9 else rng.integers(3)])
-        for i in range(150)
-        for j in range(2)
-    ]
-    best = find("mace", AnnotationData.from_records(rows), starts=20).iloc[0]
-    assert best[["competence[good0]", "competence[good1]"]].min() > 0.7
-    assert best[[f"competence[lazy{j}]" for j in range(3)]].max() < 0.2
-
-
 def test_controls_tell_the_classes_apart():
     rows = answers_of_eight()
     said = {item: label for item, who, label in rows if who == "ada"}
     data = AnnotationData.from_records(rows, controls={f"s{i}": said[f"s{i}"] for i in range(40)})
-    modes = find("model_b", data, starts=20)
+    modes = find("model_b", data)
     assert modes["same_as"].isna().all()
     assert columns(modes, "accuracy")[0].mean() > 0.7
 
@@ -333,7 +290,7 @@ def test_a_level_on_which_boundaries_differ_is_one_mode():
         for item, said in {"s1": "yyn", "s2": "nyn"}.items()
         for who, label in zip("abc", said, strict=True)
     ]
-    modes = find("mace", AnnotationData.from_records(answers), starts=20)
+    modes = find("mace", AnnotationData.from_records(answers))
     assert len(modes) == 1
     assert modes["objective"][1] == pytest.approx(-2 * np.log(2), abs=EXACT)
     assert modes["maximum"][1]

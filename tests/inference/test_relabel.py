@@ -1,14 +1,13 @@
 """Label switching and chains in different modes: what is permuted, what is only reported, and what is refused."""
 
 import itertools
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from bayesanno import AnnotationData, fit
+from bayesanno import fit
 from bayesanno._core.errors import ConvergenceWarning, FitError
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.modes.chains import compare_chains
@@ -20,25 +19,6 @@ from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY
 from tests.models.references import model_b_log_prior
 
 CYCLE = [1, 2, 0]
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 6])
-@pytest.mark.parametrize("rule", ["accuracy", "weighted"])
-def test_permuted_draws_are_put_back_exactly(n_classes, rule, rng):
-    posterior = clear_posterior(rng, n_classes)
-    posterior["prevalence"] = 0.99 * xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
-    orders = np.array([rng.permutation(n_classes) for _ in range(12)]).reshape(2, 6, n_classes)
-    orders[0, 0], orders[0, 1] = np.arange(n_classes), np.roll(np.arange(n_classes), 1)
-    aligned, permutation = align_classes(permute_draws(posterior, orders), rule)
-    xr.testing.assert_identical(aligned, posterior)
-    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))  # the inverse
-
-
-def test_draws_in_order_stay_as_they_are(rng):
-    posterior = clear_posterior(rng)
-    aligned, permutation = align_classes(posterior)
-    xr.testing.assert_identical(aligned, posterior)
-    assert share_changed(permutation) == 0
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5, 6])
@@ -56,23 +36,6 @@ def test_no_permutation_is_better_than_the_chosen_one(n_classes, weighted, rng):
         assert value(draw, chosen) == pytest.approx(best, rel=1e-12)
 
 
-def test_the_rules_can_differ():
-    confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 3, 2, 2))
-    posterior = xr.Dataset(
-        {
-            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
-            "prevalence": (("chain", "draw", "true_class"), [[[0.9, 0.1]]]),
-        },
-        coords={"chain": [0], "draw": [0], "true_class": ["no", "yes"]},
-    )
-    assert share_changed(align_classes(posterior, "accuracy")[1]) == 0
-    aligned, permutation = align_classes(posterior, "weighted")
-    assert share_changed(permutation) == 1
-    assert aligned["prevalence"].values.tolist() == [[[0.1, 0.9]]]
-    with pytest.raises(FitError, match="no relabelling rule 'best': choose one of accuracy, weighted"):
-        align_classes(posterior, "best")
-
-
 # ------------------------------------------------------------------------------------------------- whole fits
 
 
@@ -83,21 +46,6 @@ def swapped(rng):
     orders = np.tile(np.arange(3), (2, 6, 1))
     orders[:, ::2] = CYCLE
     return posterior, permute_draws(posterior, orders)
-
-
-def test_a_relabelled_fit_is_the_fit_of_the_draws_in_order(swapped):
-    straight = make_fit(EXCHANGEABLE, TINY, swapped[0])
-    fit = make_fit(EXCHANGEABLE, TINY, swapped[1])
-    assert not np.allclose(fit["latent"]["probability"], straight["latent"]["probability"])
-    with pytest.warns(ConvergenceWarning):
-        again = relabel(fit)
-    for group in ("posterior", "latent"):
-        xr.testing.assert_allclose(again[group].to_dataset(), straight[group].to_dataset(), rtol=EXACT)
-    xr.testing.assert_allclose(again["log_likelihood"].to_dataset(), fit["log_likelihood"].to_dataset(), rtol=EXACT)
-    assert json.loads(again.attrs["diagnostics"])["relabelled_fraction"] == 0.5
-    permutation = again["sample_stats"]["permutation"].values
-    assert (permutation[:, 1::2] == np.arange(3)).all()
-    assert (permutation[:, ::2] != np.arange(3)).all()
 
 
 @pytest.mark.parametrize("rule", ["accuracy", "weighted"])
@@ -171,42 +119,6 @@ def test_relabelling_is_refused_where_it_would_change_the_density(model, data, m
 
 def densities(rng, *means):
     return np.array(means)[:, None] + rng.normal(size=(len(means), 50))
-
-
-def test_a_chain_with_swapped_classes_is_reported(rng):
-    posterior = clear_posterior(rng, n_chains=3, n_draws=50)
-    orders = np.tile(np.arange(3), (3, 50, 1))
-    orders[1] = CYCLE  # what the best chain calls "perhaps" is called "no" there
-    log_density = densities(rng, -100.0, -130.0, -100.5)
-    found = compare_chains(permute_draws(posterior, orders), log_density)
-    np.testing.assert_allclose(found["log_density"], log_density.mean(axis=1))
-    assert found["groups"][1:] == [[1]]
-
-
-def test_a_swapped_chain_is_reported_even_if_as_dense(rng):
-    posterior = clear_posterior(rng, n_chains=2, n_draws=50)
-    orders = np.tile(np.arange(3), (2, 50, 1))
-    orders[0] = [1, 0, 2]
-    found = compare_chains(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
-    assert found["groups"] == [[1], [0]]
-
-
-def test_a_chain_far_below_is_reported(rng):
-    posterior = clear_posterior(rng, n_chains=2, n_draws=50)
-    for draws in (posterior, posterior[["unrelated"]]):
-        found = compare_chains(draws, densities(rng, -140.0, -100.0))
-        assert found["groups"] == [[1], [0]]
-
-
-def test_chains_in_one_mode_are_not_reported(rng):
-    posterior = clear_posterior(rng, n_chains=4, n_draws=50)
-    assert len(compare_chains(posterior, densities(rng, -100.0, -101.0, -100.3, -99.9))["groups"]) == 1
-
-
-def test_unequal_designs_say_who_is_exchangeable():
-    two_labels = AnnotationData.from_records([("s1", "ada", "no"), ("s1", "bo", "yes")])
-    assert ModelB(confusion_accuracy=0.5).is_exchangeable(two_labels)
-    assert not EXCHANGEABLE.is_exchangeable(two_labels)
 
 
 # ------------------------------------------------------------------------- classes in whatever variable has them

@@ -9,7 +9,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno._core.errors import ConvergenceWarning, FitError
+from bayesanno._core.errors import FitError
 from bayesanno.inference import relabelling
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import minimise_divergence
@@ -47,7 +47,7 @@ def random_orders(posterior, rng):
 # ------------------------------------------------------------------------------------------------- what is undone
 
 
-@pytest.fixture(scope="module", params=[3, 7, 17])
+@pytest.fixture(scope="module", params=[3, 9])
 def switched(request):
     """A fit whose draws have permuted classes, by how, and the fit before that."""
     n_classes, rng = request.param, np.random.default_rng(request.param)
@@ -64,11 +64,12 @@ def switched(request):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_permuted_draws_are_put_back(rule, switched):
-    """Seven classes have 5,040 permutations, seventeen more than 10^14: no rule tries them."""
+    """Nine classes have 362,880 permutations: no rule tries them."""
     fit, orders, straight = switched
     aligned = relabel(fit, rule=rule)
     for group in ("posterior", "latent"):
         xr.testing.assert_allclose(aligned[group].to_dataset(), straight[group].to_dataset(), rtol=EXACT)
+    xr.testing.assert_allclose(aligned["log_likelihood"].to_dataset(), fit["log_likelihood"].to_dataset(), rtol=EXACT)
     np.testing.assert_array_equal(aligned["sample_stats"]["permutation"], np.argsort(orders, axis=2))
     changed = (orders != np.arange(orders.shape[2])).any(axis=2).mean()
     assert json.loads(aligned.attrs["diagnostics"])["relabelled_fraction"] == pytest.approx(changed)
@@ -229,16 +230,8 @@ def test_references_and_rules_that_do_not_do_are_refused(rng, refuses):
     ("accuracy", "exchangeable"),
     [(1 / 3, True), (0.33333, True), (0.3333, True), (0.3334, True), (0.333, False), (0.335, False), (0.35, False)],
 )
-def test_a_prior_typed_with_four_digits_is_meant_to_be_exchangeable(accuracy, exchangeable, rng, refuses):
-    model = ModelB(confusion_accuracy=accuracy)
-    assert model.is_exchangeable(TINY) is exchangeable
-    fit = make_fit(model, TINY, permute_draws(even(clear_posterior(rng)), np.tile([1, 2, 0], (2, 6, 1))))
-    if exchangeable:
-        with pytest.warns(ConvergenceWarning):
-            assert ba.diagnostics_of(relabel(fit))["relabelled_fraction"] == 1
-    else:
-        with refuses(FitError, "the prior of model_b distinguishes the classes"):
-            relabel(fit)
+def test_a_prior_typed_with_four_digits_is_meant_to_be_exchangeable(accuracy, exchangeable):
+    assert ModelB(confusion_accuracy=accuracy).is_exchangeable(TINY) is exchangeable
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6, 7, 9, 11, 12, 13, 14, 17])

@@ -19,6 +19,7 @@ from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.modes.search import Modes, make_log_density, search
 from bayesanno.inference.sampling.starts import choose_places, choose_starts
 from bayesanno.models import MACE
+from tests.inference.answers import data_of
 from tests.inference.exact_probabilities import TABLES
 
 HIERARCHICAL = "hierarchical_dawid_skene"
@@ -86,13 +87,6 @@ def test_chains_start_in_modes_nearly_as_high_as_the_highest(apart, tilt, n_plac
     assert all(place.sd[0] == 1 and (place.sd[1:31] < 1).all() for place in places)
 
 
-def test_before_sampling_no_probability_is_known(apart):
-    modes = look(apart.compile(1.0))
-    assert np.isnan(modes.probabilities).all()
-    assert not modes.has_probabilities
-    assert not modes.rough
-
-
 def test_ends_with_the_same_labels_are_one_mode():
     states = np.zeros(200, dtype=int)
     one, far = (Mode(np.array([at]), at, True, states=states) for at in (0.0, 9.0))
@@ -115,15 +109,10 @@ def test_which_numbers_are_scales():
 # ------------------------------------------------------------------------------------- probabilities, by the draws
 
 
-def symmetric_table(seed):
+def symmetric_table():
     """A table of two explanations that are equally probable: a pair of annotators and another have changed places."""
-    said = TABLES[16].said()[np.random.default_rng(seed).permutation(40)[:20]]  # (item, annotator)
-    said = np.concatenate([said, said[:, [2, 3, 0, 1]]])
-    item, annotator = np.indices(said.shape)
-    return ba.AnnotationData(
-        item=item.ravel(), annotator=annotator.ravel(), label=said.ravel(), labels=("no", "yes"),
-        items=tuple(f"i{i}" for i in range(40)), annotators=("ada", "bo", "cy", "di"),
-    )  # fmt: skip
+    said = TABLES[16].said()[np.random.default_rng(1).permutation(40)[:20]]  # (item, annotator)
+    return data_of(np.concatenate([said, said[:, [2, 3, 0, 1]]]), ("no", "yes"))
 
 
 def log_odds_of_modes(fit):
@@ -140,7 +129,7 @@ def log_odds_of_modes(fit):
 
 @NOISY
 def test_two_modes_that_mirror_each_other_are_equally_probable():
-    fit = ba.fit(HIERARCHICAL, symmetric_table(1), **QUICK)
+    fit = ba.fit(HIERARCHICAL, symmetric_table(), **QUICK)
     np.testing.assert_allclose(np.abs(log_odds_of_modes(fit)), 0, atol=0.3)
 
 
@@ -149,10 +138,9 @@ def test_two_modes_that_mirror_each_other_are_equally_probable():
     ("model", "table", "probabilities"),
     [
         (HIERARCHICAL, TABLES[0], [0.5327, 0.4673]),
-        (HIERARCHICAL, TABLES[16], [0.6532, 0.3468]),
         (LEARNT, TABLES[16], [0.9593, 0.0407]),
     ],
-    ids=["hierarchical, opposed", "hierarchical, pairs", "mace, pairs"],
+    ids=["hierarchical, opposed", "mace, pairs"],
 )
 def test_probabilities_from_draws_are_those_of_a_quadrature_over_scales(model, table, probabilities):
     """The reference: Laplace's method for everything else at each scale, and the trapezoidal rule over each scale."""
@@ -205,9 +193,9 @@ def test_a_mode_of_chains_that_is_higher_than_those_of_the_search_is_said(one_mo
 # -------------------------------------------------------------------------------------- labels are not turned round
 
 
-def make_crowd(seed, n_items=6_700, n_annotators=180):
+def make_crowd(n_items=6_700, n_annotators=180):
     """Some 20,000 answers of annotators of unequal accuracy and diligence; the second label is rare."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     truth = (rng.uniform(size=n_items) < 0.07).astype(int)
     right = np.stack([rng.beta(18, 1, n_annotators), rng.beta(6, 3, n_annotators)], axis=1)  # (annotator, class)
     weight = rng.pareto(1.2, n_annotators) + 0.05
@@ -223,16 +211,15 @@ def make_crowd(seed, n_items=6_700, n_annotators=180):
     )  # fmt: skip
 
 
-def starts_of(data, seed):
+def starts_of(data):
     model = ba.get_model(HIERARCHICAL)
-    settings = {"n_starts": 20, "most_gradients": 9_000, "random_seed": seed}
+    settings = {"n_starts": 20, "most_gradients": 9_000, "random_seed": 1}
     return choose_starts(model.build(data), model, data, "auto", **settings)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_with_a_rare_class_and_unequal_annotators_chains_start_at_the_truth(seed):
-    data = make_crowd(seed)
-    starts = starts_of(data, seed)
+def test_with_a_rare_class_and_unequal_annotators_chains_start_at_the_truth():
+    data = make_crowd()
+    starts = starts_of(data)
     assert starts.density.n_calls < 9_000
     for point in starts.points:
         states = starts.modes.log_density.read_states(point[None])[0]
@@ -248,17 +235,15 @@ def agreement_with_vote(data, states):
     return (states == data.vote_shares.argmax(axis=1))[clear].mean()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_real_table_of_two_labels_is_not_turned_round(shared, seed):
+def test_a_real_table_of_two_labels_is_not_turned_round(shared):
     data = ba.read_annotations(shared / "data" / "flipped.csv.gz")
-    starts = starts_of(data, seed)
+    starts = starts_of(data)
     best, mirrored = starts.modes.found
     assert [best.log_density, mirrored.log_density] == pytest.approx([-8931.6, -8958.6], abs=0.1)
     (point,) = starts.points
     assert agreement_with_vote(data, starts.modes.log_density.read_states(point[None])[0]) > 0.99
-    if seed == 1:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fit = ba.fit(HIERARCHICAL, data, **QUICK | {"draws": 200, "tune": 300, "chains": 2})
-        assert agreement_with_vote(data, fit["latent"]["probability"].values.argmax(axis=1)) > 0.98
-        assert [mode["chains"] for mode in ba.diagnostics_of(fit)["modes"]["found"]] == [[0, 1], []]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = ba.fit(HIERARCHICAL, data, **QUICK | {"draws": 100, "tune": 200, "chains": 2})
+    assert agreement_with_vote(data, fit["latent"]["probability"].values.argmax(axis=1)) > 0.98
+    assert [mode["chains"] for mode in ba.diagnostics_of(fit)["modes"]["found"]] == [[0, 1], []]

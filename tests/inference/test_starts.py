@@ -1,7 +1,5 @@
 """Where chains start: in the probable modes, also where the majority is wrong or nobody can tell who is."""
 
-import json
-
 import numpy as np
 import pymc as pm
 import pytest
@@ -13,7 +11,6 @@ from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes, search
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_places, choose_starts, start_near
 from tests.inference.exact_probabilities import Table
-from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
 
 UNIFORM = ba.models.MACE(class_prior="uniform")
@@ -23,64 +20,13 @@ NOISY = pytest.mark.filterwarnings(
 )
 
 
-def lazy_majority(rng, *, good, lazy, items=150, per_item=None, labels=("A", "B", "C", "D")):
-    """Answers by some who are right nine times in ten, and by others who click the first label nearly always."""
-    truth = rng.choice(len(labels), size=items)
-    records = []
-    for item in range(items):
-        everybody = np.arange(good + lazy)
-        for who in everybody if per_item is None else rng.choice(everybody, size=per_item, replace=False):
-            usual, share = (truth[item], 0.9) if who < good else (0, 0.97)
-            said = usual if rng.uniform() < share else rng.integers(len(labels))
-            records.append((f"ticket {item}", f"{'careful' if who < good else 'lazy'} {who}", labels[said]))
-    gold = {f"ticket {item}": labels[one] for item, one in enumerate(truth)}
-    return ba.AnnotationData.from_records(records, labels=labels, gold=gold)
-
-
-def accuracy(fit):
-    labels = ba.label_table(fit)
-    return (labels["label"] == labels["gold"]).mean()
-
-
 def modes_of(fit):
     return ba.diagnostics_of(fit)["modes"]
 
 
 @pytest.fixture(scope="module")
-def data():
-    return lazy_majority(np.random.default_rng(0), good=2, lazy=3)
-
-
-@pytest.fixture(scope="module")
 def graph():
     return ba.get_model("model_b").build(tiny_data())
-
-
-class TestMajorityIsWrong:
-    def test_chains_start_in_the_probable_mode_and_not_at_the_vote(self, data):
-        with (
-            pytest.warns(ba.errors.IdentifiabilityWarning, match="^class-or-habit: "),
-            pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "),  # who are wrong
-        ):
-            fit = ba.fit(UNIFORM, data, **SHORT | {"draws": 1000, "tune": 1000})
-        vote = data.vote_shares.argmax(axis=1)
-        assert np.mean(vote == data.gold_codes) < 0.4
-        assert accuracy(fit) > 0.9
-        first, second = modes_of(fit)["found"]
-        assert first["chains"] == [0, 1, 2, 3]
-        assert second["probability"] < 1e-60
-        assert second["nats"] == pytest.approx(184, abs=2)
-        assert second["items_differ"] > 100
-
-    def test_six_lazy_of_ten_and_five_answers_to_an_item(self):
-        data = lazy_majority(np.random.default_rng(1), good=4, lazy=6, per_item=5)
-        with (
-            pytest.warns(ba.errors.IdentifiabilityWarning, match="^class-or-habit: 67%"),
-            pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "),
-        ):
-            fit = ba.fit(UNIFORM, data, **SHORT)
-        assert accuracy(fit) > 0.88
-        assert modes_of(fit)["found"][0]["probability"] > 0.999
 
 
 def codes_of(modes, max_rhat=None):
@@ -99,27 +45,6 @@ class TestTwoModes:
         assert ba.annotator_table(fit)["competence_mean"].mean() == pytest.approx(0.034, abs=0.01)
         assert spamming["chains"] == [0, 1, 2, 3]
         assert knowing["chains"] == []
-
-    def test_chains_in_an_improbable_mode_are_to_be_left_out(self):
-        best = {"probability": 0.9999, "chains": [0, 2, 3], "draws": 15}
-        lost = {
-            "probability": 0.0001,
-            "chains": [1],
-            "draws": 5,
-            "classes": {"no": "yes", "yes": "no"},
-            "items_differ": 1,
-        }
-        (found,) = codes_of({"rough": False, "crossing": [], "found": [best, lost]})
-        assert found == ("mode-light", ("chain 1",))
-        assert codes_of({"rough": False, "crossing": [], "found": [best | {"probability": 1.0}]}) == []
-
-    def test_no_chain_is_to_be_left_out_whose_density_is_not_lower(self):
-        narrow = {"probability": 0.0001, "chains": [1], "draws": 0, "items_differ": 9}
-        found = [{"probability": 0.9999, "chains": [0, 2], "draws": 0}, narrow]
-        modes = {"rough": False, "crossing": [], "found": found}
-        assert codes_of(modes | {"log_density": [-10.0, -12.0, -11.0]}) == [("mode-light", ("chain 1",))]
-        assert codes_of(modes | {"log_density": [-10.0, -10.5, -11.0]}) == [("mode-doubtful", ("chain 1",))]
-        assert codes_of(modes | {"found": [found[0] | {"chains": []}, narrow]}) == [("mode-unsampled", ("mode 1",))]
 
     def test_modes_that_label_next_to_all_items_alike_are_as_good_as_one(self):
         near = {"probability": 0.3, "chains": [], "draws": 3, "items_differ": 2}
@@ -183,30 +108,6 @@ class TestStarts:
         options = {"n_starts": 5, "most_gradients": 3_000, "random_seed": 1} | options
         return choose_starts(graph, ba.get_model("model_b"), tiny_data(), initvals, **options)
 
-    def test_density_and_values_are_those_of_the_graph(self, graph):
-        density = compile_graph(graph, {})
-        point = np.random.default_rng(3).normal(size=density.n_dim)
-        parts, begin = {}, 0
-        for variable in graph.value_vars:
-            size = graph.initial_point()[variable.name].size
-            parts[variable.name] = point[begin : begin + size].reshape(graph.initial_point()[variable.name].shape)
-            begin += size
-        value, gradient = density(point)
-        assert value == pytest.approx(float(graph.compile_logp(mode=FAST)(parts)))
-        np.testing.assert_allclose(gradient, graph.compile_dlogp(mode=FAST)(parts), rtol=1e-8)
-        outputs = graph.compile_fn(graph.unobserved_value_vars, inputs=graph.value_vars, mode=FAST)(parts)
-        named = dict(zip([one.name for one in graph.unobserved_value_vars], outputs, strict=True))
-        values = density.values_at(point)
-        assert list(values) == [variable.name for variable in graph.free_RVs]
-        for name, one in values.items():
-            np.testing.assert_allclose(one, named[name])
-
-    def test_the_same_seed_leads_to_the_same_starts(self, graph):
-        first, again, other = (self.choose(graph, "auto", random_seed=seed) for seed in (1, 1, 2))
-        np.testing.assert_array_equal(first.draw(5), again.draw(5))
-        assert not np.array_equal(first.draw(5), first.draw(6))
-        assert np.abs(first.centre - other.centre).max() < 0.01  # one mode, whatever the starts
-
     def test_chains_start_around_the_mode_within_three_deviations(self, graph):
         starts = self.choose(graph, "auto")
         (mode,) = starts.modes.found
@@ -245,12 +146,6 @@ class TestStarts:
         assert shares.mean() == pytest.approx(0.5, abs=0.05)  # Dirichlet(3, 3)
         assert shares.std() == pytest.approx(np.sqrt(1 / 28), rel=0.15)
         np.testing.assert_array_equal(starts.draw(3), starts.draw(3))
-
-    @NOISY
-    @pytest.mark.parametrize("initvals", ["vote", "prior"])
-    def test_a_fit_takes_them(self, initvals):
-        fit = ba.fit("model_b", tiny_data(), initvals=initvals, **SHORT | {"draws": 20, "tune": 20})
-        assert "found" not in json.loads(fit.attrs["diagnostics"])["modes"]
 
 
 class TestExplore:

@@ -61,16 +61,6 @@ def test_the_posterior_is_that_of_quadrature(rng, n_known, temperature):
     np.testing.assert_allclose(np.exp(left_out)[:, 0], expected, atol=0.003)
 
 
-def test_some_of_the_draws_are_like_all(rng):
-    logs = make_logs(rng)
-    found, _ = learn(logs, logs[:20], draw_labels(rng, logs[:20]))
-    drawn = np.log(found.temperature)
-    assert np.unique(drawn).size > 500
-    for some in (drawn[:100], drawn[-100:], drawn[::10]):
-        assert some.mean() == pytest.approx(drawn.mean(), abs=0.15 * drawn.std())
-        assert some.std() == pytest.approx(drawn.std(), rel=0.2)
-
-
 def test_temperature_1_and_no_shift_change_nothing(rng):
     logs = make_logs(rng, n_labels=3)
     log_share, *_ = measure_logs(logs)

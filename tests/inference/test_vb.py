@@ -1,7 +1,5 @@
 """Variational Bayes as a method of `fit`: draws of q, labels that are q's own, on data of every awkward kind."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,11 +11,9 @@ from bayesanno.inference.em_vb.fixed_point import iterate
 from bayesanno.inference.em_vb.restarts import find_best
 from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_log_shares, evaluate_draws, expect_log, measure_kl
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import make_blocks
-from bayesanno.modeling.posterior import recover
 from tests.inference.test_em import AWKWARD, MODELS, NOISY, ONE, accuracy, records
-from tests.samples import WITH_EM, tiny_data
+from tests.samples import tiny_data
 
 FEW = {"draws": 50, "chains": 2}
 
@@ -49,16 +45,10 @@ class TestFit:
         }  # fmt: skip
         posterior = approximation["posterior"]
         assert dict(posterior.sizes) == {"chain": 1, "draw": 4000, "annotator": 30, "response": 3, "true_class": 3}
-        dims = {name: variable.dims for name, variable in approximation["latent"].data_vars.items()}
-        of_states = dict.fromkeys(("probability", "log_probability"), ("item", "true_class"))
-        assert dims == of_states | {"entropy": ("item",), "spam": ("annotation",)}
         dims = {name: variable.dims for name, variable in approximation["log_prior"].data_vars.items()}
         of_annotator = ("chain", "draw", "annotator")
         assert dims == {"competence": of_annotator, "strategy": of_annotator, "prevalence": ("chain", "draw")}
         assert (approximation.attrs["method"], approximation.attrs["yields"]) == ("vb", "approximation")
-        assert json.loads(approximation.attrs["settings"]) == {
-            "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "draws": 1000, "chains": 4,
-        }  # fmt: skip
         found = ba.diagnostics_of(approximation)
         assert found["climb"]["elbo"] == found["climb"]["objective"] < found["climb"]["log_likelihood"]
         assert (found["max_rhat"], found["n_chains"], found["n_draws"]) == (None, None, 4000)
@@ -85,16 +75,6 @@ class TestFit:
         right = found.probability[data.item, data.label]
         np.testing.assert_allclose(approximation["latent"]["spam"], 1 - right * know / (know + spam * habit), atol=1e-4)
 
-    def test_log_likelihoods_are_those_of_the_graph(self, approximation):
-        few = approximation["posterior"].to_dataset().isel(draw=slice(5))
-        expected = recover(ba.model_of(approximation), ba.data_of(approximation), few)
-        found = approximation["log_likelihood"]["annotations"].values[:, :5]
-        np.testing.assert_allclose(found, expected.log_likelihood, rtol=1e-10)
-
-    def test_it_is_saved_and_loaded(self, approximation, tmp_path):
-        ba.save(approximation, tmp_path / "posterior.nc")
-        xr.testing.assert_identical(ba.load(tmp_path), approximation)
-
     def test_tables_have_intervals_and_no_convergence(self, approximation, crowd):
         annotators, parameters = ba.annotator_table(approximation), ba.summary(approximation)
         for table, prefix in ((annotators, "competence_"), (parameters, "")):
@@ -105,18 +85,12 @@ class TestFit:
         assert np.corrcoef(annotators["competence_mean"], truth)[0, 1] > 0.95
         assert accuracy(approximation) > 0.9
 
-    def test_what_takes_draws_works(self, approximation, crowd):
+    def test_what_takes_draws_works_and_what_takes_chains_is_refused(self, approximation, crowd, refuses):
         assert np.isfinite(leave_one_out(approximation).elpd)
-        chance = ba.compare_annotators(approximation)
-        assert ((chance >= 0) & (chance <= 1)).all(axis=None)
-        assert ba.annotator_table(approximation)["p_chance"].between(0, 1).all()
         predicted = ba.predict_labels(approximation, crowd[0])
         assert (predicted["label"] == ba.label_table(approximation)["label"]).mean() > 0.98
-
-    def test_what_takes_chains_is_refused(self, approximation, refuses):
-        for ask in (ba.split_modes, ba.combine_modes):
-            with refuses(FitError, "this fit by vb has no chains"):
-                ask(approximation)
+        with refuses(FitError, "this fit by vb has no chains"):
+            ba.split_modes(approximation)
 
     @NOISY
     def test_the_same_seed_gives_the_same_fit(self, approximation, crowd):
@@ -152,9 +126,7 @@ class TestSize:
         data = tiny_data()
         size = 8 * (data.n_annotators * 4 + 2 + data.n_items)
         monkeypatch.setattr(of_vb, "MAX_BYTES", 60 * size)
-        with pytest.warns(
-            ba.errors.SizeWarning, match="60 of 4000 draws are kept: a draw of 3 annotators and 6 items takes"
-        ):
+        with pytest.warns(ba.errors.SizeWarning, match="60 of 4000 draws are kept"):
             fit = vb("model_b", data)
         assert fit["posterior"].sizes["draw"] == ba.diagnostics_of(fit)["n_draws"] == 60
         monkeypatch.setattr(of_vb, "MAX_BYTES", 1)
@@ -193,17 +165,13 @@ class TestStarts:
     @NOISY
     def test_steps_that_do_not_suffice_are_told_of(self):
         with pytest.warns(ba.ConvergenceWarning, match="^em-steps: VB "):
-            fit = vb("model_b", ba.read_annotations("@table14"), restarts=1, steps=5, **FEW)
+            fit = vb("model_b", tiny_data(), restarts=1, steps=5, **FEW)
         found = ba.diagnostics_of(fit)["climb"]
         assert (found["converged"], found["total_steps"]) == (False, 5)
 
-    def test_initial_values_that_cannot_be(self, refuses):
-        with refuses(FitError, r"initvals: competence has shape \(1,\), the model's is \(3,\)"):
-            vb("mace", tiny_data(), initvals={"competence": [0.5]})
-
 
 @NOISY
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["mace", "model_b", "one_coin, prevalence"])
 @pytest.mark.parametrize("awkward", AWKWARD)
 def test_awkward_data_give_a_proper_approximation(model, awkward):
     data = AWKWARD[awkward]()
@@ -249,18 +217,11 @@ def adversaries():
 
 
 @NOISY
-def test_where_most_are_wrong_a_better_prior_helps(adversaries):
+def test_where_most_are_wrong_a_better_prior_helps(adversaries, wrong_majority):
     """The prior says that annotators are rather right: one that says that they are rather wrong cures that."""
-    assert accuracy(vb("model_b", adversaries, **FEW)) < 0.2
-    assert accuracy(vb(ba.models.ModelB(confusion_accuracy=0.3), adversaries, **FEW)) > 0.8
     assert accuracy(vb("one_coin", adversaries, **FEW)) < 0.2
     assert accuracy(vb(ba.models.OneCoin(accuracy_prior=(1.0, 2.0)), adversaries, **FEW)) > 0.8
-
-
-@NOISY
-def test_where_most_click_one_label_a_better_prior_helps(wrong_majority):
-    """Three of five say "A" whatever the item: to a prior that makes few of them spammers, that is the truth."""
-    sure = ba.models.MACE(competence_prior=(20.0, 1.0))
+    sure = ba.models.MACE(competence_prior=(20.0, 1.0))  # to whom three of five who always say "A" are the truth
     assert accuracy(vb(sure, wrong_majority, restarts=30, **FEW)) < 0.5
     assert accuracy(vb("mace", wrong_majority, restarts=30, **FEW)) > 0.9
 
@@ -283,24 +244,6 @@ def test_exchangeable_classes_get_their_names():
     assert right > data.n_annotators / 2  # of the two namings, that under which annotators are right more often
 
 
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        ({"restarts": 0}, "restarts is 0: it must be at least 1"),
-        ({"tolerance": 1}, r"tolerance is 1: it must be a number between 0 and 1 \(exclusive\)"),
-        ({"objective": "map"}, "vb has no method option 'objective': it has restarts, steps, tolerance"),
-    ],
-)
-def test_options_that_cannot_be(options, what, refuses):
-    with refuses(FitError, what):
-        choose_method("vb", options)
-
-
-def test_a_model_without_vb_names_those_that_have_it(refuses):
-    with refuses(FitError, f"easy_hard has no VB: models that have are {WITH_EM}; fit it by nuts"):
-        vb("easy_hard", tiny_data())
-
-
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
     with pytest.warns(ba.ConvergenceWarning, match="^pareto-k-unknown: "):
@@ -309,5 +252,4 @@ def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
     with refuses(FitError, "leave-one-out needs 30 draws or more, and this fit has 29: fit with more"):
         leave_one_out(few)
     enough = ba.fit("one_coin", tiny_data(), method="vb", draws=6, chains=5, random_seed=1, progressbar=False)
-    assert np.isfinite(ba.diagnostics_of(enough)["pareto_k"])
-    assert np.isfinite(leave_one_out(enough).elpd)
+    assert np.isfinite([ba.diagnostics_of(enough)["pareto_k"], leave_one_out(enough).elpd]).all()
