@@ -39,18 +39,19 @@ class TestStored:
         for part in ["The question", "Goals", "Reading time"]:
             assert f"**{part}.**" in text[0].source
         assert text[-1].source.startswith("## Exercises")
-        assert re.findall(r"^(\d)\. ", text[-1].source, flags=re.MULTILINE) == ["1", "2", "3"]
+        assert re.findall(r"^(\d)\. ", text[-1].source, flags=re.MULTILINE) in (["1", "2", "3"], ["1", "2", "3", "4"])
 
     def test_each_exercise_and_its_answer_link_to_one_another(self, path):
         number, answers = int(path.name[:2]), (FOLDER / "answers.md").read_text(encoding="utf-8")
         title = cells(read(path), "markdown")[0].source.partition("\n")[0].lstrip("# ")
         (section,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", answers, flags=re.MULTILINE | re.DOTALL)
         _, *own = re.split(r"^### ", section, flags=re.MULTILINE)
-        assert [one.partition("\n")[0] for one in own] == [f"Notebook {number}, exercise {k}" for k in (1, 2, 3)]
-        assert all(one.count(f"[Back to the exercise]({path.name}#exercises)\n") == 1 for one in own)
         _, *exercises = re.split(r"^\d\. ", cells(read(path), "markdown")[-1].source, flags=re.MULTILINE)
+        places = range(1, len(exercises) + 1)
+        assert [one.partition("\n")[0] for one in own] == [f"Notebook {number}, exercise {k}" for k in places]
+        assert all(one.count(f"[Back to the exercise]({path.name}#exercises)\n") == 1 for one in own)
         links = [re.findall(r"\(\[Answer\]\(answers\.md#([\w-]+)\)\.\)$", one.strip()) for one in exercises]
-        assert links == [[f"notebook-{number}-exercise-{k}"] for k in (1, 2, 3)]  # the anchors of these headings
+        assert links == [[f"notebook-{number}-exercise-{k}"] for k in places]  # the anchors of these headings
 
     def test_it_was_run_from_top_to_bottom(self, path):
         code = cells(read(path), "code")
