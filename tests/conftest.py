@@ -83,9 +83,9 @@ def pytest_xdist_make_scheduler(config, log):
     """Keep on one worker what shares costly fixtures: the tests of one model of the zoo, or else those of one file."""
     from xdist.scheduler import LoadScopeScheduling
 
-    from bayesanno.modeling.registry import list_models
+    from bayesanno.modeling.registry import list_model_classes
 
-    names = sorted([*list_models(), "hard_items"], key=len, reverse=True)
+    names = sorted([*list_model_classes(), "hard_items"], key=len, reverse=True)
 
     class ByFixture(LoadScopeScheduling):
         def _split_scope(self, nodeid):

@@ -76,6 +76,18 @@ def test_slopes_are_those_of_the_evidence_bound_through_the_draw(normal, rng):
             assert slope[at] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-6, abs=1e-7)
 
 
+def test_slopes_are_on_average_those_of_the_divergence(normal, rng):
+    """KL(q, p) of normals is known: half of tr(C^-1 S) + |m - m'|^2 by C^-1 - log |S|, but for a constant."""
+    precision, many = np.linalg.inv(COVARIANCE), rng.standard_normal((40_000, 2))
+    factor = np.diag(normal.sd) if normal.below is None else normal.below + np.diag(normal.sd)
+    by_factor = -precision @ factor + np.diag(1 / normal.sd)
+    expected = [precision @ (MEAN - normal.mean), np.diag(by_factor) * normal.sd, np.tril(by_factor, -1)]
+    found = [normal.slopes(one, -precision @ (normal.at(one) - MEAN)) for one in many]
+    for number, of_draws in enumerate(zip(*found, strict=True)):
+        error = np.std(of_draws, axis=0) / np.sqrt(len(many))
+        assert (abs(np.mean(of_draws, axis=0) - expected[number]) <= 4 * error).all()
+
+
 def test_the_nearest_normal_is_found(rng):
     normal, error = Normal(np.zeros(2), np.ones(2)), 4 / np.sqrt(ROUND)  # of a mean of so many, in standard deviations
     done, converged = _climb(NormalDensity(), normal, 1e-2, 20_000, rng, "ADVI", progressbar=False)

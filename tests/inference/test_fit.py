@@ -144,6 +144,11 @@ def test_a_fit_without_a_seed_records_one_that_gives_the_same_draws():
 # -------------------------------------------------------------------------------------------------------- refused
 
 OUT_OF_RANGE = {
+    "no draws": ({"draws": 0}, "draws is 0: it must be at least"),
+    "negative chains": ({"chains": -2}, "chains is -2"),
+    "steps in words": ({"method": "advi", "method_options": {"steps": "few"}}, "steps is 'few': it must be a whole"),
+    "unknown option": ({"method": "advi", "method_options": {"step": 9}}, "advi has no method option 'step': it has"),
+    "accepts nothing": ({"target_accept": 0.0}, r"target_accept is 0\.0: it must be a number between 0 and 1"),
     "few draws": ({"draws": 3}, "draws is 3: it must be at least 4"),
     "no tuning": ({"tune": 0}, "tune is 0: it must be at least 1"),
     "no chains": ({"chains": 0}, "chains is 0"),
