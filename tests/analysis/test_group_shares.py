@@ -226,7 +226,7 @@ class TestPrevalence:
         assert own == pytest.approx(0.5, abs=4 * error + 0.05)
         assert own > common + 0.1
 
-    def test_a_recalibrated_fit_without_a_prevalence_has_the_shares_of_its_probabilities(self, grouped, uniform):
+    def test_a_recalibrated_fit_without_a_prevalence_has_its_own_shares(self, grouped, uniform):
         groups, gold = grouped[1], ba.data_of(uniform).gold
         done = ba.recalibrate(uniform, dict(list(gold.items())[::5]))
         p = done["labels"]["probability"].sel(true_class="yes").to_pandas()

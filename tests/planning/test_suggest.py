@@ -61,7 +61,7 @@ def test_gains_are_those_of_the_exact_posterior_with_each_answer(asked):
     assert exact.max() > 0.02
 
 
-COSTS = pd.DataFrame([[0.0, 1.0], [5.0, 0.0], [1.0, 1.0]], index=["a", "b", "c"], columns=["keep", "drop"])
+COSTS = pd.DataFrame([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], index=["a", "b", "c"], columns=["keep", "drop"])
 
 
 @pytest.mark.parametrize("utility", ["information", "accuracy", COSTS])
@@ -82,7 +82,7 @@ def test_gains_are_of_the_utility_after_the_answer_less_that_before(utility, rng
     states = DrawnStates(("a", "b", "c"), state, answer)
     found = by_formula.Gains(states, worth, rng).gain
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert (found > 0).any()
+    assert found.max() > 0.01
 
 
 def test_gains_are_conditional_on_answers_chosen_before(asked):
