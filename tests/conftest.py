@@ -79,23 +79,6 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("counted", count_cases(), indirect=True, scope="session")
 
 
-def pytest_xdist_make_scheduler(config, log):
-    """Keep on one worker what shares costly fixtures: the tests of one model of the zoo, or else those of one file."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    from bayesanno.modeling.registry import list_model_classes
-
-    names = sorted([*list_model_classes(), "hard_items"], key=len, reverse=True)
-
-    class ByFixture(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            file, _, parameters = nodeid.partition("[")
-            model = next((name for name in names if name in parameters), None)
-            return model if model and file.startswith("tests/models/") else file.split("::")[0]
-
-    return ByFixture(config, log)
-
-
 @pytest.fixture(scope="session")
 def case(request):
     """One model of the zoo, with its independent reference."""
