@@ -71,7 +71,7 @@ GROUPS = {
     "Errors and warnings": ["_core."],
 }
 MODULES = (  # of which each is a group of its own
-    "agreement", "analysis", "criticism", "inference", "modeling", "planning", "report", "simulation",
+    "agreement", "analysis", "criticism", "inference", "modeling", "report", "simulation",
     "errors", "histograms", "noise",
 )  # fmt: skip
 

@@ -13,12 +13,14 @@ from tests.samples import tiny_data
 
 @pytest.fixture
 def no_other_collection():
-    """Python's own counting is out of the way; what is asked for by name is done."""
+    """Python's own counting is out of the way; what is asked for by name is done, and older objects are left out."""
     before = gc.get_threshold()
     gc.collect()
+    gc.freeze()
     gc.set_threshold(1_000_000_000)
     yield
     gc.set_threshold(*before)
+    gc.unfreeze()
 
 
 def fit():
