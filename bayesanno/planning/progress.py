@@ -21,7 +21,7 @@ from bayesanno.planning.of_fit import CandidateAnswers, find_candidates, make_bu
 Measure = Literal["accuracy", "share_sure"]
 Rows = Literal["answers", "items"]
 PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per item, by default
-MORE = 3  # further answers per item, in the table of items by default
+MORE = 3  # further answers to each item, in the table of items by default
 NEARLY_ALL = 0.97  # futures
 LIKELY = 0.5  # futures in which an item is done, so that it is worth asking about
 
@@ -35,7 +35,7 @@ def expected_progress(
     target: float | None = None,
     measure: Measure = "accuracy",
     sure: float = 0.95,
-    allocation: Allocation = "evenly",
+    allocation: Allocation | None = None,
     annotators: str | Sequence[str] | None = None,
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
@@ -54,19 +54,20 @@ def expected_progress(
         A fit of annotations. If it was recalibrated, the progress is that of the recalibrated labels.
     answers : sequence of int, optional
         Total numbers of further answers, increasing; by default up to 8 per item, or until the target is reached in
-        nearly all futures. With `of="items"`, the last is what counts; by default 3 per item.
+        nearly all futures. With `of="items"`, one number; by default 3 per item.
     of : {"answers", "items"}
         The rows: numbers of answers, or items.
     target : float, optional
-        The expected accuracy, or the share of certain labels, to reach.
+        The expected accuracy, or the share of certain labels, to reach; not with `of="items"`.
     measure : {"accuracy", "share_sure"}
         The measure of the target.
     sure : float, default 0.95
         The least probability of a label that counts as certain.
-    allocation : {"evenly", "each", "suggested"}
-        How answers are allocated. "evenly": each goes to an item with the fewest answers; "each": to an item with the
-        fewest new answers; both by annotators in proportion to their numbers of answers. "suggested": to the most
-        informative pairs, as in `suggest_annotations`, in batches of one item in twenty.
+    allocation : {"evenly", "each", "suggested"}, optional
+        How answers are allocated; by default "evenly", and "each" with `of="items"`, so that every item gets answers.
+        "evenly": each goes to an item with the fewest answers; "each": to an item with the fewest new answers; both by
+        annotators in proportion to their numbers of answers. "suggested": to the most informative pairs, as in
+        `suggest_annotations`, in batches of one item in twenty.
     annotators : str or sequence of str, optional
         Annotators who can be asked; by default all in the fit. If the model has a population, new names are possible.
     per_annotator : int or mapping of str to int, optional
@@ -119,7 +120,7 @@ def expected_progress(
     >>> table = ba.expected_progress(fit, [0, 300, 600], random_seed=1)
     >>> table["per_item"].round(1).tolist(), bool(table["accuracy"].is_monotonic_increasing)
     ([5.3, 6.3, 7.3], True)
-    >>> table = ba.expected_progress(fit, [300], of="items", allocation="each", random_seed=1)
+    >>> table = ba.expected_progress(fit, [300], of="items", random_seed=1)
     >>> sorted(table.query("probability < 0.95")["next"].unique())
     ['ask', 'expert']
     """
@@ -128,16 +129,18 @@ def expected_progress(
     check_count("futures", futures)
     if of not in get_args(Rows):
         raise DataError(f"of is {of!r}: it must be one of {listed(get_args(Rows))}")
+    if of == "items" and target is not None:
+        raise DataError('a target is of all labels together: leave out target=..., or of="items"')
     ci_prob = choose_prob(ci_prob)
     rng = np.random.default_rng(random_seed)
     asked = find_candidates(fit, "expected_progress", rng, annotators)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
+    if allocation is None:
+        allocation = "each" if of == "items" else "evenly"
     ways = Futures(asked, budget, allocation, rng)
+    looks = _find_looks(answers, asked.data.n_items, ways.n_open, of)
     if of == "items":
-        if answers is None:
-            answers = [min(MORE * asked.data.n_items, ways.n_open)]
-        return _tabulate_items(asked, ways, _find_looks(answers, asked.data.n_items, ways.n_open)[-1], sure, futures)
-    looks = _find_looks(answers, asked.data.n_items, ways.n_open)
+        return _tabulate_items(asked, ways, looks, sure, futures)
     counted = ~asked.is_known
     if not counted.any():
         raise DataError("the true labels of all items are known: no answer can change them")
@@ -184,11 +187,13 @@ def _tabulate_answers(
     return table
 
 
-def _tabulate_items(asked: CandidateAnswers, ways: Futures, answers: int, sure: float, futures: int) -> pd.DataFrame:
+def _tabulate_items(
+    asked: CandidateAnswers, ways: Futures, looks: Sequence[int], sure: float, futures: int
+) -> pd.DataFrame:
     """Return the table of items: what is known of each, and how often it is done after so many further answers."""
     p_done = np.zeros(asked.data.n_items)
     for _ in range(futures):
-        (look,) = ways.follow([answers])
+        (look,) = ways.follow(looks)
         p_done += (look.probability.max(axis=1) >= sure) / futures
     table = asked.describe(np.arange(asked.data.n_items))
     return table.assign(
@@ -200,13 +205,15 @@ def _tabulate_items(asked: CandidateAnswers, ways: Futures, answers: int, sure: 
     )
 
 
-def _find_looks(answers: Sequence[int] | None, n_items: int, n_open: int) -> list[int]:
+def _find_looks(answers: Sequence[int] | None, n_items: int, n_open: int, of: Rows) -> list[int]:
     if answers is None:
-        return sorted({min(round(each * n_items), n_open) for each in PER_ITEM})
+        return sorted({min(round(each * n_items), n_open) for each in ((MORE,) if of == "items" else PER_ITEM)})
     looks = list(answers)
     whole = all(isinstance(value, int | np.integer) and value >= 0 for value in looks)
     if not looks or not whole or any(later <= sooner for sooner, later in pairwise(looks)):
         raise DataError(f"answers are {looks}: give increasing numbers of further answers, such as [0, 100, 200]")
+    if of == "items" and len(looks) > 1:
+        raise DataError(f"answers are {looks}: with of='items' give one number, such as [300]")
     if looks[-1] > n_open:
         raise DataError(f"answers are up to {looks[-1]:,}, and {n_open:,} can be asked for")
     return looks

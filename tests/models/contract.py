@@ -114,6 +114,20 @@ class AnyCase:
     def posterior(self, samples: list[Parameters], n_chains: int) -> xr.Dataset:
         return as_posterior(self.graph.model, samples, n_chains)
 
+    def simulate(
+        self,
+        entry: AnnotationModel,
+        parameters: Parameters,
+        rng: np.random.Generator,
+        copies: int = COPIES,
+        control: str | None = None,
+    ) -> np.ndarray:
+        """Draws of (state of u, state of v, the answers to both), one row per copy of two items."""
+        design, values = self.copy_two_items(parameters, copies, control)
+        given = SymbolicParameters({name: pt.as_tensor(value) for name, value in values.items()})
+        drawn = pm.draw(list(entry.generate(design, given)), random_seed=rng, mode=FAST)
+        return np.column_stack([each.reshape(copies, -1) for each in drawn])
+
 
 class Case(AnyCase):
     """One model of annotations."""
@@ -241,15 +255,8 @@ class Case(AnyCase):
         total = sum(pmf.values())
         return {cell: probability / total for cell, probability in pmf.items()}
 
-    def simulate(
-        self,
-        entry: AnnotationModel,
-        parameters: Parameters,
-        rng: np.random.Generator,
-        copies: int = COPIES,
-        control: str | None = None,
-    ) -> np.ndarray:
-        """Draws of (state of u, state of v, their five answers), one row per copy of the design."""
+    def copy_two_items(self, parameters: Parameters, copies: int, control: str | None) -> tuple[Design, Parameters]:
+        """Two items with five answers many times, and the parameters of that many."""
         data = self.designs.two_items(control=control)
         many, whole = replicate(data, copies), self.for_copies(self.whole(parameters), data.n_items, copies)
         design = Design(
@@ -259,9 +266,7 @@ class Case(AnyCase):
             names_class=many.names_class,
             control=pt.as_tensor(many.control_codes) if many.controls else None,
         )
-        given = SymbolicParameters({name: pt.as_tensor(values) for name, values in whole.items()})
-        state, said = pm.draw(list(entry.generate(design, given)), random_seed=rng, mode=FAST)
-        return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
+        return design, whole
 
     def predict(
         self, entry: AnnotationModel, parameters: Parameters, rng: np.random.Generator, copies: int

@@ -14,9 +14,8 @@ from scipy.special import logsumexp
 
 from bayesanno import CountData, get_model
 from bayesanno.modeling.arguments import CountDesign
-from bayesanno.modeling.arguments import Parameters as SymbolicParameters
 from bayesanno.modeling.posterior import compile_formula
-from tests.models.contract import COPIES, PRIOR_DRAWS, AnyCase, make_case, models_of
+from tests.models.contract import PRIOR_DRAWS, AnyCase, make_case, models_of
 from tests.models.graphs import FAST, Graph, broken
 from tests.models.references_counts import REFERENCES, Parameters, count_probability, counts
 
@@ -148,19 +147,15 @@ class CountCase(AnyCase):
         types = [*product(range(self.entry.n_types), repeat=2)]
         return {(i, j, x, y): one[x][i] * one[y][j] for x, y in product(one, one) for i, j in types}
 
-    def simulate(
+    def copy_two_items(
         self,
-        entry: AnnotationModel,
         parameters: Parameters,
-        rng: np.random.Generator,
-        copies: int = COPIES,
-        control: None = None,  # noqa: ARG002
-    ) -> np.ndarray:
-        """Draws of (type of u, type of v, successes of u, of v), one row per copy of two items."""
+        copies: int,
+        control: None,  # noqa: ARG002
+    ) -> tuple[CountDesign, Parameters]:
+        """Two items with N trials many times, and the parameters."""
         design = CountDesign(trials=pt.as_tensor(np.full(2 * copies, N)), n_items=pt.as_tensor(2 * copies))
-        given = {name: pt.as_tensor(values) for name, values in self.whole(parameters).items()}
-        drawn = pm.draw(list(entry.generate(design, SymbolicParameters(given))), random_seed=rng, mode=FAST)
-        return np.column_stack([each.reshape(copies, -1) for each in drawn])
+        return design, self.whole(parameters)
 
     def predict(
         self, entry: AnnotationModel, parameters: Parameters, rng: np.random.Generator, copies: int

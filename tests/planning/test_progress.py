@@ -147,14 +147,14 @@ def test_a_target_is_reached_in_more_futures_the_more_answers_there_are(crowd):
 
 def test_items_are_done_to_be_asked_or_for_an_expert(crowd):
     data, _, fit = crowd
-    table = ba.expected_progress(fit, of="items", allocation="each", random_seed=1).set_index("item")
+    table = ba.expected_progress(fit, of="items", random_seed=1).set_index("item")
     done = table["probability"] >= 0.95
     assert (table["next"] == "done").equals(done)
     assert (table.loc[~done, "next"] == np.where(table.loc[~done, "p_done"] >= 0.5, "ask", "expert")).all()
     assert set(table["next"]) == {"done", "ask", "expert"}
     right = table["label_so_far"] == pd.Series(dict(data.gold))
     assert right[done].mean() > 0.93
-    many = ba.expected_progress(fit, [12 * len(table)], of="items", allocation="each", random_seed=1)
+    many = ba.expected_progress(fit, [12 * len(table)], of="items", random_seed=1)
     assert (many["next"] == "expert").sum() < (table["next"] == "expert").sum() / 2
 
 
@@ -177,6 +177,8 @@ def test_items_of_known_label_do_not_count(crowd):
         ({"allocation": "fair"}, "allocation is 'fair'"),
         ({"futures": 0}, "futures is 0"),
         ({"of": "labels"}, "of is 'labels'"),
+        ({"of": "items", "target": 0.9}, "a target is of all labels together"),
+        ({"of": "items", "answers": [0, 9]}, "give one number"),
         ({"costs": {"a1": 1}}, "costs has no number for annotator 'a2'"),
     ],
 )

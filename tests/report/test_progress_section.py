@@ -37,7 +37,7 @@ def small_vb(small):
 def test_the_section_says_what_the_tables_say(small_vb):
     section = show(small_vb)
     assert section.count("<img") == 1
-    items = ba.expected_progress(small_vb, of="items", allocation="each", futures=FUTURES, random_seed=1)["next"]
+    items = ba.expected_progress(small_vb, of="items", futures=FUTURES, random_seed=1)["next"]
     counts = [int(n) for n in re.findall(r"<td>(\d+) items?</td>", section)]
     assert counts == [int((items == name).sum()) for name in ("done", "ask", "expert")]
     settings = {"futures": FUTURES, "random_seed": 1}

@@ -17,7 +17,7 @@ from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import find_candidates
-from bayesanno.planning.progress import expected_progress
+from bayesanno.planning.progress import MORE, expected_progress
 from bayesanno.report.blocks import join_ends
 from bayesanno.report.plots.items import plot_progress
 from bayesanno.report.sections.findings import Findings
@@ -25,7 +25,7 @@ from bayesanno.report.sections.findings import Findings
 LEAST_SURE = 0.9  # a label less probable than that may need another look
 MOST_LABELS = 10  # that the top of the page counts
 MOST_HARD = 5  # items that are named as the hardest
-RISK, MORE = 0.05, 3  # of a label that is done to be wrong; further answers that each item could get
+RISK = 0.05  # of a label that is done to be wrong
 FUTURES = 20
 LEAST = 100  # further answers, or one for each fourth item where these are more
 MOST_PAIRS = 1_000_000  # of items and annotators: of more, the page would take minutes
@@ -175,11 +175,9 @@ def expect_progress(found: Findings, random_seed: int) -> dict[str, Any] | None:
         return None
     if found.is_off:
         return {"is_off": True}
-    n_open = int(open_pairs.sum())
     settings: dict[str, Any] = {"futures": FUTURES, "random_seed": random_seed}
-    more = [min(MORE * data.n_items, n_open)]
-    items = expected_progress(view, more, of="items", allocation="each", sure=1 - RISK, **settings)
-    n = min(max(LEAST, data.n_items // 4), n_open)
+    items = expected_progress(view, of="items", sure=1 - RISK, **settings)
+    n = int(min(max(LEAST, data.n_items // 4), open_pairs.sum()))
     looks = sorted({0, n // 4, n // 2, n})
     ways = {name: expected_progress(view, looks, allocation=way, **settings) for name, way in WAYS.items()}
     first = next(iter(ways.values()))
