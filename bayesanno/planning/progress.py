@@ -63,8 +63,8 @@ def expected_progress(
         The measure of the target.
     sure : float, default 0.95
         The least probability of a label that counts as certain.
-    allocation : {"evenly", "each", "suggested"}, optional
-        How answers are allocated; by default "evenly", and "each" with `of="items"`, so that every item gets answers.
+    allocation : {None, "evenly", "each", "suggested"}
+        How answers are allocated. None: "evenly", but "each" with `of="items"`, so that every item gets answers.
         "evenly": each goes to an item with the fewest answers; "each": to an item with the fewest new answers; both by
         annotators in proportion to their numbers of answers. "suggested": to the most informative pairs, as in
         `suggest_annotations`, in batches of one item in twenty.
