@@ -19,6 +19,9 @@ from bayesanno._core.errors import BayesannoError
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Each core has a worker, and threads of BLAS that wait for each other take the time of the other workers.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # PyTensor notes where in the code each operation of a graph was made, which takes a fifth of the time of small fits.
 os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "traceback__limit=0"]))
 
