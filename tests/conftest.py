@@ -36,6 +36,11 @@ gc.set_threshold(200_000, 50, 100)
 settings.register_profile("bayesanno", deadline=None)
 settings.load_profile("bayesanno")
 
+def pytest_collection_finish():
+    """Leave what is imported out of each search for garbage."""
+    gc.freeze()
+
+
 pytest.register_assert_rewrite("tests.models.contract", "tests.models.contract_counts")
 
 SEED = 20080530
