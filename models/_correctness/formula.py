@@ -75,7 +75,7 @@ def distinct_sums(
     n_states, n_rows = part.shape[0], weights.shape[1]
     added = times.flatten()[:, None, None] * weights[part.flatten()]  # (state x term, row, label)
     at_start = pt.eq(pt.arange(n_states), 0).astype(weights.dtype)  # (state,), state 0 has no block
-    total = at_start[:, None] * pt.ones((1, n_rows))  # (state, row)
+    total = at_start[:, None] * pt.ones_like(weights[0, :, 0])  # (state, row)
     for label in range(n_labels):
         more = added[:, :, label] * total[child.flatten()]  # (state x term, row)
         total = total + more.reshape((n_states, part.shape[1], n_rows)).sum(axis=1)
