@@ -36,10 +36,6 @@ gc.set_threshold(200_000, 50, 100)
 settings.register_profile("bayesanno", deadline=None)
 settings.load_profile("bayesanno")
 
-def pytest_collection_finish():
-    """Leave what is imported out of each search for garbage."""
-    gc.freeze()
-
 
 pytest.register_assert_rewrite("tests.models.contract", "tests.models.contract_counts")
 
@@ -73,6 +69,11 @@ def refuses():
 def rng(request):
     """A generator with a seed of its own for each test, the same in every run."""
     return np.random.default_rng([SEED, crc32(request.node.nodeid.encode())])
+
+
+def pytest_collection_finish():
+    """Leave what is imported out of each search for garbage."""
+    gc.freeze()
 
 
 def pytest_generate_tests(metafunc):
