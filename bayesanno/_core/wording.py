@@ -105,6 +105,18 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def spanned(first: str, last: str) -> str:
+    """Return what lies between two ends; equal ends are written once.
+
+    Examples
+    --------
+    >>> from bayesanno._core.wording import spanned
+    >>> spanned("2", "3"), spanned("4", "4")
+    ('2 to 3', '4')
+    """
+    return first if first == last else f"{first} to {last}"
+
+
 def percent(share: float) -> str:
     """Return a share in per cent, with one digit after the point if there is one.
 

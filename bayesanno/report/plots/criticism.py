@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_seed, check_share
+from bayesanno._core.wording import spanned
 from bayesanno.criticism.calibration import calibration_table
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
@@ -88,7 +89,7 @@ def plot_calibration(
     axes.hlines(place, table[low], table[high], color=style.PALE, linewidth=2)
     axes.scatter(table["right"], place, s=25, color=ink, zorder=3)
     axes.scatter(table["predicted"], place, s=120, color=style.INK, marker="|", zorder=4)
-    ends = [f"{round(a, 3):g} to {round(b, 3):g}" for a, b in table[["from", "to"]].to_numpy()]
+    ends = [spanned(*(f"{round(end, 3):g}" for end in ends)) for ends in table[["from", "to"]].to_numpy()]
     names = [f"{style.cut_name(name)} {end}".strip() for name, end in zip(table["of"], ends, strict=True)]
     style.name_rows(axes, names, longest=34)
     style.print_beside(axes, [f"{n:,}" for n in table["n"]], "n")

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import pd
 from bayesanno._core.validate import check_made
+from bayesanno._core.wording import spanned
 from bayesanno.analysis.ranking import ranking_table, win_table
 from bayesanno.fits.view import Fit
 from bayesanno.modeling.pairs import SUBSET
@@ -68,7 +69,7 @@ def draw_ranking(table: pd.DataFrame, **options: Unpack[style.OneAxes]) -> Figur
     style.name_rows(axes, table["system"].tolist())
     first, last, _ = find_bounds(table, "rank")
     rows = table[[first, last, "p_best"]].to_numpy()
-    style.print_beside(axes, [f"{a:.0f} to {b:.0f}, {p:.0%}" for a, b, p in rows], "rank, P(best)")
+    style.print_beside(axes, [f"{spanned(f'{a:.0f}', f'{b:.0f}')}, {p:.0%}" for a, b, p in rows], "rank, P(best)")
     axes.set(xlabel="strength (log odds, 0 on average)", ylim=(-0.6, n - 0.4))
     axes.locator_params(axis="x", nbins=5)
     style.write_title(axes, f"strength of {n:,} systems: posterior mean and {interval}")
