@@ -1,8 +1,8 @@
 """The command line: reads options, calls the library, writes files whole or not at all.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 done; 1 bad data, model, field or value, with one line
-`error: ...`; 2 what the option parser rejects; 130 interrupted. Nothing heavy is imported before the data are read and
-the options checked.
+Results go to stdout, everything else to stderr. An error is one line, `error: ...`. Exit codes: 0 done; 1 bad data,
+model, field or value; 2 what the option parser rejects; 130 interrupted. Nothing heavy is imported before the data are
+read and the options checked.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from bayesanno.cli.labels import export, groups
 app = typer.Typer(
     name="bayesanno",
     help="Bayesian models of annotation: what is true, whom to trust, and how sure to be.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
+UsageError: Any = typer.BadParameter.__bases__[0]  # which typer does not export
 INTERRUPTED = 130
 NEW_OBJECTS = 50_000  # between two searches for garbage, of which imports and compilation make little
 
@@ -53,7 +53,11 @@ def main() -> None:
     atexit.register(gc.freeze)  # there is no last search either
     try:
         with on_command_line(), keep_keyboard_interrupt():
-            app(standalone_mode=True)
+            code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except UsageError as error:
+        where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        typer.echo(f"error: {' '.join(error.format_message().split())}{where}", err=True)
+        sys.exit(2)
     except BayesannoError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
@@ -68,10 +72,9 @@ def main() -> None:
         where = f" ({error.filename})" if error.filename else ""
         typer.echo(f"error: {error.strerror}{where}: files and the cache of compiled code need space", err=True)
         sys.exit(1)
-    except SystemExit as stop:
-        if stop.code == INTERRUPTED:  # typer has turned the KeyboardInterrupt into its exit code
-            typer.echo("interrupted: nothing was written", err=True)
-        raise
+    if code == INTERRUPTED:  # typer has turned the KeyboardInterrupt into its exit code
+        typer.echo("interrupted: nothing was written", err=True)
+    sys.exit(code)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -167,5 +167,6 @@ def test_what_the_parser_refuses_has_another_exit_code(folder, arguments):
     before = listing(folder)
     code, out, err = run(folder, *arguments.split())
     assert (code, out) == (2, "")
-    assert "Error" in err
+    (line,) = err.splitlines()
+    assert line.startswith("error: ")
     assert listing(folder) == before
