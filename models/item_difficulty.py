@@ -113,7 +113,6 @@ class ItemDifficulty(DifficultyModel):
         return self.form == "chance"
 
     @override
-    @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:
         yield from check("difficulty-one-answer", np.bincount(data.item, minlength=1).max())
         if data.n_classes == 2 and self.form in ("1pl", "2pl"):

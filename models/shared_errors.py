@@ -91,7 +91,6 @@ class SharedErrors(DifficultyModel):
     habit_prior: Positive = 1.0
 
     @override
-    @override
     def findings(self, data: AnnotationData) -> Iterator[Finding]:
         few = check("shared-few-answers", np.bincount(data.item, minlength=1).max())
         yield from few
