@@ -269,7 +269,6 @@ def test_that_nobody_knows_is_an_explanation_that_is_looked_for():
     assert wrong < 0.4
 
 
-@pytest.mark.usefixtures("few_calls")
 def test_a_point_on_a_saddle_is_left():
     """A class nobody is of has no slope of its own; the way up shows once its row is somewhere else."""
     data = ba.read_annotations("@table14")
