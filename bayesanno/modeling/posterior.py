@@ -160,7 +160,7 @@ def recover(
         variables = {what: (axes, joined[what]) for what, axes in own.items()}
         averaged[name] = xr.Dataset(variables, coords={dim: names for dim, names in named.items() if dim in used})
     if log_likelihood is not None:
-        log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.of_item]
+        log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1).take(patterns.of_item, axis=2)
         if (weights := weights_of(model, data)) is not None:
             log_likelihood = log_likelihood * weights
     return Recovered(

@@ -49,7 +49,7 @@ def permute_draws(posterior, orders):
     return xr.Dataset(moved, coords=posterior.coords)
 
 
-def make_fit(model, data, posterior):
+def make_fit(model, data, posterior, *, check=False):
     """A fit from given draws; so few of them are warned about."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
@@ -57,7 +57,7 @@ def make_fit(model, data, posterior):
     attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
     attrs["settings"] = json.dumps({"draws": draws, "chains": chains})
     with pytest.warns(ConvergenceWarning):
-        return assemble(model, data, posterior, stats, attrs=attrs)
+        return assemble(model, data, posterior, stats, attrs=attrs, check=check)
 
 
 def join(*fits):

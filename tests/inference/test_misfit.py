@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pymc as pm
 import pytest
 
 import bayesanno as ba
@@ -10,10 +11,12 @@ from bayesanno.analysis.dependence import error_chances
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import is_misfit
+from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
 from bayesanno.simulation.quantities import ModelDraws
 from tests.inference.answers import data_of, noisy
+from tests.inference.draws import make_fit
 from tests.samples import simulate_clique
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
@@ -82,6 +85,17 @@ def _quiet_fit(model, data, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return ba.fit(model, data, **QUICK | settings)
+
+
+def _fit_of_prior(name, data):
+    """A fit that is checked, of draws from the prior."""
+    model = ba.get_model(name)
+    graph = model.build(data)
+    how = {"model": graph, "var_names": [of.name for of in graph.free_RVs], "compile_kwargs": {"mode": "FAST_COMPILE"}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        chains = [pm.sample_prior_predictive(50, random_seed=seed, **how)["prior"].to_dataset() for seed in (1, 2)]
+        return make_fit(model, data, concat_datasets(chains, "chain", range(2)), check=True)
 
 
 def test_dropping_chains_repeats_the_check_and_relabelling_does_not(copies):
@@ -195,13 +209,15 @@ def test_no_item_with_two_answers_has_no_errors_to_compare(rng):
 
 def test_counts_and_dimensions_are_looked_at():
     counts = ba.CountData(items=tuple(map(str, range(80))), successes=np.repeat([1, 4], 40), trials=np.full(80, 5))
-    (found,) = misfit_of(_quiet_fit("binomial_mixture", counts))
+    (found,) = misfit_of(_fit_of_prior("binomial_mixture", counts))
     assert set(found) == {"dimension", "votes"}
     rng = np.random.default_rng(2)
     truth = rng.integers(2, size=40)
     said = data_of(np.column_stack([noisy(truth, 0.8, 2, rng) for _ in range(3)]), "ab")
     other = data_of(np.column_stack([noisy(truth, 0.8, 2, rng) for _ in range(3)]), "ab")
-    found = misfit_of(_quiet_fit("model_a_multi", ba.MultiAnnotationData(by_dimension={"tone": said, "topic": other})))
+    found = misfit_of(
+        _fit_of_prior("model_a_multi", ba.MultiAnnotationData(by_dimension={"tone": said, "topic": other}))
+    )
     assert [one["dimension"] for one in found] == ["tone", "topic"]
 
 

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytensor
 import pytest
 from threadpoolctl import threadpool_limits
 
@@ -37,6 +38,13 @@ def one_thread():
         yield
 
 
+@pytest.fixture
+def few_calls():
+    """NumPy evaluates the objective: the search calls it so seldom that compiling it takes longer."""
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
+
+
 @pytest.fixture(scope="module")
 def table9():
     return ba.read_annotations("@table9")
@@ -45,6 +53,7 @@ def table9():
 # ---------------------------------------------------------------------------------------- model A: tables 10 and 16
 
 
+@pytest.mark.usefixtures("few_calls")
 @pytest.mark.parametrize(
     ("objective", "expected"), [("map", oracle.TABLE10_MODES), ("ml", oracle.TABLE10_LIKELIHOOD_MODES)]
 )
@@ -80,6 +89,7 @@ def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
         np.testing.assert_allclose(inside[value], theta, rtol=0, atol=EXACT)
 
 
+@pytest.mark.usefixtures("few_calls")
 def test_two_labels_have_two_modes_that_are_mirrored():
     data = ba.read_annotations("@table15")
     likelihood, posterior = find("model_a", data), find("model_a", data, objective="map")
@@ -167,6 +177,7 @@ def test_the_density_of_a_gaussian_of_no_width_has_no_bound():
     assert any(end.is_reached and np.isfinite(end.log_density) and not end.singular for end in ends)
 
 
+@pytest.mark.usefixtures("few_calls")
 def test_priors_that_are_infinite_on_the_boundary_are_named_and_no_mode():
     data = AnnotationData.from_records(TINY_RECORDS)
     modes = find("mace", data, starts=12, objective="map")
@@ -210,6 +221,7 @@ def test_parameters_of_which_nothing_is_known_make_no_further_modes():
     assert best["maximum"]
 
 
+@pytest.mark.usefixtures("few_calls")
 def test_the_strategy_of_who_always_knows_is_flat():
     """An annotator who is right wherever two others agree has competence 1, and then no habit."""
     rows = [(f"s{i}", who, "abc"[i % 3]) for i in range(12) for who in ("ada", "bo")]
@@ -324,6 +336,7 @@ def test_a_parameter_that_can_be_any_number_is_refused(refuses):
         find("model_a_multi", data)
 
 
+@pytest.mark.usefixtures("few_calls")
 def test_a_chain_in_a_mode_that_few_starts_did_not_find_is_said_to_be_there():
     """Both modes are about as high, and annotators are about as competent in both: only a climb distinguishes them."""
     rng = np.random.default_rng(3)
