@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import count, islice, repeat
+from itertools import islice, repeat
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
     if view.yields == "point":  # evaluated once for all
         each: Iterable[np.ndarray] = repeat(next(_draw_own(view, model_part)), n)
     else:
-        each = islice((logs for _ in count() for logs in _draw_own(view, model_part)), n)
+        each = islice(_draw_own(view, model_part), n)
     if recalibration := temperings_of(view, RECALIBRATION).get(part.dimension):
         kept |= np.isin(part.data.items, known_items(view, part.dimension))
         before, tempering = adjusted_parts(view)[part.dimension], recalibration
@@ -58,10 +58,11 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
 
 
 def _draw_own(view: FitView, part: FitPart) -> Iterator[np.ndarray]:
-    """Yield the model's log posterior of labels (item, label) in each draw of the parameters, chain after chain."""
+    """Yield the model's log posterior of labels (item, label) in each draw, chain after chain, again and again."""
     formula = compile_formula(view.model, view.data, view.posterior, view.known)
-    for one in formula.evaluate():
-        yield log_label_posterior(part, one.log_probability[part.dimension][formula.patterns.of_item])
+    while True:
+        for one in formula.evaluate():
+            yield log_label_posterior(part, one.log_probability[part.dimension][formula.patterns.of_item])
 
 
 def view_before(view: FitView) -> FitView:

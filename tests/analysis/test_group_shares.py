@@ -11,13 +11,13 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError, FitError, PredictionWarning
 from bayesanno.analysis.ranking import describe_ranks
 from tests.analysis.made import from_prior
-from tests.samples import DIMENSIONS, SHORT, tabulate, tiny_data
+from tests.samples import DIMENSIONS, tabulate, tiny_data
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
     pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
 ]
-QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
+QUICK = {"method": "vb", "draws": 1000, "check": False, "random_seed": 1, "progressbar": False}
 SHARES = {"old": 0.8, "new": 0.3}
 N = 150  # items of each group
 
@@ -50,7 +50,7 @@ def grouped():
 @pytest.fixture(scope="module")
 def uniform(grouped):
     """A fit of the same data by a model without a prevalence."""
-    return ba.fit(ba.models.MACE(class_prior="uniform"), ba.data_of(grouped[0]), check=False, **SHORT)
+    return ba.fit(ba.models.MACE(class_prior="uniform"), ba.data_of(grouped[0]), **QUICK)
 
 
 class TestWhatIsCounted:
@@ -70,7 +70,7 @@ class TestWhatIsCounted:
         share = {name: drawn.values[:, inside].mean(axis=1) for name, inside in in_group.items()}
         for name, inside in in_group.items():
             found = row(table, name)
-            mcse = found["sd"] / np.sqrt(300)  # of draws that are not all independent
+            mcse = found["sd"] / np.sqrt(1000)
             assert found["mean"] == pytest.approx(p[inside].mean(), abs=5 * mcse)
             assert found["sd"] == pytest.approx(share[name].std(), rel=0.2)
             assert found[["n_items", "n_known"]].tolist() == [N, 0]
@@ -316,7 +316,7 @@ def test_groups_may_be_a_column_of_the_items(refuses):
     data = ba.read_annotations("@crowd")
     system = ["old" if number % 3 else "new" for number in range(data.n_items)]
     model = ba.models.OneCoin(class_prior=ba.Columns("(1 | system)"))
-    fit = ba.fit(model, replace(data, item_columns={"system": system}), check=False, **SHORT)
+    fit = from_prior(model, replace(data, item_columns={"system": system}))
     by_column = ba.group_table(fit, "system", random_seed=1)
     by_name = ba.group_table(fit, dict(zip(data.items, system, strict=True)), random_seed=1)
     pd.testing.assert_frame_equal(by_column, by_name)

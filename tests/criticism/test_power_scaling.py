@@ -1,15 +1,21 @@
 """Power-scaling: slopes against exact posteriors under stronger and weaker priors, and against fits with them."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
 from bayesanno.criticism.power_scaling import _adjust_p
+from bayesanno.inference.assemble import assemble
 from bayesanno.models.label_usage import LabelUsage
+from tests.analysis.made import from_prior
 from tests.inference.exact import exact_posterior
-from tests.samples import SETTINGS, tiny_data
+from tests.models.contract import as_posterior
+from tests.samples import tiny_data
 
 STEP = 0.02  # of log2(alpha), for derivatives of what is known exactly
 
@@ -54,7 +60,7 @@ def test_a_flat_prior_moves_nothing():
     """Where the prior's density is the same everywhere, its powers are."""
     counts = ba.CountData(items=tuple("abcdef"), successes=np.array([9, 8, 1, 2, 9, 1]), trials=np.full(6, 10))
     flat = ba.models.BinomialMixture(types=2, weight_prior=1.0, rate_prior=(1.0, 1.0))
-    fit = ba.fit(flat, counts, method="advi", draws=200, random_seed=1, progressbar=False)
+    fit = from_prior(flat, counts)
     table = ba.power_scaling_table(fit)
     assert (table[["prior", "prior_noise", "prior_slope"]].abs() < 1e-12).all(axis=None)
     assert (table["likelihood"] > 0).any()
@@ -154,12 +160,18 @@ def test_slopes_of_labels_are_those_of_exact_posteriors(tiny_fit, slopes):
     assert np.abs(table["doublings"]).is_monotonic_increasing
 
 
-def test_both_slopes_of_a_dirichlet_are_known():
+def test_both_slopes_of_a_dirichlet_are_known(rng):
     """Label usage: with alpha, the posterior has (alpha (a - 1) + 1 + n), or (a + alpha n)."""
     data = tiny_data()
-    fit = ba.fit(LabelUsage(centre="even", usage_prior=3.0), data, **SETTINGS)
-    table = ba.power_scaling_table(fit)
     counts = data.usage
+    drawn = np.stack([rng.dirichlet(3.0 + own, size=4000) for own in counts], axis=1)  # of the posterior itself
+    model = LabelUsage(centre="even", usage_prior=3.0)
+    posterior = as_posterior(model.build(data), [{"usage": usage} for usage in drawn], 4)
+    none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
+    attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    attrs["settings"] = json.dumps({"draws": 1000, "chains": 4})
+    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
+    table = ba.power_scaling_table(assemble(model, data, posterior, stats, attrs=attrs))
 
     def mean(prior, n):
         return (prior + n) / (prior + n).sum(axis=1, keepdims=True)
@@ -190,12 +202,12 @@ def test_only_the_priors_that_are_asked_for_are_scaled(tiny_fit, own):
     assert not np.allclose(both, parts[0])
 
 
-def test_what_cannot_be_scaled_is_refused(refuses, tiny_fit, crowd):
+def test_what_cannot_be_scaled_is_refused(refuses, tiny_fit):
     with refuses(FitError, "the fit has no variable 'confusing': it has "):
         ba.power_scaling_table(tiny_fit, ["confusing"])
     with refuses(FitError, "the fit has no prior of 'accuracy': it has those of "):
         ba.power_scaling_table(tiny_fit, prior_var_names=["accuracy"])
-    point = ba.fit("mace", crowd[0], method="em", random_seed=1, progressbar=False)
+    point = ba.fit("one_coin", tiny_data(), method="em", check=False, random_seed=1, progressbar=False)
     for call in (ba.power_scaling_table, ba.criticism.label_power_scaling):
         with refuses(FitError, "is one point, and has no uncertainty: power-scaling takes draws"):
             call(point)

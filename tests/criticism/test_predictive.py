@@ -20,6 +20,7 @@ from bayesanno.modeling.posterior import take_draws
 from bayesanno.models import EasyHard, ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
 from bayesanno.simulation.statistics import OF_ANNOTATIONS, tables_of
+from tests.analysis.made import from_prior
 from tests.samples import TINY_RECORDS, tiny_data
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
@@ -330,7 +331,7 @@ def test_predicted_answers_have_the_frequencies_of_the_model():
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
 def test_predictions_of_points_and_of_counts(refuses):
     counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
-    fit = ba.fit("binomial_mixture", counts, draws=200, tune=200, chains=2, check=False, **QUIET)
+    fit = from_prior(ba.get_model("binomial_mixture"), counts, n=400)
     answers = ba.add_predictions(fit, replicates=20, random_seed=1)["posterior_predictive"]["successes"].values[0]
     assert (answers <= counts.trials).all()
     assert answers.shape == (20, 3)  # (draw, item)

@@ -21,13 +21,14 @@ SHORT = {"draws": 60, "tune": 200, "chains": 2, "initvals": "vote", "progressbar
 
 
 def test_ranks_are_among_draws_of_the_posterior_of_simulated_data():
-    ranks = ba.sbc(MODEL, DESIGN, simulations=2, random_seed=4, **SHORT)
-    assert ranks["usage"].dims == ("simulation", "annotator", "response")
-    assert ranks.sizes == {"simulation": 2, "annotator": 2, "response": 3}
-    for name in ("usage", "log_likelihood"):
+    model = ba.models.ModelB()
+    ranks = ba.sbc(model, DESIGN, simulations=2, random_seed=4, **SHORT)
+    assert ranks["confusion"].dims == ("simulation", "annotator", "true_class", "response")
+    assert ranks["confusion"].shape == (2, 2, 3, 3)
+    for name in ("confusion", "log_likelihood"):
         assert ranks[name].values.min() >= 0
         assert ranks[name].values.max() <= 99
-    again = module.rank_one(1, MODEL, DESIGN, 4, {k: v for k, v in SHORT.items() if k != "progressbar"})
+    again = module.rank_one(1, model, DESIGN, 4, {k: v for k, v in SHORT.items() if k != "progressbar"})
     xr.testing.assert_equal(again, ranks.isel(simulation=1, drop=True))
 
 

@@ -1,12 +1,10 @@
 """Fits that several figures and pages are made of, and what figures show."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 import bayesanno as ba
-from tests.samples import SHORT
+from tests.analysis.made import from_prior
 
 
 @pytest.fixture(scope="session")
@@ -20,16 +18,10 @@ def crowd_em(crowd, once_per_run):
 
 
 @pytest.fixture(scope="session")
-def counted_fit(once_per_run):
-    """Two types of items by NUTS, of counts."""
-
-    def fit():
-        design = ba.simulation.make_count_design(items=60, per_item=8)
-        data, _ = ba.simulate("binomial_mixture", design, random_seed=2)
-        with warnings.catch_warnings(action="ignore", category=ba.ConvergenceWarning):  # of so few draws
-            return ba.fit("binomial_mixture", data, check=False, **SHORT)
-
-    return once_per_run("counted_fit", fit)
+def counted_fit():
+    """Two types of items, of counts."""
+    data, _ = ba.simulate("binomial_mixture", ba.simulation.make_count_design(items=60, per_item=8), random_seed=2)
+    return from_prior(ba.get_model("binomial_mixture"), data)
 
 
 def rows_of(axes):

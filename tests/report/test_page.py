@@ -15,7 +15,8 @@ from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
 from bayesanno.report.sections.labels import list_votes
 from bayesanno.simulation.statistics import OF_ANNOTATIONS, OF_COUNTS
-from tests.samples import SHORT, simulate_clique
+from tests.analysis.made import from_prior
+from tests.samples import simulate_clique
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
@@ -208,7 +209,7 @@ class TestWhoErrsTogether:
             assert of_labels not in of_types
 
     def test_a_model_of_annotators_alone_has_no_labels_to_use(self, tiny_fit, tmp_path):
-        fit = ba.fit("label_usage", ba.data_of(tiny_fit), **SHORT)
+        fit = from_prior(ba.get_model("label_usage"), ba.data_of(tiny_fit))
         usage = written(fit, tmp_path)
         assert "Use with care" in usage  # of so few draws
         for of_labels in ("Model and majority vote", "true labels of 20", "Use the labels", "Review the"):
