@@ -1,8 +1,8 @@
 """Every model on small data of every shape: its tables are probabilities and numbers, or data are refused in a line.
 
 What has EM and VB is fitted by them always, all else by ADVI of few steps: on the smallest data always, where NumPy
-evaluates the density, since axes of length one make graphs that no other test compiles; on the others, compiled, if slow
-tests are asked for.
+evaluates the density, since axes of length one make graphs that no other test compiles; on the others, with compiled
+code, if slow tests are asked for.
 """
 
 import warnings
@@ -115,7 +115,9 @@ def by_numpy_if_smallest(shape, monkeypatch):
 def test_it_ends_in_tables_or_in_one_line(name, shape, method):
     model = ba.get_model(name)
     data = make(model, shape)
-    options = {"method_options": {"steps": 20 if shape == "one answer" else 200, "starts": 2}} if method == "advi" else {}
+    options = (
+        {"method_options": {"steps": 20 if shape == "one answer" else 200, "starts": 2}} if method == "advi" else {}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of so few draws, and of designs that do not say who is right
         try:
