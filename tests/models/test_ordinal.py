@@ -15,7 +15,6 @@ from bayesanno.models import OrdinalDawidSkene, _grades
 from tests.models.contract import FAST, LABELS, TINY, Graph, close, make_case
 
 STEEP = np.pi / np.sqrt(3)
-SEEDED = {"random_seed": 2, "progressbar": False}
 GRADES = ("1 bad", "2 poor", "3 fair", "4 good")
 
 
@@ -156,7 +155,7 @@ def recovered():
     data, severity, sd = draw_table(np.random.default_rng(2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws may be warned about
-        fit = ba.fit("ordinal_dawid_skene", data, draws=200, tune=200, chains=2, adjust=False, **SEEDED)
+        fit = ba.fit("ordinal_dawid_skene", data, draws=300, tune=300, chains=2, random_seed=2, progressbar=False)
     return fit, data, severity, sd
 
 
