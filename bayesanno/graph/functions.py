@@ -52,6 +52,18 @@ def exact_arithmetic() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def without_c_compiler() -> Iterator[None]:
+    """Evaluate by NumPy without C: PyTensor would run a C compiler for a second for each operation with a graph inside.
+
+    Numba needs no C compiler.
+    """
+    import pytensor
+
+    with pytensor.config.change_flags(cxx=""):
+        yield
+
+
 def keep[T](name: Hashable, make: Callable[[], T]) -> T:
     """Return the object stored under a name, or make and store it; only the most recently used are stored."""
     with _lock:
@@ -114,7 +126,7 @@ def _compile(
     import pytensor
 
     mode = BY_NUMPY if by_numpy else None
-    with exact_arithmetic():
+    with exact_arithmetic(), without_c_compiler():
         function = pytensor.function(list(inputs), list(outputs), mode=mode, on_unused_input="ignore")
     one_at_a_time = threading.Lock()  # a PyTensor function holds its inputs and outputs while it runs
     is_compiled = by_numpy
@@ -243,7 +255,8 @@ def evaluate_once(
     known = _read_inputs(outputs) | dict(zip(inputs, values, strict=True))
     n_numbers = 0  # inputs do not count: an operation may read few of them, as answers of equal items
     for node in io_toposort(inputs, outputs):
-        made = _perform(node, known)
+        with without_c_compiler():
+            made = _perform(node, known)
         known |= made
         n_numbers += sum(np.size(value) for value in made.values())
         if n_numbers > most:

@@ -13,9 +13,12 @@ from bayesanno.inference.diagnosis.residuals import measure_errors
 from bayesanno.modeling.posterior import recover
 from bayesanno.modeling.states import find_states
 from bayesanno.simulation.quantities import ModelDraws, ask, replicate
-from tests.models.contract import Graph
+from tests.inference.draws import make_fit
+from tests.models.contract import Graph, as_posterior
 from tests.models.references import REFERENCES
 from tests.models.test_item_priors import LABELS, MODELS, classes_of, complete, draw, make_data, make_model
+
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of twelve items, each evaluated a few times
 
 CLASS_MODELS = ("model_b", "mace", "item_difficulty", "ordinal_dawid_skene")  # a formula each
 TURNED = np.array([1, 0, 2])  # first, second, tie, with the sides exchanged
@@ -138,16 +141,14 @@ def test_errors_correlate_alike_in_whichever_order_the_items_are():
     assert found[0] == pytest.approx(found[1])
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 def test_sides_are_kept_with_the_data(tmp_path):
     frame = DATA.to_frame()
     again = ba.read_annotations(frame, pairs=("first", "second"), labels=LABELS)
     assert frame["label"].tolist() == [LABELS[v] for v in np.where(DATA.swapped, TURNED[DATA.label], DATA.label)]
     assert again.votes[3].tolist() == DATA.votes[3, TURNED].tolist()  # nobody saw the order of item 3: it is turned
     assert replace(DATA, swapped=()).hash != DATA.hash != turn(DATA, [0]).hash
-    fit = ba.fit(ba.models.ModelB(class_prior=ba.Pairs()), DATA, draws=20, tune=20, chains=1, check=False,
-                 random_seed=1, progressbar=False)  # fmt: skip
-    ba.save(fit, tmp_path / "orders.nc")
+    model = pairs_model("model_b")
+    ba.save(make_fit(model, DATA, as_posterior(*draw(model, 8), 2)), tmp_path / "orders.nc")
     loaded = data_of(ba.load(tmp_path / "orders.nc"))
     assert (loaded.hash, loaded.sides) == (DATA.hash, DATA.sides)
 

@@ -11,7 +11,10 @@ from scipy.special import softmax
 from scipy.stats import chisquare, norm
 
 import bayesanno as ba
+from bayesanno._core.errors import CacheWarning
 from bayesanno.fits.storage import hyperparameters
+from bayesanno.graph import density as graph_density
+from bayesanno.graph.c_functions import differentiate, flatten, write_source
 from bayesanno.graph.density import compile_graph
 from bayesanno.graph.draws import add_deterministics
 from bayesanno.modeling import posterior as recovery
@@ -21,6 +24,8 @@ from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import ModelDraws, describe_annotators, replicate
 from tests.models.contract import FAST, Graph, as_posterior, known_values, said_of, unconstrained
 from tests.models.references import REFERENCES
+
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of twelve items, each evaluated a few times
 
 SYSTEMS = ("bloom", "llama", "opt", "pythia")
 LANGUAGES = ("de", "en", "fi")
@@ -244,10 +249,16 @@ def test_the_prior_of_its_parameters_is_as_its_card_says(prior):
         np.testing.assert_allclose(one.sum(axis=-1), 0, atol=1e-12)
 
 
-def test_the_compiled_density_is_that_of_the_graph_and_its_gradient_the_finite_difference():
+def test_the_density_of_samplers_is_that_of_the_graph_and_its_gradient_the_finite_difference(monkeypatch):
+    """By NumPy: `tests.graph.test_loops` compiles operations, and each of these is among those that have a name."""
     model = make_model("model_b", "sum")
     graph = model.build(DATA)
-    density = compile_graph(graph, {name: np.asarray(value) for name, value in start_of(model, DATA).items()})
+    flat = flatten(graph)
+    for outputs in differentiate(flat):
+        assert None not in write_source(flat, outputs, lambda *_: None).keys
+    monkeypatch.delattr(graph_density, "make_functions")
+    with pytest.warns(CacheWarning, match="the fit is slower"):
+        density = compile_graph(graph, {name: np.asarray(value) for name, value in start_of(model, DATA).items()})
     x = density.start + np.random.default_rng(1).normal(size=density.start.size) / 3
     value, gradient = density(x)
     gradient = gradient.copy()

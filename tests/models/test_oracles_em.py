@@ -16,6 +16,7 @@ from tests.models.test_oracles_model_b import CLOSED14, CLOSED15, TRUTH14
 
 MODEL_B = ba.models.ModelB()
 MACE = ba.models.MACE(class_prior="uniform")  # as in the paper
+QUICK = {"method": "em", "method_options": {"restarts": 1}, "check": False, "adjust": False, "progressbar": False}
 
 
 def problem_of(model, data, **settings):
@@ -99,15 +100,13 @@ def test_the_preferred_names_of_56():
     problem = problem_of(MODEL_B, data)
     swapped = {"prevalence": CLOSED14["prevalence"][::-1], "confusion": CLOSED14["confusion"][:, ::-1]}
     for start in (CLOSED14, swapped):
-        fit = ba.fit(MODEL_B, data, method="em", initvals=start, method_options={"restarts": 1}, progressbar=False)
+        fit = ba.fit(MODEL_B, data, initvals=start, **QUICK)
         found = fit["posterior"].isel(chain=0, draw=0)
         np.testing.assert_allclose(found["prevalence"], CLOSED14["prevalence"], atol=1e-5)
         np.testing.assert_allclose(found["accuracy"], [0.680043, 0.520953, 0.879861], atol=1e-5)
         read, _ = read_items(MODEL_B, problem.items, {name: found[name].values for name in CLOSED14})
         np.testing.assert_allclose(fit["latent"]["probability"], read, atol=1e-12)
-    as_started = ba.fit(
-        MODEL_B, data, method="em", initvals=swapped, relabel=False, method_options={"restarts": 1}, progressbar=False
-    )
+    as_started = ba.fit(MODEL_B, data, initvals=swapped, relabel=False, **QUICK)
     np.testing.assert_allclose(as_started["posterior"]["prevalence"][0, 0], swapped["prevalence"], atol=1e-5)
 
 

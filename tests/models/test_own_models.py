@@ -99,7 +99,7 @@ def test_a_model_of_two_tables_has_the_likelihood_and_the_process_of_its_tables(
     at = {"accuracy": np.array([0.9, 0.6, 0.7]), "prevalence": np.array([0.3, 0.7])}
     values = [
         pm.logp(graph["annotations"], graph.rvs_to_values[graph["annotations"]]).eval(
-            {graph[name]: value for name, value in at.items()}
+            {graph[name]: value for name, value in at.items()}, mode="FAST_COMPILE"
         )
         for graph in (ours, zoo)
     ]
@@ -156,6 +156,7 @@ def test_unknown_arguments_get_a_suggestion():
 SHORT = {"draws": 30, "tune": 30, "chains": 2, "random_seed": 1, "progressbar": False}
 
 
+@pytest.mark.usefixtures("by_numpy")  # what PyMC samples from
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("sampler", "settings", "depth"),
