@@ -254,13 +254,13 @@ def evaluate_once(
 
     known = _read_inputs(outputs) | dict(zip(inputs, values, strict=True))
     n_numbers = 0  # inputs do not count: an operation may read few of them, as answers of equal items
-    for node in io_toposort(inputs, outputs):
-        with without_c_compiler():
+    with without_c_compiler():
+        for node in io_toposort(inputs, outputs):
             made = _perform(node, known)
-        known |= made
-        n_numbers += sum(np.size(value) for value in made.values())
-        if n_numbers > most:
-            raise _TooMuchError(f"{n_numbers:,}")
+            known |= made
+            n_numbers += sum(np.size(value) for value in made.values())
+            if n_numbers > most:
+                raise _TooMuchError(f"{n_numbers:,}")
     return [known[one] for one in outputs], n_numbers
 
 

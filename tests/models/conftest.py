@@ -15,15 +15,6 @@ def fast_categorical_draws():
         yield
 
 
-@pytest.fixture(scope="package", autouse=True)
-def no_c_compiler():
-    """NumPy evaluates formulas: to compile the operations with a graph inside by C takes half the time of the tests."""
-    import pytensor
-
-    with pytensor.config.change_flags(cxx=""):
-        yield
-
-
 def pytest_generate_tests(metafunc):
     """Run every test that takes an `any_case` for each model with each of its variants, of annotations or of counts."""
     if "any_case" in metafunc.fixturenames:
