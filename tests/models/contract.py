@@ -40,10 +40,9 @@ from tests.models.graphs import (  # noqa: F401
     chi_square,
     close,
     distance_between,
+    turn_states,
     unconstrained,
-    with_wrong_annotators,
     with_wrong_formula,
-    with_wrong_truth,
 )
 from tests.models.guests import GUESTS
 from tests.models.references import REFERENCES, Parameters, Reference
@@ -218,29 +217,26 @@ class Case(AnyCase):
     # ------------------------------------------------------------------------------------ the generative process
 
     def telling(self, rng: np.random.Generator) -> Parameters:
-        """Of a few draws of the prior, the one under which wrong processes are the easiest to notice."""
+        """Of a few draws of the prior, the one under which wrong probabilities are the easiest to notice."""
 
         def least(parameters: Parameters) -> float:
-            pmf, n_states = self.pmf(parameters), len(self.entry.states(self.data))
-            distances = [1.0]
-            if self.of_annotators():
-                moved = self.pmf(parameters, moved=2)
-                distances.append(distance_between(answers_pmf(pmf), answers_pmf(moved)))
-            if n_states > 1:
-                other = {((i + 1) % n_states, (j + 1) % n_states, *said): p for (i, j, *said), p in pmf.items()}
-                distances.append(distance_between(pmf, other))
-            return min(distances)
+            pmf = self.pmf(parameters)
+            moved = [answers_pmf(wrong) for wrong in self.of_other_annotators(parameters)]
+            turned = self.of_another_truth(parameters)
+            distances = [distance_between(answers_pmf(pmf), wrong) for wrong in moved]
+            return min([1.0, *distances, *(distance_between(pmf, wrong) for wrong in turned)])
 
         return max(self.draw(8, rng), key=least)
 
-    def wrong_processes(self) -> list[AnnotationModel]:
-        """The process with another's answers, if annotators differ in anything, and with another truth of several."""
-        n_states = len(self.entry.states(self.data))
-        return [*self.of_annotators(), *([with_wrong_truth(self.entry, n_states)] if n_states > 1 else [])]
-
-    def of_annotators(self) -> list[AnnotationModel]:
+    def of_other_annotators(self, parameters: Parameters) -> list[dict[Hashable, float]]:
+        """The pmf if each answer were another annotator's, where annotators differ in anything."""
         differ = any("annotator" in dims for dims in self.graph.model.named_vars_to_dims.values())
-        return [with_wrong_annotators(self.entry)] if differ else []
+        return [self.pmf(parameters, moved=2)] if differ else []
+
+    def of_another_truth(self, parameters: Parameters) -> list[dict[Hashable, float]]:
+        """The pmf if each state were the next one, of several."""
+        n = len(self.entry.states(self.data))
+        return [turn_states(self.pmf(parameters), n)] if n > 1 else []
 
     def pmf(self, parameters: Parameters, control: str | None = None, moved: int = 0) -> dict[Hashable, float]:
         """By enumeration, p(state of u, state of v, all five answers), given the control if there is one."""
@@ -268,21 +264,14 @@ class Case(AnyCase):
         )
         return design, whole
 
-    def predict(
-        self, entry: AnnotationModel, parameters: Parameters, rng: np.random.Generator, copies: int
-    ) -> np.ndarray:
+    def predict(self, parameters: Parameters, rng: np.random.Generator, copies: int) -> np.ndarray:
         """Draws of the observed variable with the parameters held, one row per copy of the design."""
-        graph = Graph(entry, replicate(self.designs.two_items(), copies), self.known)
+        graph = Graph(self.entry, replicate(self.designs.two_items(), copies), self.known)
         held = pm.do(graph.model, self.for_copies(parameters, 2, copies))
         return pm.draw(held["annotations"], random_seed=rng, mode=FAST).reshape(copies, -1)
 
     def draw_states(
-        self,
-        entry: AnnotationModel,
-        parameters: Parameters,
-        data: AnnotationData,
-        rng: np.random.Generator,
-        copies: int,
+        self, parameters: Parameters, data: AnnotationData, rng: np.random.Generator, copies: int
     ) -> np.ndarray:
         """Drawn states, one row per copy of the design."""
         posterior = self.posterior([parameters], n_chains=1)
@@ -290,7 +279,7 @@ class Case(AnyCase):
             posterior = posterior.isel(item=np.tile(np.arange(data.n_items), copies), missing_dims="ignore")
             posterior = posterior.assign_coords(item=list(replicate(data, copies).items))
         known = self.for_copies(self.known, data.n_items, copies)
-        drawn = compile_formula(entry, replicate(data, copies), posterior, known).draw_states(random_seed=rng)
+        drawn = compile_formula(self.entry, replicate(data, copies), posterior, known).draw_states(random_seed=rng)
         return drawn.values.reshape(copies, -1)
 
 

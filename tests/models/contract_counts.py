@@ -16,13 +16,12 @@ from bayesanno import CountData, get_model
 from bayesanno.modeling.arguments import CountDesign
 from bayesanno.modeling.posterior import compile_formula
 from tests.models.contract import PRIOR_DRAWS, AnyCase, make_case, models_of
-from tests.models.graphs import FAST, Graph, broken
+from tests.models.graphs import FAST, Graph, distance_between, turn_states
 from tests.models.references_counts import REFERENCES, Parameters, count_probability, counts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from bayesanno import AnnotationModel
 
 N = 3  # answers to each of the two items of a process
 STARTS = (
@@ -120,26 +119,18 @@ class CountCase(AnyCase):
         """Parameters from the prior under which draws can disagree, and successes are not failures."""
         for parameters in self.draw(PRIOR_DRAWS, rng):
             pmf = self.pmf(parameters)
-            apart = sum(abs(p - pmf[i, j, N - x, N - y]) for (i, j, x, y), p in pmf.items()) / 2
-            if max(pmf.values()) < 0.8 and apart > 0.1:
+            (failures,) = self.of_other_annotators(parameters)
+            if max(pmf.values()) < 0.8 and distance_between(pmf, failures) > 0.1:
                 return parameters
         return pytest.fail("no draw of the prior is fit to test with")
 
-    def of_annotators(self) -> list[AnnotationModel]:
-        """Failures for successes."""
+    def of_other_annotators(self, parameters: Parameters) -> list[dict[Hashable, float]]:
+        """The pmf if successes were failures."""
+        return [{(i, j, N - x, N - y): p for (i, j, x, y), p in self.pmf(parameters).items()}]
 
-        def generate(model: AnnotationModel, design: CountDesign, p: Any) -> Any:
-            state, successes = type(self.entry).generate(model, design, p)
-            return state, design.trials - successes
-
-        return [broken(self.entry, generate=generate)]
-
-    def wrong_processes(self) -> list[AnnotationModel]:
-        def generate(model: AnnotationModel, design: CountDesign, p: Any) -> Any:
-            state, successes = type(self.entry).generate(model, design, p)
-            return pt.mod(state + 1, max(2, model.n_types)), successes
-
-        return [*self.of_annotators(), broken(self.entry, generate=generate)]
+    def of_another_truth(self, parameters: Parameters) -> list[dict[Hashable, float]]:
+        """The pmf if each type were the next one."""
+        return [turn_states(self.pmf(parameters), max(2, self.entry.n_types))]
 
     def pmf(self, parameters: Parameters, control: None = None) -> dict[Hashable, float]:  # noqa: ARG002
         """By enumeration, p(type of u, type of v, successes of u, of v)."""
@@ -157,22 +148,13 @@ class CountCase(AnyCase):
         design = CountDesign(trials=pt.as_tensor(np.full(2 * copies, N)), n_items=pt.as_tensor(2 * copies))
         return design, self.whole(parameters)
 
-    def predict(
-        self, entry: AnnotationModel, parameters: Parameters, rng: np.random.Generator, copies: int
-    ) -> np.ndarray:
+    def predict(self, parameters: Parameters, rng: np.random.Generator, copies: int) -> np.ndarray:
         """Draws of the observed variable with the parameters held, one row per copy of two items."""
-        held = pm.do(entry.build(counts(*[(0, N)] * 2 * copies)), parameters)
+        held = pm.do(self.entry.build(counts(*[(0, N)] * 2 * copies)), parameters)
         return pm.draw(held["successes"], random_seed=rng, mode=FAST).reshape(copies, -1)
 
-    def draw_states(
-        self,
-        entry: AnnotationModel,
-        parameters: Parameters,
-        data: CountData,
-        rng: np.random.Generator,
-        copies: int,
-    ) -> np.ndarray:
+    def draw_states(self, parameters: Parameters, data: CountData, rng: np.random.Generator, copies: int) -> np.ndarray:
         """Drawn types, one row per copy of the items."""
         pairs = zip(data.successes.tolist(), data.trials.tolist(), strict=True)
-        formula = compile_formula(entry, counts(*[*pairs] * copies), self.posterior([parameters], n_chains=1))
+        formula = compile_formula(self.entry, counts(*[*pairs] * copies), self.posterior([parameters], n_chains=1))
         return formula.draw_states(random_seed=rng).values.reshape(copies, -1)

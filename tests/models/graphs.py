@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from pytensor.graph.replace import clone_replace
 from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel
-from bayesanno.modeling.arguments import Design
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.likelihood import observed_arrays
 from tests.models.references import Parameters
@@ -134,6 +132,11 @@ def answers_pmf(pmf: Mapping[Any, float]) -> dict[Hashable, float]:
     return dict(summed)
 
 
+def turn_states(pmf: Mapping[Any, float], n_states: int) -> dict[Hashable, float]:
+    """The joint pmf if each of the two states were the next one."""
+    return {((i + 1) % n_states, (j + 1) % n_states, *said): p for (i, j, *said), p in pmf.items()}
+
+
 def distance_between(pmf: Mapping[Any, float], other: Mapping[Any, float]) -> float:
     """The total variation distance."""
     return sum(abs(p - other.get(cell, 0.0)) for cell, p in pmf.items()) / 2
@@ -171,24 +174,3 @@ def with_wrong_formula(entry: AnnotationModel) -> AnnotationModel:
         return logp + pt.eq(pt.arange(logp.shape[1]), 0) * np.log(2.0)
 
     return broken(entry, state_logp=state_logp)
-
-
-def with_wrong_annotators(entry: AnnotationModel) -> AnnotationModel:
-    """Gives every answer to the annotator before."""
-
-    def generate(self: AnnotationModel, design: Design, p: Any) -> Any:
-        moved = pt.mod(design.annotator + 2, 3)
-        wrong = replace(design, annotator=moved)
-        return type(entry).generate(self, wrong, p)
-
-    return broken(entry, generate=generate)
-
-
-def with_wrong_truth(entry: AnnotationModel, n_states: int) -> AnnotationModel:
-    """Says another truth than the one that the answers came from."""
-
-    def generate(self: AnnotationModel, design: Design, p: Any) -> Any:
-        state, said = type(entry).generate(self, design, p)
-        return pt.mod(state + 1, n_states), said
-
-    return broken(entry, generate=generate)
