@@ -74,7 +74,7 @@ def main() -> None:
         sys.exit(1)
     if code == INTERRUPTED:  # typer has turned the KeyboardInterrupt into its exit code
         typer.echo("interrupted: nothing was written", err=True)
-    sys.exit(code)
+    sys.exit(code or 0)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
