@@ -81,7 +81,7 @@ def simulate(
     values |= _draw_given(graph, [one for one in graph.deterministics if one.name in taken], free, rng=None)
     symbols = put_together(process, design, {name: as_data(value) for name, value in values.items()})
     reseed_rngs(list(collect_default_updates(symbols)), int(rng.integers(2**30)))  # as pm.draw does
-    state, label = quietly(compile_once, [], symbols, by_numpy=True)()
+    state, label = quietly(compile_once, [], symbols)()
     return _name_all(process, design, graph, values, state, label)
 
 

@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from bayesanno._core.lazy import pd, pm, pt
+from bayesanno._core.lazy import pd
 from bayesanno.models import MACE
 from bayesanno.simulation.designs import make_design
 from bayesanno.simulation.simulate import simulate
+from tests.models.processes import PROCESSES
 
 SEED = 1979
 TEXTS = (
@@ -30,16 +31,6 @@ JUDGES = ("alder-large", "alder-small", "birch-large", "birch-small", "cedar-lar
 PASS_RATES = {"v1": 0.55, "v2": 0.7, "v3": 0.72}
 
 
-class Story(MACE):
-    """MACE as in figure 2 of Hovy et al. (2013), with the random numbers of the file."""
-
-    def generate(self, design, p):
-        true_class = design.draw_classes(p)  # (item,)
-        spams = pm.Uniform.dist(shape=design.annotator.shape) <= 1 - p.competence[design.annotator]  # (annotation,)
-        truth = pt.as_tensor(design.class_response)[design.show(true_class)]
-        return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
-
-
 def make_tickets() -> pd.DataFrame:
     """Simulate `@tickets`."""
     tickets, workers = [f"T{number:03d}" for number in range(60)], [f"w{number}" for number in range(1, 6)]
@@ -51,7 +42,8 @@ def make_tickets() -> pd.DataFrame:
         "competence": [0.95, 0.85, 0.65, 0.5, 0.3],
         "strategy": np.full((5, 3), 1 / 3),
     }
-    data, _ = simulate(Story(), design, parameters=parameters, random_seed=SEED)
+    as_a_story = type("Story", (MACE,), {"generate": PROCESSES["mace"]})()  # the file has its random numbers
+    data, _ = simulate(as_a_story, design, parameters=parameters, random_seed=SEED)
     said = data.to_frame()
     start = datetime(2026, 3, 1, 10)
     said["time"] = [(start + timedelta(minutes=at)).isoformat(timespec="minutes") for at in range(1, len(said) + 1)]
