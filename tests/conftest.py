@@ -37,7 +37,6 @@ gc.set_threshold(200_000, 50, 100)
 settings.register_profile("bayesanno", deadline=None)
 settings.load_profile("bayesanno")
 
-
 pytest.register_assert_rewrite("tests.models.contract", "tests.models.contract_counts")
 
 SEED = 20080530

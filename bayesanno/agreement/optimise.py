@@ -13,7 +13,6 @@ from bayesanno._core.validate import check_choice
 Method = Literal["likelihood", "least_squares", "chi_square"]
 
 STARTS = 32
-STEP = 1e-30j  # a derivative is the imaginary part after such a step, exact up to rounding
 SMALLEST = 1e-100  # replaces a probability of 0 where its logarithm or inverse is needed
 
 
@@ -56,20 +55,12 @@ def minimise_misfit(
     if method == "chi_square":  # far from its minimum it is huge, and searches may not converge
         starts = [*starts, minimise_misfit(predict, histogram, "likelihood", starts, bounds, n_weights=n_weights)]
     share = histogram / histogram.sum()  # (bin,)
-
-    def loss(values: np.ndarray) -> Any:
-        return measure_misfit(predict(values), share, method)
-
-    def slope(values: np.ndarray) -> np.ndarray:
-        return np.array([loss(values + step).imag for step in STEP * np.eye(values.size)]) / STEP.imag
-
-    of_weights = (np.arange(len(bounds)) < n_weights).astype(float)
-    simplex = {"type": "eq", "fun": lambda values: of_weights @ values - 1, "jac": lambda _: of_weights}
+    simplex = {"type": "eq", "fun": lambda values: values[:n_weights].sum() - 1}
     found = [
         minimize(
-            loss,
+            lambda values: measure_misfit(predict(values), share, method),
             start,
-            jac=slope,
+            jac="cs",  # complex step, exact up to rounding
             method="SLSQP",
             bounds=bounds,
             constraints=[simplex] if n_weights else [],

@@ -86,7 +86,7 @@ def simulate(
 
 
 class Simulator:
-    """Simulations of one model and design, with parameters from the prior and a single graph.
+    """Simulations of one model and design, with parameters from the prior and a single compilation.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Simulator:
         drawn = {variable.name: variable for variable in self.graph.free_RVs + self.graph.deterministics}
         outputs = [*drawn.values(), *put_together(model, design, drawn | known)]
         self._rngs = find_rng_nodes(outputs)
-        self._draw = quietly(pm.compile, [], outputs, mode=BY_NUMPY)  # a draw takes milliseconds, compiling longer
+        self._draw = quietly(pm.compile, [], outputs)
         self._names = list(drawn)
 
     def draw(self, random_seed: int) -> tuple[Any, xr.Dataset, np.ndarray]:

@@ -1,18 +1,15 @@
 """Power-scaling: slopes against exact posteriors under stronger and weaker priors, and against fits with them."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
 from bayesanno.criticism.power_scaling import _adjust_p
-from bayesanno.inference.assemble import assemble
 from bayesanno.models.label_usage import LabelUsage
 from tests.analysis.made import from_prior
+from tests.inference.draws import make_quiet_fit
 from tests.inference.exact import exact_posterior
 from tests.models.contract import as_posterior
 from tests.samples import tiny_data
@@ -167,11 +164,7 @@ def test_both_slopes_of_a_dirichlet_are_known(rng):
     drawn = np.stack([rng.dirichlet(3.0 + own, size=4000) for own in counts], axis=1)  # of the posterior itself
     model = LabelUsage(centre="even", usage_prior=3.0)
     posterior = as_posterior(model.build(data), [{"usage": usage} for usage in drawn], 4)
-    none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
-    attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
-    attrs["settings"] = json.dumps({"draws": 1000, "chains": 4})
-    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
-    table = ba.power_scaling_table(assemble(model, data, posterior, stats, attrs=attrs))
+    table = ba.power_scaling_table(make_quiet_fit(model, data, posterior))
 
     def mean(prior, n):
         return (prior + n) / (prior + n).sum(axis=1, keepdims=True)

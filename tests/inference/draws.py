@@ -51,13 +51,18 @@ def permute_draws(posterior, orders):
 
 def make_fit(model, data, posterior, *, check=False):
     """A fit from given draws; so few of them are warned about."""
+    with pytest.warns(ConvergenceWarning):
+        return make_quiet_fit(model, data, posterior, check=check)
+
+
+def make_quiet_fit(model, data, posterior, *, check=False):
+    """A fit from given draws, so many that nothing is warned about."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
     stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
     attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
     attrs["settings"] = json.dumps({"draws": draws, "chains": chains})
-    with pytest.warns(ConvergenceWarning):
-        return assemble(model, data, posterior, stats, attrs=attrs, check=check)
+    return assemble(model, data, posterior, stats, attrs=attrs, check=check)
 
 
 def join(*fits):

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pymc as pm
 import pytest
 
 import bayesanno as ba
@@ -11,12 +10,11 @@ from bayesanno.analysis.dependence import error_chances
 from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import is_misfit
-from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
 from bayesanno.simulation.quantities import ModelDraws
+from tests.analysis.made import from_prior
 from tests.inference.answers import data_of, noisy
-from tests.inference.draws import make_fit
 from tests.samples import simulate_clique
 
 QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
@@ -89,13 +87,8 @@ def _quiet_fit(model, data, **settings):
 
 def _fit_of_prior(name, data):
     """A fit that is checked, of draws from the prior."""
-    model = ba.get_model(name)
-    graph = model.build(data)
-    how = {"model": graph, "var_names": [of.name for of in graph.free_RVs], "compile_kwargs": {"mode": "FAST_COMPILE"}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        chains = [pm.sample_prior_predictive(50, random_seed=seed, **how)["prior"].to_dataset() for seed in (1, 2)]
-        return make_fit(model, data, concat_datasets(chains, "chain", range(2)), check=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        return from_prior(ba.get_model(name), data, check=True)
 
 
 def test_dropping_chains_repeats_the_check_and_relabelling_does_not(copies):

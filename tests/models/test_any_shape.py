@@ -1,20 +1,16 @@
 """Every model on small data of every shape: its tables are probabilities and numbers, or data are refused in a line.
 
-What has EM and VB is fitted by them always, all else by ADVI of few steps: on the smallest data always, where NumPy
-evaluates the density, since axes of length one make graphs that no other test compiles; on the others, with compiled
-code, if slow tests are asked for.
+What has EM and VB is fitted by them always, all else by ADVI of few steps, whose graphs are the same for all shapes: on
+the smallest data always, on the others if slow tests are asked for.
 """
 
 import warnings
 
 import numpy as np
-import pytensor
 import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import BayesannoError
-from bayesanno.graph import density
-from bayesanno.inference.sampling import advi
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import list_model_classes
 from tests.samples import tiny_data
@@ -94,30 +90,11 @@ def are_probabilities(table):
     return not np.isnan(p).all(axis=0).any()
 
 
-@pytest.fixture
-def by_numpy_if_smallest(shape, monkeypatch):
-    """The density of the smallest data is evaluated by NumPy."""
-
-    def not_compiled(_):
-        raise NotImplementedError("a function of NumPy is asked for")
-
-    if shape != "one answer":
-        yield
-        return
-    monkeypatch.setattr(density, "make_functions", not_compiled)
-    monkeypatch.setattr(advi, "PARETO_DRAWS", 100)
-    with pytensor.config.change_flags(mode="FAST_COMPILE"):
-        yield
-
-
-@pytest.mark.usefixtures("by_numpy_if_smallest")
 @pytest.mark.parametrize(("name", "shape", "method"), [*fits()])
 def test_it_ends_in_tables_or_in_one_line(name, shape, method):
     model = ba.get_model(name)
     data = make(model, shape)
-    options = (
-        {"method_options": {"steps": 20 if shape == "one answer" else 200, "starts": 2}} if method == "advi" else {}
-    )
+    options = {"method_options": {"steps": 200, "starts": 2}} if method == "advi" else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of so few draws, and of designs that do not say who is right
         try:
