@@ -28,7 +28,7 @@ BELOW = 0.58  # how far an arrow that passes below a node is from its centre
 def plot_plates(
     model: str | AnnotationModel, data: Data | None = None, *, figsize: style.Size = None, ax: Axes | None = None
 ) -> Figure:
-    """Draw a model as a plate diagram, from its graph and its generative process.
+    r"""Draw a model as a plate diagram, from its graph and its generative process.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def plot_plates(
     >>> import bayesanno as ba
     >>> figure = ba.plot_plates("mace")
     >>> sorted(text.get_text() for text in figure.axes[0].texts)[:3]
-    ['annotator j = 1 ... J', 'answers', 'competence']
+    ['annotator\nj = 1 ... J', 'answers', 'competence']
     """
     model = get_model(model)
     process = describe_process(model, smallest_data(model) if data is None else data)
@@ -124,6 +124,8 @@ def _draw_plate(axes: Axes, inside: Sequence[Point], name: str, *, below: bool) 
     right, high = max(xs) + WIDTH / 2 + room, max(ys) + HEIGHT / 2 + room + (0 if below else MARGIN)
     box = _draw_box(axes, left, low, right, high, rounding=0.1)
     box.set(facecolor="none", edgecolor=style.PALE, linewidth=1.0)
+    if not below and len(set(xs)) > 1:  # room beside the answers, where no arrow passes
+        name, high = name.replace(" ", "\n", 1), low + 0.46
     at = (left + 0.1, low + 0.08) if below else (right - 0.1, high - 0.08)
     under = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # arrows pass behind
     sides: dict[str, Any] = {"ha": "left", "va": "bottom"} if below else {"ha": "right", "va": "top"}
