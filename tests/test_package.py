@@ -61,17 +61,12 @@ def test_the_models_are_found_where_git_makes_no_symbolic_links(tmp_path):
     assert done.stdout == f"True {tmp_path / 'models' / '__init__.py'}\n"
 
 
-def test_every_name_the_package_offers_can_be_had():
-    assert {"fit", "read_annotations", "label_table", "get_model", "simulate", "load"} <= set(ba.__all__)
-    for room in find_rooms():
-        for name in room.__all__:
-            assert getattr(room, name).__doc__.strip(), name
-
-
-def test_every_public_name_has_a_place_in_the_guide_or_a_notebook():
+def test_every_public_name_can_be_had_and_has_a_place_in_the_guide_or_a_notebook():
     pages = [ROOT / "README.md", *(ROOT / "notebooks").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
     words = set(re.findall(r"\w+", "".join(page.read_text(encoding="utf-8") for page in pages)))
-    assert {name for room in find_rooms() for name in room.__all__} <= words
+    for room in find_rooms():
+        assert set(room.__all__) <= words
+        assert all(getattr(room, name).__doc__.strip() for name in room.__all__)
 
 
 def uv(*arguments):
@@ -95,7 +90,7 @@ def wheel(tmp_path_factory):
     return built
 
 
-def test_the_wheel_holds_the_zoo_the_data_and_no_tests(wheel):
+def test_wheel_and_sdist_hold_the_zoo_the_data_and_no_tests(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         metadata = archive.read(f"bayesanno-{ba.__version__}.dist-info/METADATA").decode()
@@ -105,17 +100,12 @@ def test_the_wheel_holds_the_zoo_the_data_and_no_tests(wheel):
     assert {name.split("/")[0] for name in names} == {"bayesanno", f"bayesanno-{ba.__version__}.dist-info"}
     assert f"Version: {ba.__version__}" in metadata
     assert any(name.endswith("licenses/LICENSE") for name in names)
-
-
-def test_the_sdist_holds_what_the_wheel_is_made_of_and_no_link(wheel):
     (sdist,) = wheel.parent.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         members = archive.getmembers()
     assert all(member.isfile() or member.isdir() for member in members)
     names = {member.name.partition("/")[2] for member in members if member.isfile()}
     assert {"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", *SHIPPED} <= names
-    generated = {name for name in names if name.startswith("bayesanno.egg-info/")} | {"PKG-INFO", "setup.cfg"}
-    assert not {name for name in names - generated if not (ROOT / name).is_file()}
     assert not {name for name in names if name.startswith(("tests", "notebooks", "."))}
 
 
@@ -140,9 +130,7 @@ def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
         return done.stdout
 
     assert run("--version") == f"bayesanno {ba.__version__}\n"
-    listed = run("models")
-    assert all(name in listed for name in ba.list_models()["name"])
-    assert "dawid_skene" in listed
+    assert all(name in run("models") for name in ("mace", "dawid_skene"))
     cheap = ["--method", "advi", "--method-option", "steps=2000", "--draws", "50", "--seed", "1"]
     out = run("fit", "mace", "@crowd", "--out", "crowd", *cheap)
     assert out.startswith("accuracy against gold of 300 items ")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
 
 
 def vote_of(said, **known):
@@ -37,8 +36,3 @@ def test_the_vote_on_textual_entailment_is_what_papers_report(shared):
     table = ba.majority_vote(ba.read_annotations(shared / "data" / "rte.csv"))
     assert table["right"].mean() == pytest.approx(0.896875)
     assert table["tied"].sum() == 65
-
-
-def test_the_vote_is_of_annotations(refuses):
-    with refuses(DataError, r"majority_vote needs AnnotationData .*, not CountData"):
-        ba.majority_vote(ba.CountData(items=("a",), successes=[1], trials=[2]))

@@ -1,22 +1,15 @@
 """The files of a run: what is read of a fit for them is read once."""
 
-import json
 import os
 import time
 from pathlib import Path
 
-import numpy as np
-import pytest
-
 import bayesanno as ba
-from bayesanno.cli.files import describe_data, write_fit
+from bayesanno.cli.files import write_fit
 from bayesanno.fits import storage, view
-from bayesanno.io.write import write_table
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 
 
-@pytest.mark.parametrize("as_view", [False, True])
-def test_a_fit_is_read_once_for_all_of_its_files(tiny_fit, tmp_path, monkeypatch, as_view):
+def test_a_fit_is_read_once_for_all_of_its_files(tiny_fit, tmp_path, monkeypatch):
     asked = []
 
     def count(name):
@@ -26,33 +19,8 @@ def test_a_fit_is_read_once_for_all_of_its_files(tiny_fit, tmp_path, monkeypatch
 
     for name in ("data_of", "diagnostics_of"):
         count(name)
-    write_fit(view.view_of(tiny_fit) if as_view else tiny_fit, tmp_path, coverage=0.9, began=0.0)
+    write_fit(tiny_fit, tmp_path, coverage=0.9, began=0.0)
     assert sorted(asked) == ["data_of", "diagnostics_of"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "annotators.csv", "labels.csv", "posterior.nc", "run.json", "summary.csv",
-    ]  # fmt: skip
-
-
-def test_every_kind_of_data_is_described_and_written(tmp_path):
-    annotations = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "bo", "no")])
-    counts = ba.CountData(items=("a", "b"), successes=np.array([1, 3]), trials=np.array([4, 4]))
-    several = ba.MultiAnnotationData(by_dimension={"focus": annotations, "tone": annotations})
-    of_annotations = {"items": 2, "annotators": 2, "labels": 2, "annotations": 3, "label_names": ["no", "yes"]}
-    of_annotations |= {"gold": 0}
-    expected = [
-        (annotations, of_annotations),
-        (counts, {"items": 2, "trials": 8, "successes": 4}),
-        (several, of_annotations | {
-            "labels": {"focus": 2, "tone": 2}, "annotations": 6,
-            "label_names": {"focus": ["no", "yes"], "tone": ["no", "yes"]},
-            "gold": {"focus": 0, "tone": 0},
-        }),
-    ]  # fmt: skip
-    assert {type(data) for data, _ in expected} == set(DATA_ADAPTERS) == set(storage.READERS) == set(Data.__args__)
-    for number, (data, described) in enumerate(expected):
-        assert json.loads(json.dumps(describe_data(data))) == described
-        write_table(data.to_frame(), tmp_path / f"{number}.csv")
-        assert (tmp_path / f"{number}.csv").read_text().count("\n") > data.n_items
 
 
 def test_files_of_text_are_the_same_on_every_system(tiny_fit, tmp_path, monkeypatch):
