@@ -1,12 +1,15 @@
 """What is installed: the wheel is whole, and works in an environment of its own; importing it is cheap."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -90,6 +93,17 @@ def wheel(tmp_path_factory):
     return built
 
 
+def test_what_is_imported_is_declared():
+    declared = {re.match(r"[\w-]+", one)[0].replace("-", "_") for one in requires("bayesanno")}
+    declared |= {"arviz_base", "arviz_stats", "numba", "pytensor"}  # which come with ArviZ and PyMC
+    names = {"bayesanno", *sys.stdlib_module_names}
+    for path in (ROOT / "bayesanno").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            found = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            found += [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else []
+            assert {name.partition(".")[0] for name in found} <= names | declared, path
+
+
 def test_wheel_and_sdist_hold_the_zoo_the_data_and_no_tests(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
@@ -118,7 +132,9 @@ def test_the_version_is_one():
 def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
     python = tmp_path / "venv" / "bin" / "python"
     uv("venv", "--python", sys.executable, tmp_path / "venv")
-    uv("pip", "install", "--python", python, wheel)
+    uv("pip", "install", "--no-deps", "--python", python, wheel)
+    (site,) = (tmp_path / "venv" / "lib").glob("*/site-packages")
+    (site / "others.pth").write_text(sysconfig.get_path("purelib"))  # dependencies, as they are compiled there
     away = tmp_path / "away"
     away.mkdir()
 
@@ -130,9 +146,8 @@ def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
         return done.stdout
 
     assert run("--version") == f"bayesanno {ba.__version__}\n"
-    assert all(name in run("models") for name in ("mace", "dawid_skene"))
-    cheap = ["--method", "advi", "--method-option", "steps=2000", "--draws", "50", "--seed", "1"]
-    out = run("fit", "mace", "@crowd", "--out", "crowd", *cheap)
+    assert "\nmace " in run("models")
+    out = run("fit", "mace", "@crowd", "--out", "crowd", "--method", "em", "--seed", "1")
     assert out.startswith("accuracy against gold of 300 items ")
     assert {path.name for path in (away / "crowd").iterdir()} == {
         "posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json", "report.html",

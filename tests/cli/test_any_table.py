@@ -67,4 +67,4 @@ def test_commands_end_well_and_names_come_back_as_they_were(tmp_path):
         assert asked.columns[asked.header.index("item")][0] in data.items
     assert do("agreement", "a.csv", "--out", "y", "--resamples", 10)
     assert set(open_table(tmp_path / "y" / "annotators.csv").columns[0]) == set(data.annotators)
-    do("fit", "mace", "a.csv", f"--unsure={first}", *by_em, "u")
+    assert do("fit", "mace", "a.csv", f"--unsure={data.labels[-1]}", "--method", "vb", "--no-report", "--out", "u")

@@ -1,9 +1,14 @@
 """Comparisons and columns of items on the command line: the class prior that options ask for."""
 
+import json
+import re
+
+import numpy as np
+import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli.files import describe_data
+from tests.analysis.made import from_prior
 
 LONG = """item,a,b,winner,judge
 q1,x,y,a,ada
@@ -23,17 +28,23 @@ def run(command, tmp_path):
     return command
 
 
-def test_options_of_items_are_the_class_prior_of_a_fit(run, tiny_fit, monkeypatch):
-    seen = []
-    monkeypatch.setattr(ba, "fit", lambda *given, **_: seen.append(given) or tiny_fit)
+@pytest.mark.usefixtures("by_numpy")
+def test_options_of_items_are_the_class_prior_of_a_fit_and_effects_are_written(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(ba, "fit", lambda model, data, **_: from_prior(model, data))
     of_items = ("--items", "items.csv", "--class-prior", "length", "--classifier", "p")
-    code, _, err = run("fit", "model_b", "x.csv", "--pairs", "a,b", *of_items, "--no-report", "--out", "run")
+    code, out, err = run("fit", "model_b", "x.csv", "--pairs", "a,b", *of_items, "--no-report", "--out", "run")
     assert code == 0, err
-    ((model, data),) = seen
-    assert [(term["term"], *list(term.values())[1:2]) for term in model.to_fields()["class_prior"]] == [
+    described = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert [(term["term"], *list(term.values())[1:2]) for term in described["fields"]["class_prior"]] == [
         ("Pairs", "a"), ("Columns", "length"), ("Classifier", "p"),
     ]  # fmt: skip
-    columns = describe_data(data)["item_columns"]
+    posterior = ba.load(tmp_path / "run")["posterior"]
+    effects = pd.read_csv(tmp_path / "run" / "coefficients.csv").set_index(["effect", "true_class"])["mean"]
+    for effect in ("length", "slope"):
+        means = posterior[effect].mean(["chain", "draw"]).values.ravel()
+        np.testing.assert_allclose(effects[effect], means, rtol=1e-4)
+    assert re.search(r"^system +n_answers +elo_mean", out, re.MULTILINE)
+    columns = described["data"]["item_columns"]
     assert columns["a"] == {"levels": 3, "missing": 0}
     assert columns["length"] == {"mean": pytest.approx(19 / 3), "sd": pytest.approx(2.0548, abs=1e-4), "missing": 0}
     assert "columns a, b, length, p[a], p[b], p[tie]" in err

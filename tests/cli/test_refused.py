@@ -5,6 +5,7 @@ import pytest
 from tests.cli.within import LONG, listing, run
 
 FILES = {
+    "free.csv": "annotator,cost\nviktor,0\n",
     "answers.csv": LONG,
     "pairs.csv": "item,a,b,winner,judge\nq1,x,y,a,ada\nq1,x,y,b,bo\nq2,y,z,a,ada\nq2,y,z,tie,bo\n",
     "alone.csv": "item,annotator,label\ns1,a,x\ns2,b,y\n",
@@ -31,6 +32,8 @@ OF_FITS = {
     "recalibrate run --out folder --overwrite": "folder was not written by a run and is not replaced",
     "recalibrate run --out new --gold gold.csv": "gold.csv, line 2: no item of this file, such as 'zz', is in the data",
     "next nowhere": NO_FIT,
+    "next run --target all": "target is 'all'",
+    "next run --annotators free.csv": "costs of annotator 'viktor' is 0.0: it must be a number above 0",
     "next run --annotators few.csv": "few.csv, line 2: answers is 'few': it must be a number",
     "next run --annotators twice.csv": "twice.csv, line 3: annotator 'viktor' is named twice",
     "next run --annotators budget.csv --per-annotator 2": "budget.csv has a column answers: leave out --per-annotator",
@@ -78,6 +81,7 @@ SIMULATED = {
     "mace --out other.csv": "other.json exists: choose another --out, or --overwrite",
     "mace --out new.json": "new.json is where the parameters go: give a name in .csv",
     "one_coin --out new.csv --unsure maybe": "one_coin cannot simulate answers that are no class: leave out --unsure",
+    "model_a_multi --out new.csv --dimensions focus,": "a dimension has an empty name",
     "model_a_multi --out new.csv --dimensions a,b,a": "a dimension is named twice among 'a', 'b', 'a'",
 }
 

@@ -28,6 +28,7 @@ OF_FILES = {
     "mace answers.csv --labels no --labels yes": "--labels is given 2 times for one label column: give one list",
     "mace answers.csv --labels no,,yes": "--labels: name 2 of 'no', '', 'yes' is empty",
     "mace answers.csv --same no=yes --same no=maybe": "--same no=... is given twice: leave out one",
+    "mace answers.csv --add answers.csv": "answers.csv, line 2: ",
     "mace answers.csv --drop-unsure": "--drop-unsure leaves out ",
     "mace answers.csv --out old": "old exists: choose another --out, or --overwrite",
     "mace answers.csv --out old --overwrite": "old was not written by a run",
