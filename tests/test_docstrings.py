@@ -95,12 +95,6 @@ def test_the_card_and_the_entries_of_a_model_have_the_defaults_of_its_fields(nam
 def test_the_defaults_are_found():
     """A parser that found nothing would agree with everything."""
     assert {"bayesanno.inference.fit.fit", "bayesanno.models.mace.MACE", "bayesanno.fits.view.FitView"} <= set(THINGS)
-    lazy = dict(pair for names, kind in entries(THINGS["bayesanno.models.diligent_lazy.DiligentLazy"])
-                for pair in stated_defaults(names, kind).items())  # fmt: skip
-    assert lazy == {
-        "weight_mean": (0.5, 0.5), "rate_mean": (0.2, 0.8), "weight_strength": 2, "rate_strength": 20, "known": False,
-        "diligence_prior": (1, 1), "lazy_rate_prior": (1, 1),
-    }  # fmt: skip
     card = sys.modules["bayesanno.models.mace"].__doc__
     assert card_defaults(card, get_model("mace").to_fields()) == {
         "competence_prior": (0.5, 0.5), "strategy_prior": 10, "prevalence_prior": 10,

@@ -26,8 +26,9 @@ def test_labels_that_are_level_in_all_go_by_their_order():
 
 
 def test_a_control_is_taken_for_what_it_is():
-    table = vote_of({"s1": "no no", "s2": "yes"}, controls={"s1": "yes"}, gold={"s1": "yes", "s2": "yes"})
-    assert table["label"].tolist() == ["yes", "yes"]
+    known = {"controls": {"s1": "no"}, "gold": {"s1": "no", "s2": "yes"}}
+    table = vote_of({"s1": "yes yes", "s2": "yes"}, labels=["no", "yes"], **known)
+    assert table["label"].tolist() == ["no", "yes"]
     assert table["share"].tolist() == [0, 1]
     assert table["right"].tolist() == [1, 1]
 

@@ -10,7 +10,6 @@ from bayesanno import CountData, get_model
 from bayesanno._core.errors import DataError
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions, gather_options
-from bayesanno.io import sources
 from bayesanno.io.write import write_table
 from tests.analysis.made import from_prior
 from tests.cli.within import run
@@ -60,15 +59,6 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
     assert data.items == ("s1", "s2", "s3")
     with refuses(DataError, "--successes and --trials name counts: leave out --label"):
         read(NAMED, successes="yes", trials="asked", label=("x",))
-
-
-def test_a_table_of_counts_is_parsed_once(read, monkeypatch):
-    parsed = []
-    real = sources.table_from_text
-    monkeypatch.setattr(sources, "table_from_text", lambda *given, **more: parsed.append(given) or real(*given, **more))
-    for text in (COUNTS, LONG):
-        assert read(text)[0].n_items == 3
-    assert len(parsed) == 2
 
 
 def test_named_data_are_counted_and_described():

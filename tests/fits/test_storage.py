@@ -1,5 +1,6 @@
 """Files of fits: whole or as they were, and readable by whom the umask says."""
 
+import ast
 import io
 import json
 import os
@@ -82,3 +83,10 @@ def test_what_this_version_cannot_read_or_is_not_whole_is_refused(tiny_fit, tmp_
         ba.save(fit, tmp_path / "fit.nc", overwrite=True)
         with refuses(FitError, match):
             ba.label_table(ba.load(tmp_path / "fit.nc"))
+
+
+def test_text_is_written_with_the_same_ends_of_lines_on_every_system():
+    for path in Path(ba.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("write_text", "to_csv"):
+                assert {"newline", "lineterminator"} & {one.arg for one in node.keywords}, path

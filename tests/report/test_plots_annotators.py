@@ -102,7 +102,9 @@ class TestPlotConfusion:
         table = ba.summary(fit, ["confusion"])
         own = table[table["parameter"].str.startswith("confusion[ada,") & (table["eti89_ub"] > 0.05)]
         ends = np.concatenate([ends_of(one) for one in panel.collections])
-        np.testing.assert_allclose(np.sort(ends[:, 1] - ends[:, 0]), np.sort(own["eti89_ub"] - own["eti89_lb"]))
+        left = own["parameter"].str[-2].astype(int) - 0.5  # of the cell of a response, such as [ada, l3, l5]
+        for side, bound in enumerate(("eti89_lb", "eti89_ub")):
+            np.testing.assert_allclose(np.sort(ends[:, side]), np.sort(left + own[bound]))
 
     def test_what_cannot_be_drawn_is_refused(self, tiny_fit, refuses):
         with refuses(FitError, "'dora' is not in this fit"):
