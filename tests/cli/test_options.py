@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 import bayesanno as ba
-from bayesanno.cli import options as opt
 from bayesanno.cli.app import app
 from bayesanno.cli.fit import fit
 
@@ -17,17 +16,6 @@ def test_defaults_are_those_of_the_library():
     for name in ("method", "draws", "tune", "chains", "target_accept", "nuts_sampler", "initvals", "adjust"):
         assert own[name].default == of_fit[name].default
     assert (own["format"].default, own["item"].default, own["strip"].default) == ("auto", None, False)
-
-
-def test_a_command_gets_the_values_of_a_group():
-    found = []
-
-    @opt.command(ba.fit)
-    def command(data: str, sampling: opt.Sampling, *, more: int = 3) -> None:
-        found.append((data, sampling, more))
-
-    command(data="x.csv", draws=10, tune=20, chains=2, more=4)
-    assert found == [("x.csv", {"draws": 10, "tune": 20, "chains": 2}, 4)]
 
 
 def test_what_messages_name_are_options_of_a_command():

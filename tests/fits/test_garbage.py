@@ -28,11 +28,16 @@ def fit():
 
 
 @pytest.mark.usefixtures("no_other_collection")
-@pytest.mark.parametrize(("large", "alive"), [(0, 1), (math.inf, 4)], ids=["large", "small"])
-def test_fits_that_nobody_holds_are_freed_if_large(monkeypatch, large, alive):
-    monkeypatch.setattr(storage, "LARGE_FIT", large)
+@pytest.mark.parametrize(("large", "alive"), [(0, 1), (math.inf, 4), (None, 4)], ids=["large", "small", "off"])
+def test_fits_that_nobody_holds_are_freed_if_large_and_the_collector_is_on(monkeypatch, large, alive):
+    monkeypatch.setattr(storage, "LARGE_FIT", large or 0)
     held = fit()
-    made = [weakref.ref(fit()) for _ in range(4)]
+    if large is None:
+        gc.disable()
+    try:
+        made = [weakref.ref(fit()) for _ in range(4)]
+    finally:
+        gc.enable()
     assert sum(one() is not None for one in made) == alive  # trees are cycles; else none of this would be needed
     assert held.attrs["model"] == "one_coin"
 

@@ -57,13 +57,6 @@ def test_examples_in_the_helpers_hold():
     assert doctest.testmod(formulas).failed == 0
 
 
-def test_formulas_can_be_shown_without_a_script():
-    convert = pytest.importorskip("docutils.utils.math.latex2mathml").tex2mathml  # comes with Sphinx
-    for name in NAMES:
-        for block in re.findall(r"\$\$\n(.*?)\n\$\$", cards.card_to_markdown(models.card_of(name)), flags=re.DOTALL):
-            assert convert(block, as_block=True).startswith("<math")
-
-
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
 def test_pictures_have_words(path):
     dressed = json.loads(stored.dress(path.read_text(encoding="utf-8")))
