@@ -3,16 +3,19 @@
 import html
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno.fits.parts import part_of
+from bayesanno.fits.view import view_of
 from bayesanno.report.blocks import as_text, join_ends, large_table
 from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
-from bayesanno.report.sections.labels import list_votes
+from bayesanno.report.sections.labels import count_labels, list_votes
 from bayesanno.simulation.statistics import OF_ANNOTATIONS, OF_COUNTS
 from tests.analysis.made import from_prior
 from tests.samples import simulate_clique
@@ -53,6 +56,9 @@ def test_the_tables_are_those_of_the_fit(tiny_fit, page):
     assert shown.set_index("item").loc["s1", "said"] == "3 yes, 1 no"
     right = np.where(labels["gold"] == "", "", np.where(labels["gold"] == labels["label"], "yes", "no"))
     assert shown["right"].tolist() == right.tolist()
+    counted = count_labels(SimpleNamespace(is_off=False), part_of(view_of(tiny_fit), None)).set_index("label")
+    assert counted["items"].to_dict() == labels["label"].value_counts().to_dict()
+    np.testing.assert_allclose(counted["expected items"], [labels[f"p[{name}]"].sum() for name in counted.index])
     annotators = frame_of(found["annotator-table"])
     np.testing.assert_allclose(annotators["mean"], ba.annotator_table(tiny_fit)["competence_mean"], atol=5e-5)
 
