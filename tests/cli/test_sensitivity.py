@@ -8,12 +8,18 @@ import bayesanno as ba
 from bayesanno.cli.compare import name_priors
 
 
-def test_the_command_writes_tables_and_says_what_is_in_them(command, crowd, tmp_path):
+def test_the_command_writes_tables_and_says_what_is_in_them(command, crowd, mace_fit, tmp_path, monkeypatch):
+    """Options reach the fit and the study, which are made by EM or before."""
     crowd[0].to_frame().to_csv(tmp_path / "crowd.csv", index=False)
+    seen, study = [], ba.sensitivity
+    by_em = {"method": "em", "random_seed": 1, "progressbar": False}
+    monkeypatch.setattr(ba, "fit", lambda *_, **more: seen.append(more) or mace_fit)
+    monkeypatch.setattr(ba, "sensitivity", lambda *given, **more: seen.append(more) or study(*given, **by_em))
     short = ["--draws", 100, "--tune", 150, "--chains", 2, "--seed", 1, "--workers", 1]
     given = ("mace", "crowd.csv", "--out", "found", "--grid", "strategy_prior=1")
     code, out, _ = command("sensitivity", *given, *short)
     assert code == 0
+    assert [(one["draws"], one["tune"], one["chains"], one["random_seed"]) for one in seen] == [(100, 150, 2, 1)] * 2
     names = ["prior.csv", "powerscale.csv", "labels.csv", "grid.csv", "flips.csv", "annotators.csv"]
     names += ["prior.png", "labels.png", "priors.png", "run.json"]
     assert [line for line in out.splitlines() if line.startswith("found/")] == [f"found/{name}" for name in names]

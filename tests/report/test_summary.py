@@ -14,6 +14,7 @@ from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.known_labels import count_errors
 from bayesanno.report.page import render
 from bayesanno.report.sections.findings import find_all
+from bayesanno.report.sections.labels import count_labels
 from tests.samples import simulate_clique
 
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
@@ -52,7 +53,8 @@ def test_a_fit_whose_annotators_err_together_is_doubted_first(clique_fit):
     assert {"errors-correlate", "errors-like-copies", "labels-contradict-gold", "labels-adjusted"} <= shown
     assert ("a0", "a1", "a2", "a3") in find(clique_fit).copies
     part, labels = part_of(view_of(clique_fit), None), ba.label_table(clique_fit)
-    errors = count_errors(part)
+    counted, errors = count_labels(find(clique_fit), part), count_errors(part)
+    assert dict(zip(counted["label"], counted["items"], strict=True)) == labels["label"].value_counts().to_dict()
     assert (errors.n, errors.made) == (200, (labels["label"] != labels["gold"]).sum())
     assert errors.expected == pytest.approx((1 - labels["probability"]).sum())
     assert errors.vote == pytest.approx((1 - ba.majority_vote(part.data)["right"]).sum())
