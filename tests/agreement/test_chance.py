@@ -84,6 +84,7 @@ def test_kappa_of_the_papers_examples():
         (five_annotators(340, 0), 0.7280, 1e-12),
         (five_annotators(0, 340), 0.5920, 1e-12),  # printed .52
         (five_annotators(113, 227), 0.6372, 5e-5),
+        (five_annotators(340, 680)[660:] + [(5, 0), (0, 5)] * 990, 0.637333, 5e-7),  # a third exactly: all three times
         ([(2, 0), (0, 2)] * 483 + [(2, 0)] + [(1, 1)] * 33, 0.934, 5e-6),
     ):
         assert measure_kappa(votes).kappa == pytest.approx(kappa, abs=tolerance)

@@ -235,6 +235,8 @@ def test_types_are_added_until_the_mixture_is_not_rejected():
     assert three["types"].tolist() == [2, 3]
     assert three["rejected"].tolist() == [True, False]
     np.testing.assert_allclose(three["p_value"], chi2.sf(three["chi_square"], three["df"]), rtol=1e-12)
+    all_rejected = select_n_types([60, 0, 60, 0, 60, 0, 60])  # until no degree of freedom is left
+    assert (all_rejected["df"].tolist(), all_rejected["rejected"].all()) == ([5, 3, 1], True)
 
 
 UNEQUAL = CountData(items=("s1", "s2"), successes=[1, 1], trials=[3, 2])

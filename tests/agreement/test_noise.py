@@ -19,6 +19,7 @@ from bayesanno.agreement.noise import (
     tolerated_disagreements,
 )
 from bayesanno.data.annotations import AnnotationData
+from tests.samples import rte_annotations
 
 # n, d, p: t0, P(X > t0), P(X > t0 - 1), gamma (Beigman Klebanov and Beigman 2009, recomputed where it errs)
 PAPER = {
@@ -163,6 +164,13 @@ def test_a_chance_that_cannot_be_estimated_must_be_given(refuses):
     with refuses(DataError, "from 2 items disagreed on the chance of agreement is 0, not a reliable estimate"):
         bound_noise_of(one_sided)
     assert bound_noise_of(one_sided, chance=0.5).d == 2
+
+
+def test_real_annotations():
+    level = bound_noise_of(rte_annotations())
+    assert (level.n, level.d) == (800, 800 - 5 - 73)  # those with 0 or 10 of 10 positive answers are agreed on
+    assert level.kappa == pytest.approx(0.2413839389, abs=5e-10)
+    assert level.t0 == bound_noise(800, 722, level.p).t0
 
 
 WRONG = {
