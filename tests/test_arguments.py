@@ -7,13 +7,10 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import BayesannoError, DataError, FitError, ModelError
+from bayesanno._core.errors import DataError, FitError, ModelError
 from tests.samples import find_rooms, tiny_data, title_of
 
 TABLE = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["yes", "no"]})
-OTHER = {"nothing": None, "a path": "answers.csv", "a table": TABLE, "a model": ba.models.MACE()}
-
-
 PUBLIC = {
     name: getattr(room, name)
     for room in find_rooms()
@@ -39,24 +36,20 @@ def call(function, given):
     return function(given, **{name: others[name] for name in needed})
 
 
-@pytest.mark.parametrize("given", OTHER)
-@pytest.mark.parametrize("function", functions_of("fit"), ids=lambda function: function.__name__)
-def test_what_is_no_fit_is_refused(function, given, refuses):
-    with refuses(
-        FitError, r"a fit is needed, not (NoneType|str|DataFrame|MACE): give the result of bayesanno\.fit or "
-    ):
-        call(function, OTHER[given])
-
-
-@pytest.mark.parametrize("given", OTHER)
-@pytest.mark.parametrize("function", functions_of("data"), ids=lambda function: function.__name__)
-def test_what_are_no_data_is_refused(function, given, refuses, tmp_path, monkeypatch):
+def test_what_is_no_fit_or_no_data_is_refused(refuses, tmp_path, monkeypatch):
+    """By every function; which other thing it is makes a difference for one alone."""
     monkeypatch.chdir(tmp_path)
-    with refuses(DataError, "."):
-        call(function, OTHER[given])
-
-
-def test_a_table_is_not_data_yet_and_what_reads_it_is_named(refuses):
+    for first, error, match in (("fit", FitError, "a fit is needed, not DataFrame"), ("data", DataError, ".")):
+        functions = functions_of(first)
+        assert len(functions) > 10
+        for function in functions:
+            with refuses(error, match):
+                call(function, TABLE)
+    for thing in (None, "answers.csv", ba.models.MACE()):
+        with refuses(FitError, f"a fit is needed, not {type(thing).__name__}: give the result of"):
+            ba.label_table(thing)
+        with refuses(DataError, "."):
+            ba.usage_table(thing)
     with refuses(DataError, r"AnnotationData .*, not DataFrame: read a table with bayesanno\.read_annotations"):
         ba.usage_table(TABLE)
     with refuses(DataError, r"MultiAnnotationData .*: read a table with bayesanno\.read_multi_annotations"):
@@ -75,23 +68,15 @@ def test_a_fit_reads_what_is_no_data_yet(refuses, tmp_path):
         ba.fit("binomial_mixture", TABLE)
 
 
-@pytest.mark.parametrize(
-    ("ask", "said"),
-    [
-        (lambda: ba.fit(ba.models.MACE, tiny_data()), r"MACE is a class: give a model, MACE\(\), or its name, 'mace'"),
-        (lambda: ba.fit(None, tiny_data()), "a model is needed, by its name or as an instance, not NoneType"),
-        (lambda: ba.get_model("mace", ["prevalence_prior"]), "fields are list: give a mapping"),
-        (lambda: ba.get_model("MACE"), "there is no model 'MACE': did you mean 'mace'"),
-    ],
-)
-def test_a_model_is_an_instance_or_a_name(refuses, ask, said):
-    with refuses(ModelError, said):
-        ask()
-
-
-def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
-    with refuses(FitError, "fits is of type DataTree: give the fits by name"):
-        ba.compare(tiny_fit)
+def test_a_model_is_an_instance_or_a_name(refuses):
+    for ask, match in (
+        (lambda: ba.fit(ba.models.MACE, tiny_data()), "MACE is a class"),
+        (lambda: ba.fit(None, tiny_data()), "not NoneType"),
+        (lambda: ba.get_model("mace", ["prevalence_prior"]), "give a mapping"),
+        (lambda: ba.get_model("MACE"), "did you mean 'mace'"),
+    ):
+        with refuses(ModelError, match):
+            ask()
 
 
 MADE = {
@@ -102,49 +87,28 @@ MADE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("given", OTHER)
 @pytest.mark.parametrize(("function", "maker"), MADE.items())
-def test_what_another_function_makes_is_asked_for_by_its_name(function, maker, given, refuses):
-    with refuses(FitError, rf"what bayesanno\.{maker} returned is needed, not (NoneType|str|DataFrame|MACE)"):
-        PUBLIC[function](OTHER[given])
+def test_what_another_function_makes_is_asked_for_by_its_name(function, maker, tiny_fit, refuses):
+    for given in (None, TABLE, tiny_fit["posterior"].to_dataset()):
+        with refuses(FitError, rf"what bayesanno\.{maker} returned is needed, not {type(given).__name__}"):
+            PUBLIC[function](given)
     assert callable(PUBLIC[maker.rpartition(".")[2]])
-
-
-def test_a_fit_is_not_yet_what_is_made_of_it(refuses, tiny_fit):
-    with refuses(FitError, r"what bayesanno\.criticism\.label_power_scaling returned is needed, not DataTree"):
-        ba.report.plot_label_power_scaling(tiny_fit)
-    with refuses(FitError, r"what bayesanno\.sbc returned is needed, not Dataset without 'ranked'"):
-        ba.sbc_table(tiny_fit["posterior"].to_dataset())
-
-
-def test_there_are_such_functions():
-    assert {"label_table", "save", "plot_annotators"} <= {one.__name__ for one in functions_of("fit")}
-    assert {"usage_table", "agreement_table", "pair_table"} <= {one.__name__ for one in functions_of("data")}
-    named = {"table", "description", "study", "ranks"}
-    assert set(MADE) == {one.__name__ for name in named for one in functions_of(name)}
-    assert issubclass(DataError, BayesannoError)
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_who_gives_an_interval_takes_its_probability_by_arviz_name(name):
-    parameters, doc = inspect.signature(PUBLIC[name]).parameters, inspect.getdoc(PUBLIC[name])
-    assert not {"prob", "confidence"} & set(parameters)
-    returned = doc.partition("Returns\n-------")[2].partition("Raises\n------")[0]
-    if "89_lb" in returned and name != "recalibrate":  # that of its temperature is kept in the fit
-        assert "ci_prob" in parameters
-    if "ci_kind" in parameters:
-        assert "ci_prob" in parameters
 
 
 OF_TESTS = {"bound_chance_difference", "bound_noise", "bound_noise_of", "noise_posterior", "plan_annotators",
             "plot_ranks", "tolerated_disagreements"}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_intervals_not_asked_for_are_those_of_arviz(name):
-    defaults = {one.name: one.default for one in inspect.signature(PUBLIC[name]).parameters.values()}
-    assert defaults.get("ci_kind") is None
-    assert defaults.get("ci_prob") == (0.95 if name in OF_TESTS else None)
+def test_intervals_have_the_options_and_the_defaults_of_arviz():
+    for name, function in PUBLIC.items():
+        parameters, doc = inspect.signature(function).parameters, inspect.getdoc(function)
+        defaults = {one.name: one.default for one in parameters.values()}
+        assert not {"prob", "confidence"} & set(parameters)
+        returned = doc.partition("Returns\n-------")[2].partition("Raises\n------")[0]
+        if "ci_kind" in parameters or ("89_lb" in returned and name != "recalibrate"):  # whose is kept in the fit
+            assert "ci_prob" in parameters
+        assert defaults.get("ci_kind") is None
+        assert defaults.get("ci_prob") == (0.95 if name in OF_TESTS else None), name
 
 
 def test_one_line_changes_the_intervals_of_tables_and_figures(tiny_fit):
@@ -182,4 +146,3 @@ def test_what_is_made_is_printed_in_ten_lines(tiny_fit):
         lines = repr(one).splitlines()
         assert lines[0].startswith(type(one).__name__)
         assert 3 <= len(lines) <= 10
-        assert max(map(len, lines)) <= 160

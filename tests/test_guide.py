@@ -57,33 +57,10 @@ def test_no_name_gets_a_second_meaning_and_none_is_missing():
             known |= bound
 
 
-def test_no_command_writes_what_another_has_written():
-    outputs = [re.search(r"--out (\S+)", line)[1] for _, line in STEPS if "--out" in line]
-    assert len(outputs) == len(set(outputs))
-
-
-def test_a_command_reads_what_is_there_by_then():
-    there = set()
-    for code, line in STEPS:
-        there |= set(re.findall(r"to_csv\(\"([^\"]+)\"", code))
-        for value in re.findall(
-            r"(?<= )(?!--)(\w+\.(?:csv|json|jsonl)|crowd\w*)(?= |$)", re.sub(r"--out \S+", "", line)
-        ):
-            assert value in there | READERS, line
-        there |= set(re.findall(r"--out (\S+)", line))
-
-
 def shorten(text):
     for long, short in SHORT.items():
         text = text.replace(long, short)
     return text
-
-
-def test_what_is_shortened_is_in_the_guide():
-    text = TEXT
-    for long, short in SHORT.items():
-        assert long in text, long
-        text = text.replace(long, short)
 
 
 @pytest.mark.notebooks

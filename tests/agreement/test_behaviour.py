@@ -34,9 +34,6 @@ def shares_of(*counts):
     return counts / counts.sum(axis=1, keepdims=True)
 
 
-# ------------------------------------------------------------------------------------------------------- known values
-
-
 def test_a_label_of_one_annotator_is_infinitely_far_unless_smoothed():
     data = from_matrix(
         [*[[0, 0, 0]] * 4, *[[0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], [1, 1, 2], [1, 1, 2]]
@@ -49,7 +46,7 @@ def test_a_label_of_one_annotator_is_infinitely_far_unless_smoothed():
     np.testing.assert_allclose(smoothed["kld"], [0.0592990656, 0.0482071896, 0.1960785334], atol=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     arrays(int, st.tuples(st.integers(2, 6), st.integers(2, 5)), elements=st.integers(0, 9)).filter(
         lambda counts: (counts.sum(axis=1) > 0).all()
@@ -90,9 +87,6 @@ def test_draws_are_measured_one_by_one(rng):
         np.testing.assert_allclose(measure(draws), [measure(draw) for draw in draws], rtol=1e-12)
 
 
-# ----------------------------------------------------------------------------------------------------------- outliers
-
-
 def test_outliers_are_far_above_the_rest_and_none_is_below_it():
     values = np.array([1.0, 1.1, 0.9, 1.0, 1.05, 0.0, 1.9])
     assert find_outliers(values).tolist() == [False] * 6 + [True]
@@ -113,9 +107,6 @@ def test_dropping_a_spammer_raises_alpha(rng):
     assert len(ba.agreement.outlier_table(from_matrix(answers), most=0)) == 1
 
 
-# ------------------------------------------------------------------------------------------------------------- groups
-
-
 def test_two_camps_who_read_a_label_differently_are_two_groups(rng):
     """Half of the annotators say "sit" for what the other half calls "stand"; both are as often right otherwise."""
     truth = rng.choice(4, p=[0.4, 0.3, 0.2, 0.1], size=(120, 1))
@@ -127,6 +118,7 @@ def test_two_camps_who_read_a_label_differently_are_two_groups(rng):
     assert set(groups) == {1, 2}
     assert len(set(groups[camp])) == len(set(groups[~camp])) == 1
     assert (table["silhouette"] > 0.3).all()
+    assert ba.agreement.group_annotators(from_matrix(answers), groups=5)["group"].nunique() == 5
     first = ba.agreement.confusable_labels(from_matrix(answers)).iloc[0]
     assert (first["label_1"], first["label_2"]) == ("1", "2")
 
@@ -139,20 +131,6 @@ def test_silhouettes_are_those_of_scikit_learn(rng):
     assert (measure_silhouette(far, np.ones(12)) == 0).all()
 
 
-def test_as_many_groups_as_are_asked_for(crowd):
-    for groups in (1, 2, 5):
-        assert ba.agreement.group_annotators(crowd[0], groups=groups)["group"].nunique() == groups
-
-
-# ------------------------------------------------------------------------------------------------------------- labels
-
-
-def test_groups_of_very_many_are_refused(monkeypatch, refuses):
-    monkeypatch.setattr("bayesanno.agreement.groups.MOST_GROUPED", 2)
-    with refuses(DataError, "3 annotators have annotations: groups are found among 2 at most"):
-        ba.agreement.group_annotators(tiny_data())
-
-
 def test_confusions_are_counted_by_pairs_of_answers():
     data = from_matrix([[0, 1, -1], [1, 1, 0], [2, -1, -1], [2, 2, 2]])
     table = ba.agreement.confusable_labels(data).set_index(["label_1", "label_2"])
@@ -161,9 +139,6 @@ def test_confusions_are_counted_by_pairs_of_answers():
     assert table.loc[("0", "2"), "times_confused"] == 0
     used = {"0": 3, "1": 5}  # answers in pairs of both
     assert table.loc[("0", "1"), "rate_by_chance"] == pytest.approx(2 * used["0"] * used["1"] / 8**2)
-
-
-# ------------------------------------------------------------------------------------------------------------ subsets
 
 
 def test_alpha_of_every_subset_is_that_of_krippendorff(rng):
@@ -219,27 +194,22 @@ def test_alpha_without_each_is_alpha_of_the_others(crowd):
         assert found[who] == pytest.approx(float(alpha_of_votes(others.votes)), abs=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize(
-    ("call", "match"),
-    [
-        (lambda data: ba.usage_table(data, base=1), "base is 1"),
-        (lambda data: ba.usage_table(data, smoothing=-1), "smoothing is -1"),
-        (lambda data: ba.agreement.group_annotators(data, groups=9), "groups is 9: it must be 1 to 3"),
-        (
-            lambda _: ba.agreement.group_annotators(from_matrix([[0, 1], [1, 1]])),
-            "annotators with annotations: 2; grouping",
-        ),
-        (lambda data: ba.agreement.subset_table(data, least_items=0), "least_items is 0"),
-        (lambda data: ba.agreement.subset_table(data, largest=4), "largest is 4: it must be 2 to 3"),
-        (lambda data: ba.agreement.outlier_table(data, most=-1), "most is -1"),
-    ],
-)
-def test_wrong_arguments_are_refused(refuses, call, match):
-    with refuses(DataError, match):
-        call(tiny_data())
+def test_wrong_arguments_are_refused(refuses, monkeypatch):
+    data, two, room = tiny_data(), from_matrix([[0, 1], [1, 1]]), ba.agreement
+    for call, match in (
+        (lambda: ba.usage_table(data, base=1), "base is 1"),
+        (lambda: ba.usage_table(data, smoothing=-1), "smoothing is -1"),
+        (lambda: room.group_annotators(data, groups=9), "groups is 9: it must be 1 to 3"),
+        (lambda: room.group_annotators(two), "annotators with annotations: 2"),
+        (lambda: room.subset_table(data, least_items=0), "least_items is 0"),
+        (lambda: room.subset_table(data, largest=4), "largest is 4: it must be 2 to 3"),
+        (lambda: room.outlier_table(data, most=-1), "most is -1"),
+    ):
+        with refuses(DataError, match):
+            call()
+    monkeypatch.setattr("bayesanno.agreement.groups.MOST_GROUPED", 2)
+    with refuses(DataError, "among 2 at most"):
+        room.group_annotators(data)
 
 
 def test_an_annotator_without_annotations_has_no_usage():

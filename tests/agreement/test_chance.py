@@ -1,13 +1,10 @@
 """Agreement by chance, kappa, and differences by chance: the paper's numbers, and enumeration."""
 
-from fractions import Fraction
-from itertools import combinations, product
-from math import comb, sqrt
+from itertools import product
+from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError
 from bayesanno.agreement.chance import (
@@ -18,9 +15,7 @@ from bayesanno.agreement.chance import (
     estimate_coins,
     measure_kappa,
 )
-from bayesanno.agreement.noise import hard_items_posterior
 from bayesanno.data.annotations import AnnotationData
-from tests.samples import RTE_HISTOGRAM, rte_annotations
 
 COMPLETE = (  # three annotators, four labels and one of them never used, items disagreed on: 1, 2, 3, 4
     ("x", "y", "x"), ("y", "y", "z"), ("z", "x", "z"), ("x", "x", "y"), ("x", "x", "x"), ("z", "z", "z"),
@@ -77,65 +72,27 @@ def test_without_agreed_items_the_chance_is_the_mean_of_all_items():
     assert estimate_chance_agreement(data) == 0.5
 
 
-@given(st.lists(st.floats(0.01, 0.99), min_size=1, max_size=7), st.integers(0, 4))
-def test_one_mean_chance_never_understates_the_noise(by_item, d):
-    """Items that differ in p: the exact posterior, over all subsets of hard items, is never above that of eq. 1."""
-    n = d + len(by_item)
-    weights = np.zeros(n + 1)
-    for more in range(len(by_item) + 1):
-        products = [np.prod([by_item[item] for item in hard]) for hard in combinations(range(len(by_item)), more)]
-        weights[d + more] = sum(products) / comb(n, d + more)  # any h of the n items are as likely to be hard
-    exact = weights / weights.sum()
-    bound = hard_items_posterior(n, d, float(np.mean(by_item)))
-    tails_exact, tails_bound = (np.cumsum(found[::-1])[::-1] for found in (exact, bound))
-    assert (tails_exact <= tails_bound + 1e-12).all()
-    if len(set(by_item)) == 1:
-        np.testing.assert_allclose(exact, bound, atol=1e-12)
-
-
-# --------------------------------------------------------------------------------------------------------------- kappa
-
-
 def five_annotators(four_to_one, three_to_two):
     """Votes on 660 items agreed on by all five and 340 that are not, with both labels equally frequent."""
     rows = [(5, 0), (0, 5)] * 330 + [(4, 1), (1, 4)] * (four_to_one // 2) + [(3, 2), (2, 3)] * (three_to_two // 2)
     return rows + [(4, 1)] * (four_to_one % 2) + [(2, 3)] * (three_to_two % 2)
 
 
-@pytest.mark.parametrize(
-    ("votes", "kappa", "tolerance"),
-    [
+def test_kappa_of_the_papers_examples():
+    for votes, kappa, tolerance in (
         ([(2, 0), (0, 2)] * 450 + [(1, 1)] * 100, 0.8, 1e-12),
         (five_annotators(340, 0), 0.7280, 1e-12),
         (five_annotators(0, 340), 0.5920, 1e-12),  # printed .52
         (five_annotators(113, 227), 0.6372, 5e-5),
         (five_annotators(340, 680)[660:] + [(5, 0), (0, 5)] * 990, 0.637333, 5e-7),  # a third exactly: all three times
         ([(2, 0), (0, 2)] * 483 + [(2, 0)] + [(1, 1)] * 33, 0.934, 5e-6),
-    ],
-    ids=["two annotators", "4 to 1", "3 to 2", "mixed", "mixed exactly", "33 disagreements"],
-)
-def test_kappa_of_the_papers_examples(votes, kappa, tolerance):
-    assert measure_kappa(votes).kappa == pytest.approx(kappa, abs=tolerance)
-
-
-def test_kappa_of_real_annotations():
-    found = measure_kappa(rte_annotations().votes)
-    histogram = RTE_HISTOGRAM.tolist()
-    pairs = sum(seen * (comb(j, 2) + comb(10 - j, 2)) for j, seen in enumerate(histogram))
-    positive = Fraction(sum(seen * j for j, seen in enumerate(histogram)), 8000)
-    observed, expected = Fraction(pairs, 800 * comb(10, 2)), positive**2 + (1 - positive) ** 2
-    assert found.observed == pytest.approx(0.6286944444, abs=5e-11)
-    assert found.expected == pytest.approx(0.51054878, abs=5e-9)
-    assert found.kappa == pytest.approx(0.2413839389, abs=5e-10)
-    assert found.kappa == pytest.approx(float((observed - expected) / (1 - expected)), abs=1e-14)
+    ):
+        assert measure_kappa(votes).kappa == pytest.approx(kappa, abs=tolerance)
 
 
 def test_one_label_throughout_has_no_kappa():
     found = measure_kappa([[3, 0], [3, 0]])
     assert (found.observed, found.expected, found.kappa) == (1, 1, None)
-
-
-# --------------------------------------------------------------------------------------------------------- differences
 
 
 def test_the_difference_of_two_systems_as_in_the_paper():
@@ -146,7 +103,7 @@ def test_the_difference_of_two_systems_as_in_the_paper():
     assert (found.chebyshev, found.exact) == (35, 15)
 
 
-@pytest.mark.parametrize(("noise", "ci_prob"), [(0, 0.95), (1, 0.95), (2, 0.8), (10, 0.95), (40, 0.9), (125, 0.95)])
+@pytest.mark.parametrize(("noise", "ci_prob"), [(0, 0.95), (2, 0.8), (10, 0.95), (125, 0.95)])
 def test_the_exact_bound_equals_adding_up_items_one_by_one(noise, ci_prob):
     pmf = np.array([1.0])
     for _ in range(noise):
@@ -166,30 +123,21 @@ def test_chebyshevs_bound_is_not_short_by_rounding():
     assert bound_chance_difference(10, ci_prob=0.95).chebyshev == 10  # sqrt(5) sqrt(20) = 10
 
 
-# -------------------------------------------------------------------------------------------------------------- errors
-
-
+AGREED = AnnotationData.from_records([("s1", "a", "x"), ("s1", "b", "x"), ("s2", "a", "y")])
 WRONG = {
-    "coin": (lambda: chance_agreement([[0.5, 0.5], [0.6, 0.5]]), r"coin 2 is \[0\.6, 0\.5\]"),
-    "negative coin": (lambda: chance_agreement([[1.5, -0.5]]), r"coin 1 is \[1\.5, -0\.5\]"),
-    "coins in a row": (lambda: chance_agreement([0.5, 0.5]), r"coins have shape \(2,\)"),
-    "nobody disagrees": (
-        lambda: estimate_coins(AnnotationData.from_records([("s1", "a", "x"), ("s1", "b", "x"), ("s2", "a", "y")])),
-        "no item is disagreed on",
-    ),
-    "unequal votes": (
-        lambda: measure_kappa([[2, 0], [2, 1]]),
-        "items have 2 to 3 annotations: kappa as in eq. 2 needs",
-    ),
-    "single votes": (lambda: measure_kappa([[1, 0], [0, 1]]), "items have 1 to 1 annotations"),
-    "negative votes": (lambda: measure_kappa([[3, -1]]), "votes must be a table of counts"),
-    "noise": (lambda: bound_chance_difference(-1), "noise is -1: it must be 0 or more"),
-    "ci_prob": (lambda: bound_chance_difference(5, ci_prob=0), "ci_prob is 0: it must be above 0"),
+    r"coin 2 is \[0\.6, 0\.5\]": lambda: chance_agreement([[0.5, 0.5], [0.6, 0.5]]),
+    r"coin 1 is \[1\.5, -0\.5\]": lambda: chance_agreement([[1.5, -0.5]]),
+    r"coins have shape \(2,\)": lambda: chance_agreement([0.5, 0.5]),
+    "no item is disagreed on": lambda: estimate_coins(AGREED),
+    "2 to 3 annotations": lambda: measure_kappa([[2, 0], [2, 1]]),
+    "1 to 1 annotations": lambda: measure_kappa([[1, 0], [0, 1]]),
+    "a table of counts": lambda: measure_kappa([[3, -1]]),
+    "noise is -1": lambda: bound_chance_difference(-1),
+    "ci_prob is 0": lambda: bound_chance_difference(5, ci_prob=0),
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_values_out_of_range_are_refused(refuses, wrong):
-    call, match = WRONG[wrong]
+@pytest.mark.parametrize("match", WRONG)
+def test_values_out_of_range_are_refused(refuses, match):
     with refuses(DataError, match):
-        call()
+        WRONG[match]()

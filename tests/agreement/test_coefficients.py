@@ -49,10 +49,7 @@ def tables(draw):
     return np.array([*rows, [n_labels - 1, 0, *[-1] * (n_annotators - 2)]])
 
 
-# -------------------------------------------------------------------------------------------- equal to other packages
-
-
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(tables(), st.sampled_from([("0", "1", "2", "3"), ("2000.1", "2000.3", "2000.4", "1000000")]))
 def test_alphas_are_those_of_krippendorff(answers, labels):
     """Also of numbers far from 0."""
@@ -65,7 +62,7 @@ def test_alphas_are_those_of_krippendorff(answers, labels):
         assert found[f"krippendorff_alpha_{level}"] == pytest.approx(expected, abs=1e-9), level
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(tables(), st.lists(st.integers(0, 3), min_size=13, max_size=13))
 def test_weights_of_items_are_how_often_each_is_in_the_data(answers, times):
     """Of items drawn again, some never and some three times; a pair of annotators without items has no coefficient."""
@@ -89,7 +86,7 @@ def test_weights_of_items_are_how_often_each_is_in_the_data(answers, times):
         assert found[name][0] == pytest.approx(value, abs=1e-9, nan_ok=True), name
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(tables())
 def test_pairs_have_the_kappas_and_alphas_of_other_packages(answers):
     data = from_matrix(answers)
@@ -124,7 +121,7 @@ def test_pairs_have_the_kappas_and_alphas_of_other_packages(answers):
     assert len(table) == (np.triu(there.T @ there, 1) > 0).sum()
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(2, 4), st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=2, max_size=10))
 def test_kappa_of_many_is_that_of_statsmodels(n_annotators, rows):
     answers = np.array(rows)[:, :n_annotators]
@@ -136,9 +133,6 @@ def test_kappa_of_many_is_that_of_statsmodels(n_annotators, rows):
     expected = fleiss_kappa(counts)
     assert values_of(data)["fleiss_kappa"] == pytest.approx(expected, abs=1e-12)
     assert ba.agreement.measure_kappa(data.votes).kappa == pytest.approx(expected, abs=1e-12)
-
-
-# ------------------------------------------------------------------------------------------------------- known values
 
 
 def test_krippendorffs_own_examples(shared):
@@ -182,9 +176,6 @@ def test_agreement_correlates_with_accuracy_as_in_table_1(shared, name, agreemen
         assert found == pytest.approx(expected, abs=5e-5)
 
 
-# ---------------------------------------------------------------------------------------------------------- intervals
-
-
 def answers_of(n_items, seed=3, accuracy=0.8):
     rng = np.random.default_rng(seed)
     truth = rng.integers(3, size=(n_items, 1))
@@ -208,12 +199,11 @@ def test_intervals_cover_what_they_are_of():
 
 def test_tables_of_pairs_and_annotators_have_intervals_too(crowd):
     pairs = ba.pair_table(crowd[0], resamples=100, random_seed=1)
-    for name, least in (("agreement", 0.5), ("error_correlation", 0.3)):
-        known = pairs.dropna(subset=[f"{name}_ci89_lb"])
-        assert len(known) > least * len(pairs)
-        assert ((known[f"{name}_ci89_lb"] <= known[name]) & (known[name] <= known[f"{name}_ci89_ub"])).all()
     own = ba.annotator_agreement(crowd[0], resamples=100, random_seed=1)
-    assert ((own["agreement_ci89_lb"] < own["agreement"]) & (own["agreement"] < own["agreement_ci89_ub"])).all()
+    for table, name, least in ((pairs, "agreement", 0.5), (pairs, "error_correlation", 0.3), (own, "agreement", 0.99)):
+        known = table.dropna(subset=[f"{name}_ci89_lb"])
+        assert len(known) > least * len(table)
+        assert known[name].between(known[f"{name}_ci89_lb"], known[f"{name}_ci89_ub"]).all()
 
 
 def test_a_value_far_from_its_resamples_has_no_interval():
@@ -227,20 +217,13 @@ def test_a_value_far_from_its_resamples_has_no_interval():
     assert np.allclose(bound(np.array(0.5), holes, 0.8), (0.1, 0.9), atol=0.02)
 
 
-# --------------------------------------------------------------------------------------------------- undefined values
-
-
 def test_undefined_values_are_nan_with_a_reason():
     same = ba.agreement_table(from_matrix([[1, 1], [1, 1], [1, 1]])).set_index("coefficient")
     defined = {"percent_agreement", "g_index", "gwet_ac1"}
     assert (same.loc[sorted(defined), "value"] == 1).all()
     rest = same.drop(index=sorted(defined))
-    assert rest["value"].isna().all()
-    assert rest["ci89_lb"].isna().all()
-    assert set(rest["reason"]) == {
-        "all answers are one label",
-        "no pair of annotators gave two labels to the items that they share",
-    }
+    assert rest[["value", "ci89_lb"]].isna().all(axis=None)
+    assert set(rest["reason"].str.partition(" ")[0]) == {"all", "no"}  # all are one label, or no pair gave two
     unequal = ba.agreement_table(from_matrix([[0, 1, 1], [1, 1, -1]]), **ONCE).set_index("coefficient")
     assert np.isnan(unequal.loc["fleiss_kappa", "value"])
     assert unequal.loc["fleiss_kappa", "reason"].startswith("items have 2 to 3 annotations")
@@ -249,17 +232,16 @@ def test_undefined_values_are_nan_with_a_reason():
 def test_words_have_no_interval_alpha_and_an_order_only_if_declared():
     data = from_matrix(answers_of(50), labels=("low", "middle", "high"))
     without = ba.agreement_table(data, **ONCE).set_index("coefficient")
-    for name in ("krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"):
-        assert np.isnan(without.loc[name, "value"])
-        assert "ordered=True" in without.loc[name, "reason"]
+    of_order = ["krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"]
+    assert without.loc[of_order, "value"].isna().all()
+    assert without.loc[of_order, "reason"].str.contains("ordered=True").all()
     assert "not all numbers" in without.loc["krippendorff_alpha_interval", "reason"]
-    with pytest.raises(DataError, match="'low', 'middle', 'high' have no order that is known: declare them"):
+    with pytest.raises(DataError, match="no order that is known"):
         ba.agreement_table(data, ordered=True, **ONCE)
     declared = replace(data, order_declared=True)
     ordered = ba.agreement_table(declared, ordered=True, **ONCE).set_index("coefficient")
     numbers = ba.agreement_table(from_matrix(answers_of(50)), **ONCE).set_index("coefficient")
-    for name in ("krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"):
-        assert ordered.loc[name, "value"] == numbers.loc[name, "value"]
+    assert ordered.loc[of_order, "value"].equals(numbers.loc[of_order, "value"])
     assert np.isnan(ordered.loc["krippendorff_alpha_interval", "value"])
     unordered = ba.agreement_table(from_matrix(answers_of(50)), ordered=False, **ONCE).set_index("coefficient")
     assert np.isnan(unordered.loc["krippendorff_alpha_ordinal", "value"])
@@ -279,19 +261,6 @@ def test_where_only_one_annotator_answers_twice_no_pair_has_a_kappa():
     table = ba.agreement_table(data, resamples=20, random_seed=1).set_index("coefficient")
     assert table.loc[["cohen_kappa", "scott_pi"], "value"].isna().all()
     assert table.loc["percent_agreement", "value"] == 0
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "match"),
-    [
-        (lambda: ba.agreement_table(tiny_data(), ci_prob=1), DataError, "ci_prob is 1"),
-        (lambda: ba.agreement_table(tiny_data(), resamples=-1), DataError, "resamples is -1"),
-        (lambda: ba.agreement_table(tiny_data(), random_seed=-1), FitError, "random_seed is -1"),
-    ],
-)
-def test_wrong_arguments_are_refused(refuses, call, error, match):
-    with refuses(error, match):
-        call()
 
 
 class TestErrorCorrelation:
@@ -317,9 +286,12 @@ class TestErrorCorrelation:
         data = ba.AnnotationData.from_records(records, gold={"s1": "y", "s2": "y", "s3": "n", "s4": "n"})
         # right of a: 1, 1, 1, 1; of b: 1, 0, 0, 1
         assert np.isnan(ba.pair_table(data)["error_correlation"].item())
-        data = ba.AnnotationData.from_records(records, gold={"s1": "n", "s2": "n", "s3": "n", "s4": "n"})
-        # wrong of a: 1, 1, 0, 0; of b: 1, 0, 1, 0
-        assert ba.pair_table(data)["error_correlation"].item() == 0
         data = ba.AnnotationData.from_records(records, gold={"s1": "n", "s2": "n", "s4": "n"})
         # wrong of a: 1, 1, 0; of b: 1, 0, 0
         assert ba.pair_table(data)["error_correlation"].item() == pytest.approx(0.5)
+
+
+def test_wrong_arguments_are_refused(refuses):
+    for wrong, error in (({"ci_prob": 1}, DataError), ({"resamples": -1}, DataError), ({"random_seed": -1}, FitError)):
+        with refuses(error, f"{next(iter(wrong))} is "):
+            ba.agreement_table(tiny_data(), **wrong)

@@ -42,9 +42,6 @@ def test_the_histogram_of_counts():
     assert (by_counts.weight, by_counts.rate) == (by_histogram.weight, by_histogram.rate)
 
 
-# ------------------------------------------------------------------------------------------------ expected histograms
-
-
 def test_the_expected_histograms_of_the_paper():
     model_m = [37.910502, 94.016775, 107.273774, 80.119787, 55.011392, 46.571291, 43.594662, 45.872823, 73.355625,
                118.479128, 97.794241]  # fmt: skip
@@ -72,47 +69,33 @@ def test_a_mixture_is_its_definition(types, trials):
     assert found.sum() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize(("diligence", "lazy_rate"), [(0.79, 0.74), (0.3, 0.05), (1.0, 0.5), (0.0, 0.9)])
+@pytest.mark.parametrize(("diligence", "lazy_rate"), [(0.79, 0.74), (0.0, 0.9)])
 def test_lazy_answers_as_the_paper_sums_them(diligence, lazy_rate):
     """Over r diligent answers, from 0, and over how many of them and of the others are positive."""
-    n = 10
-    for weight, rate in ((WEIGHT, RATE), (np.ones(1), np.array([0.3]))):
-        expected = np.zeros(n + 1)
-        for share, p in zip(weight, rate, strict=True):
-            for r in range(n + 1):
-                split = comb(n, r) * diligence**r * (1 - diligence) ** (n - r)
-                for a in range(r + 1):
-                    for b in range(n - r + 1):
-                        said = comb(r, a) * p**a * (1 - p) ** (r - a)
-                        lazy = comb(n - r, b) * lazy_rate**b * (1 - lazy_rate) ** (n - r - b)
-                        expected[a + b] += share * split * said * lazy
-        found = mix_binomials(weight, dilute_rates(rate, diligence, lazy_rate), n)
-        np.testing.assert_allclose(found, expected, atol=1e-13)
+    n, expected = 10, np.zeros(11)
+    for share, p in zip(WEIGHT, RATE, strict=True):
+        for r in range(n + 1):
+            split = share * comb(n, r) * diligence**r * (1 - diligence) ** (n - r)
+            for a in range(r + 1):
+                said = comb(r, a) * p**a * (1 - p) ** (r - a)
+                for b in range(n - r + 1):
+                    expected[a + b] += split * said * comb(n - r, b) * lazy_rate**b * (1 - lazy_rate) ** (n - r - b)
+    np.testing.assert_allclose(mix_binomials(WEIGHT, dilute_rates(RATE, diligence, lazy_rate), n), expected, atol=1e-13)
 
 
-# ----------------------------------------------------------------------------------------------------- goodness of fit
-
-
-@pytest.mark.parametrize(
-    ("chi_square", "df", "critical", "p_value", "half_a_digit"),
-    [
-        (5.091, 5, 11.0705, 0.404876, 5e-7),
-        (13.13, 10, 18.3070, 0.216494, 5e-7),
-        (73.66, 7, 14.0671, 2.68e-13, 5e-16),
-        (36.77, 5, 11.0705, 6.66e-7, 5e-10),
-        (14.63, 8, 15.5073, 0.066752, 5e-7),
-    ],
-)
-def test_p_values(chi_square, df, critical, p_value, half_a_digit):
+def test_p_values():
     """Two of eleven bins are off by as much as makes this chi-square; fitted parameters take degrees of freedom."""
     expected = np.full(11, 100.0)
-    away = np.sqrt(chi_square * 100 / 2)
-    observed = expected + np.array([away, -away, *[0] * 9])
-    found = chi_square_test(observed, expected, n_parameters=10 - df)
-    assert found.chi_square == pytest.approx(chi_square, rel=1e-12)
-    assert (found.df, found.critical) == (df, pytest.approx(critical, abs=5e-5))
-    assert found.p_value == pytest.approx(p_value, abs=half_a_digit)
-    assert found.rejected == (p_value < 0.05)
+    for chi_square, df, critical, p_value, half_a_digit in (
+        (5.091, 5, 11.0705, 0.404876, 5e-7), (13.13, 10, 18.3070, 0.216494, 5e-7), (73.66, 7, 14.0671, 2.68e-13, 5e-16),
+        (36.77, 5, 11.0705, 6.66e-7, 5e-10), (14.63, 8, 15.5073, 0.066752, 5e-7),
+    ):  # fmt: skip
+        away = np.sqrt(chi_square * 100 / 2)
+        found = chi_square_test(expected + np.array([away, -away, *[0] * 9]), expected, n_parameters=10 - df)
+        assert found.chi_square == pytest.approx(chi_square, rel=1e-12)
+        assert (found.df, found.critical) == (df, pytest.approx(critical, abs=5e-5))
+        assert found.p_value == pytest.approx(p_value, abs=half_a_digit)
+        assert found.rejected == (p_value < 0.05)
 
 
 def test_an_impossible_count_is_rejected_unless_it_was_not_seen():
@@ -126,16 +109,6 @@ def test_without_degrees_of_freedom_there_is_no_test():
     assert (found.df, found.rejected) == (0, False)
     assert np.isnan([found.p_value, found.critical]).all()
 
-
-def test_the_test_rejects_at_its_level_and_a_wrong_model_nearly_always(rng):
-    expected = MODEL_M
-    seen = rng.multinomial(800, expected / expected.sum(), size=2000)
-    rejected = np.mean([chi_square_test(histogram, expected).rejected for histogram in seen])
-    assert abs(rejected - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 2000)
-    assert np.mean([chi_square_test(histogram, TWO_TYPES).rejected for histogram in seen[:200]]) > 0.95
-
-
-# ---------------------------------------------------------------------------------------------------------------- fits
 
 FITS = {  # weight, rate, chi-square, df, p-value, log-likelihood
     (2, "least_squares"): ([0.552472, 0.447528], [0.347245, 0.836384], 13.2783, 7, 0.0656, None),
@@ -176,17 +149,7 @@ def test_fits_to_the_histogram_of_model_m_are_nearly_those_of_the_paper():
     assert gaussians.goodness.rejected
 
 
-@pytest.mark.parametrize("method", ["likelihood", "least_squares", "chi_square"])
-def test_a_model_is_recovered_from_its_expected_histogram(method):
-    fit = fit_binomials(MODEL_M, 3, method=method)
-    np.testing.assert_allclose(fit.weight, WEIGHT, atol=1e-6)
-    np.testing.assert_allclose(fit.rate, RATE, atol=1e-6)
-    lazy = fit_diligence(800 * mix_binomials(WEIGHT, dilute_rates(RATE, 0.8, 0.7), 10), WEIGHT, RATE, method=method)
-    assert (lazy.diligence, lazy.lazy_rate) == (pytest.approx(0.8, abs=1e-6), pytest.approx(0.7, abs=1e-6))
-    assert lazy.goodness.chi_square < 1e-9
-
-
-@pytest.mark.parametrize("types", [1, 2, 3, 4])
+@pytest.mark.parametrize("types", [2, 4])
 def test_em_does_not_climb_from_the_maximum_likelihood(types):
     """And at weights above 0 the derivative by each weight is the same (Karush, Kuhn and Tucker)."""
     fit = fit_real(types)
@@ -262,9 +225,6 @@ def test_types_at_the_ends():
     assert (one.weight, one.rate, one.log_likelihood) == ((1,), (1,), 0)
 
 
-# ----------------------------------------------------------------------------------------------------- how many types
-
-
 def test_types_are_added_until_the_mixture_is_not_rejected():
     table = select_n_types(SRTE)
     assert table.columns.tolist() == ["types", "log_likelihood", "chi_square", "df", "p_value", "rejected"]
@@ -275,54 +235,35 @@ def test_types_are_added_until_the_mixture_is_not_rejected():
     assert three["types"].tolist() == [2, 3]
     assert three["rejected"].tolist() == [True, False]
     np.testing.assert_allclose(three["p_value"], chi2.sf(three["chi_square"], three["df"]), rtol=1e-12)
+    all_rejected = select_n_types([60, 0, 60, 0, 60, 0, 60])  # until no degree of freedom is left
+    assert (all_rejected["df"].tolist(), all_rejected["rejected"].all()) == ([5, 3, 1], True)
 
-
-def test_types_are_added_until_no_degree_of_freedom_is_left():
-    table = select_n_types([60, 0, 60, 0, 60, 0, 60])
-    assert table["types"].tolist() == [1, 2, 3]
-    assert table["df"].tolist() == [5, 3, 1]
-    assert table["rejected"].all()
-    two_values = select_n_types([9, 0, 0, 0, 7, 0, 0, 0, 0])
-    assert two_values["types"].tolist() == [1, 2]
-
-
-# -------------------------------------------------------------------------------------------------------------- errors
 
 UNEQUAL = CountData(items=("s1", "s2"), successes=[1, 1], trials=[3, 2])
 WRONG = {
-    "unequal trials": (lambda: count_histogram(UNEQUAL), "item 's2' has 2 trials and item 's1' 3: a histogram needs"),
-    "negative": (lambda: count_histogram([1, -1, 2]), "a histogram has entries of 0 or more"),
-    "nan": (lambda: count_histogram([1, np.nan]), "a histogram has entries of 0 or more"),
-    "empty": (lambda: count_histogram([0, 0, 0]), "at least one of them above 0"),
-    "one bin": (lambda: count_histogram([3]), r"one entry for each of 0, 1, \.\.\., n successes, not shape \(1,\)"),
-    "no type": (lambda: fit_binomials(SRTE, 0), "types is 0: it must be 1 or more"),
-    "few values": (lambda: fit_binomials([9, 0, 0, 0, 7], 3), "3 types of item, but only 2 different counts in the da"),
-    "few answers": (lambda: fit_binomials([9, 2, 7], 2), "2 types of item cannot be distinguished with n = 2"),
-    "method": (lambda: fit_binomials(SRTE, 2, method="ml"), "no method 'ml': choose one of likelihood, least_squares"),
-    "method, lazy": (lambda: fit_diligence(SRTE, WEIGHT, RATE, method="em"), "no method 'em'"),
-    "short Gaussians": (lambda: fit_gaussians([1, 2, 3, 2, 1]), "4 answers per item are too few for the 5 parameters"),
-    "one answer": (lambda: fit_diligence([4, 5], WEIGHT, RATE), "items have a single answer"),
-    "rate": (lambda: fit_diligence(SRTE, [1], [1.5]), r"rates are \[1\.5\]: they must be between 0 and 1"),
-    "weight": (
-        lambda: fit_diligence(SRTE, [1, -1], [0.2, 0.3]),
-        r"weights are \[1\.0, -1\.0\]: they must be 0 or more",
-    ),
-    "lengths": (lambda: fit_diligence(SRTE, [1], [0.2, 0.3]), r"equal length, not \(1,\) and \(2,\)"),
-    "shapes": (
-        lambda: chi_square_test(SRTE, MODEL_M[:5]),
-        r"the expected histogram has shape \(5,\), the observed one \(11,\)",
-    ),
-    "expected": (lambda: chi_square_test([1, 1], [1, -1]), "the expected histogram has an entry that is negative"),
-    "level": (lambda: chi_square_test(SRTE, MODEL_M, level=1), "level is 1: it must be above 0 and below 1"),
-    "parameters": (
-        lambda: chi_square_test([1, 1], [1, 1], n_parameters=2),
-        "2 fitted parameters and 2 bins leave -1 deg",
-    ),
+    "s2": lambda: count_histogram(UNEQUAL),  # with other trials
+    "entries of 0 or more": lambda: count_histogram([1, -1, 2]),
+    "of 0 or more": lambda: count_histogram([1, np.nan]),
+    "one of them above 0": lambda: count_histogram([0, 0, 0]),
+    "one entry for each": lambda: count_histogram([3]),
+    "types is 0": lambda: fit_binomials(SRTE, 0),
+    "2 different counts": lambda: fit_binomials([9, 0, 0, 0, 7], 3),
+    "distinguished with n = 2": lambda: fit_binomials([9, 2, 7], 2),
+    "no method 'ml'": lambda: fit_binomials(SRTE, 2, method="ml"),
+    "no method 'em'": lambda: fit_diligence(SRTE, WEIGHT, RATE, method="em"),
+    "too few for the 5 parameters": lambda: fit_gaussians([1, 2, 3, 2, 1]),
+    "a single answer": lambda: fit_diligence([4, 5], WEIGHT, RATE),
+    "rates are": lambda: fit_diligence(SRTE, [1], [1.5]),
+    "weights are": lambda: fit_diligence(SRTE, [1, -1], [0.2, 0.3]),
+    "equal length": lambda: fit_diligence(SRTE, [1], [0.2, 0.3]),
+    "expected histogram has shape": lambda: chi_square_test(SRTE, MODEL_M[:5]),
+    "an entry that is negative": lambda: chi_square_test([1, 1], [1, -1]),
+    "level is 1": lambda: chi_square_test(SRTE, MODEL_M, level=1),
+    "-1 deg": lambda: chi_square_test([1, 1], [1, 1], n_parameters=2),
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_values_out_of_range_are_refused(refuses, wrong):
-    call, match = WRONG[wrong]
+@pytest.mark.parametrize("match", WRONG)
+def test_values_out_of_range_are_refused(refuses, match):
     with refuses(DataError, match):
-        call()
+        WRONG[match]()

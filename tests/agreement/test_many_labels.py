@@ -1,4 +1,4 @@
-"""Agreement of very many labels fits in memory, and in a figure."""
+"""Agreement of very many labels fits in memory."""
 
 import tracemalloc
 
@@ -6,7 +6,6 @@ import numpy as np
 
 import bayesanno as ba
 from bayesanno.cli.agreement import tabulate
-from bayesanno.report.plots import style
 
 
 def scatter_answers(n_items, n_labels, n_annotators=20, each=4):
@@ -36,15 +35,3 @@ def test_memory_is_flat_in_items_times_labels_squared():
         tracemalloc.stop()
     by_item, by_label = 2_000 * 996 * 8, 996**2 * 8  # bytes
     assert peak[996] < 1.5 * peak[100] + by_item + by_label, peak
-
-
-def test_a_figure_of_many_labels_shows_the_commonest_and_the_others():
-    data = scatter_answers(200, 300)
-    axes = ba.plot_usage(data).axes[0]
-    names = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert len(names) == style.MOST_PARTS
-    assert names[-1] == f"{300 - style.MOST_PARTS + 1} others"
-    shares = (data.usage / data.usage.sum(axis=1, keepdims=True)).sum(axis=0)
-    shown = np.isin(data.labels, names)
-    assert shares[shown].min() >= shares[~shown].max()
-    np.testing.assert_allclose([bar.get_x() + bar.get_width() for bar in axes.containers[-1]], 1)

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError
@@ -48,19 +48,9 @@ def test_the_numbers_of_the_paper(example):
     assert exceeds(posterior, t0 - 1) == pytest.approx(tail_before, abs=5e-9)
 
 
-@pytest.mark.parametrize(("ci_prob", "noise", "gamma"), [(0.90, 120, 0.133333), (0.99, 136, 0.151111)])
-def test_other_probabilities_of_bounds(ci_prob, noise, gamma):
-    level = bound_noise(1000, 100, 0.5, ci_prob=ci_prob)
-    assert level.n_noise == noise
-    assert level.gamma == pytest.approx(gamma, abs=5e-7)
-
-
 def test_where_all_items_are_disagreed_on_there_is_no_noise_level():
     level = bound_noise(7, 7, 0.5)
     assert (level.t0, level.n_noise, level.n_agreed, level.gamma) == (7, 0, 0, None)
-
-
-# ------------------------------------------------------------------------------------------------ by other means
 
 
 def fractions_posterior(n, d, p, prior):
@@ -90,10 +80,9 @@ def test_the_posterior_and_the_bound_equal_exact_fractions(data):
             assert level.gamma == (None if n == d else (t0 - d) / (n - d))
 
 
-@pytest.mark.parametrize("coins", [[(0.5, 0.5), (0.25, 0.75)], [(0.5, 0.25, 0.25), (0.125, 0.75, 0.125)]])
-def test_the_posterior_equals_the_generative_process_enumerated(coins):
+def test_the_posterior_equals_the_generative_process_enumerated():
     """Every number of hard items, which items they are, and every flip of every coin."""
-    n = 4
+    n, coins = 4, [(0.5, 0.25, 0.25), (0.125, 0.75, 0.125)]
     exact = [[Fraction(coin) for coin in coin_of] for coin_of in coins]
     labels = range(len(exact[0]))
     joint = [[Fraction(0)] * (n + 1) for _ in range(n + 1)]  # (hard, disagreed)
@@ -111,20 +100,9 @@ def test_the_posterior_equals_the_generative_process_enumerated(coins):
         np.testing.assert_allclose(hard_items_posterior(n, d, p), expected, atol=1e-14)
 
 
-def test_a_million_items_are_no_trouble():
-    posterior = hard_items_posterior(1_000_000, 400_000, 0.5)
-    assert posterior.sum() == pytest.approx(1, abs=1e-9)
-    # negative binomial, d + 1 successes: mean (d + 1) p / (1 - p) beyond d, sd sqrt((d + 1) p) / (1 - p)
-    beyond = np.arange(posterior.size) - 400_000
-    assert posterior @ beyond == pytest.approx(400_001, abs=0.1)
-    assert np.sqrt(posterior @ (beyond - 400_001.0) ** 2) == pytest.approx(np.sqrt(800_002), rel=1e-5)
-
-
-# ------------------------------------------------------------------------------------- questions asked the other way
-
-
+@settings(max_examples=40)
 @given(
-    n=st.integers(1, 40),
+    n=st.integers(1, 25),
     p=st.floats(0.01, 0.99),
     gamma=st.floats(0, 0.999),
     ci_prob=st.sampled_from([0.5, 0.8, 0.95, 0.99]),
@@ -162,9 +140,6 @@ def test_noise_from_kappa(kappa, d, noise):
     assert noise_from_kappa(kappa, 1000, d) == pytest.approx(noise, abs=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------- from annotations
-
-
 def pairs(*said):
     rows = [(f"s{item}", who, label) for item, pair in enumerate(said) for who, label in zip("ab", pair, strict=True)]
     return AnnotationData.from_records(rows)
@@ -176,6 +151,7 @@ def test_the_first_example_of_the_paper_from_a_table():
     assert (level.n, level.d, level.p, level.t0) == (1000, 100, 0.5, 225)
     assert level.kappa == pytest.approx(0.8, abs=1e-12)
     assert bound_noise_of(pairs(*said), ci_prob=0.9).n_noise == 120
+    assert bound_noise(1000, 100, 0.5, ci_prob=0.99).n_noise == 136
     assert bound_noise_of(pairs(*said), chance=0.25).t0 == bound_noise(1000, 100, 0.25).t0
 
 
@@ -197,33 +173,28 @@ def test_real_annotations():
     assert level.t0 == bound_noise(800, 722, level.p).t0
 
 
-# -------------------------------------------------------------------------------------------------------------- errors
-
-
 WRONG = {
-    "more disagreements than items": (lambda: bound_noise(10, 11, 0.5), "11 disagreements among 10 items"),
-    "negative d": (lambda: bound_noise(10, -1, 0.5), "d, the number of disagreements, is -1: it must be 0 or more"),
-    "no items": (lambda: bound_noise(0, 0, 0.5), "n, the number of items, is 0: it must be 1 or more"),
-    "half an item": (lambda: bound_noise(10.5, 1, 0.5), r"n, the number of items, is 10\.5: it must be a whole number"),
-    "p 0": (lambda: bound_noise(10, 1, 0.0), r"chance of agreement on a hard item, is 0\.0: it must be above 0 and be"),
-    "p 1": (lambda: bound_noise(10, 1, 1.0), r"chance of agreement on a hard item, is 1\.0"),
-    "p nan": (lambda: bound_noise(10, 1, float("nan")), "chance of agreement on a hard item, is nan"),
-    "ci_prob": (lambda: bound_noise(10, 1, 0.5, ci_prob=1), "ci_prob is 1: it must be above 0 and below 1"),
-    "prior too short": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1]), r"the prior has shape \(2,\): .*0\.\.2"),
-    "negative prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1, -1]), "the prior has a weight that is negative"),
-    "prior nan": (lambda: bound_noise(1, 1, 0.5, prior=[1, float("nan")]), "negative or not finite"),
-    "impossible prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 0, 0]), "1 hard item or more, but as many"),
-    "gamma": (lambda: tolerated_disagreements(10, 0.5, 1), "gamma is 1: it must be at least 0 and below 1"),
-    "tolerated p": (lambda: tolerated_disagreements(10, 2, 0.1), "chance of agreement on a hard item, is 2"),
-    "one annotator": (lambda: plan_annotators(10, 5, 1), "annotators is 1: agreement is between at least 2"),
-    "one-sided coin": (lambda: plan_annotators(10, 5, 2, coin=(1, 0)), r"a hard item, is 1\.0"),
-    "kappa above 1": (lambda: noise_from_kappa(1.2, 10, 1), r"kappa is 1\.2: it must be at most 1"),
-    "nothing agreed": (lambda: noise_from_kappa(0.2, 10, 10), "every item .10. is disagreed on"),
+    "11 disagreements among 10": lambda: bound_noise(10, 11, 0.5),
+    "d, the number of disagreements, is -1": lambda: bound_noise(10, -1, 0.5),
+    "n, the number of items, is 0": lambda: bound_noise(0, 0, 0.5),
+    r"n, the number of items, is 10\.5": lambda: bound_noise(10.5, 1, 0.5),
+    r"hard item, is 0\.0": lambda: bound_noise(10, 1, 0.0),
+    r"hard item, is 1\.0": lambda: plan_annotators(10, 5, 2, coin=(1, 0)),
+    "hard item, is nan": lambda: bound_noise(10, 1, float("nan")),
+    "hard item, is 2": lambda: tolerated_disagreements(10, 2, 0.1),
+    "ci_prob is 1": lambda: bound_noise(10, 1, 0.5, ci_prob=1),
+    r"prior has shape \(2,\)": lambda: bound_noise(2, 1, 0.5, prior=[1, 1]),
+    "weight that is negative": lambda: bound_noise(2, 1, 0.5, prior=[1, 1, -1]),
+    "negative or not finite": lambda: bound_noise(1, 1, 0.5, prior=[1, float("nan")]),
+    "1 hard item or more": lambda: bound_noise(2, 1, 0.5, prior=[1, 0, 0]),
+    "gamma is 1": lambda: tolerated_disagreements(10, 0.5, 1),
+    "annotators is 1": lambda: plan_annotators(10, 5, 1),
+    r"kappa is 1\.2": lambda: noise_from_kappa(1.2, 10, 1),
+    "every item .10. is disagreed on": lambda: noise_from_kappa(0.2, 10, 10),
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_values_out_of_range_are_refused(refuses, wrong):
-    call, match = WRONG[wrong]
+@pytest.mark.parametrize("match", WRONG)
+def test_values_out_of_range_are_refused(refuses, match):
     with refuses(DataError, match):
-        call()
+        WRONG[match]()

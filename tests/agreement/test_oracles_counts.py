@@ -18,7 +18,6 @@ from bayesanno import (
     summary,
     type_table,
 )
-from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.criticism.comparison import _estimate_marginal_likelihood
 from bayesanno.fits.view import view_of
 from bayesanno.models.binomial_mixture import BinomialMixture
@@ -105,15 +104,6 @@ def test_two_types_explain_the_histogram(two_types):
     assert azs.loo(two_types).elpd == pytest.approx(-4901.7, abs=0.5)
     table = predictive_check(two_types, "histogram", replicates=1000, random_seed=1).table
     assert 0.08 < table.loc[table["level"] == "total", "p"].item() < 0.2
-
-
-def test_three_types_do_not_mix_and_that_is_said(srte):
-    with pytest.warns(ConvergenceWarning) as said:
-        found = diagnostics_of(ba.fit(BinomialMixture(types=3), srte, **SETTINGS))
-    assert found["max_rhat"] > 1.01 or found["min_ess_bulk"] < 400
-    codes = {str(one.message).split(":")[0] for one in said}
-    assert codes & {"rhat", "ess"}
-    assert "type-not-needed" in codes
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def test_distances_are_those_of_nltk(one, other, jaccard, masi):
         assert not distance.diagonal().any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.lists(st.sets(st.integers(0, 3)), min_size=3, max_size=3), min_size=2, max_size=8))
 def test_alpha_is_that_of_krippendorff_with_these_distances(rows):
     rows = [*rows, [{0}, {1}, {0, 1}]]  # at least two sets

@@ -17,30 +17,14 @@ def command(tmp_path):
     return partial(run, tmp_path)
 
 
-@pytest.fixture(scope="session")
-def files_of_a_fit(once_per_run, tmp_path_factory):
-    """The first 60 items of @crowd, and the files that the command writes for their fit by EM."""
-
-    def fit():
-        folder = tmp_path_factory.mktemp("fitted")
-        data = ba.read_annotations("@crowd")
-        data.to_frame().query("item in @first", local_dict={"first": data.items[:60]}).to_csv(
-            folder / "crowd.csv", index=False
-        )
-        code, _, err = run(folder, *f"fit one_coin crowd.csv --out run {BY_EM}".split())
-        assert code == 0, err
-        return {name: content for name, content in listing(folder).items() if content is not None}
-
-    return once_per_run("files_of_a_fit", fit)
-
-
 @pytest.fixture(scope="module")
-def with_fit(files_of_a_fit, tmp_path_factory):
-    """A folder with these data and this fit, in `run`, for the tests of one file."""
+def with_fit(tmp_path_factory):
+    """A folder with the first 60 items of @crowd, and in `run` what the command writes for their fit by EM."""
     folder = tmp_path_factory.mktemp("with_fit")
-    (folder / "run").mkdir()
-    for name, content in files_of_a_fit.items():
-        (folder / name).write_bytes(content)
+    table = ba.read_annotations("@crowd").to_frame()
+    table[table["item"] <= "ticket060"].to_csv(folder / "crowd.csv", index=False)
+    code, _, err = run(folder, *f"fit one_coin crowd.csv --out run {BY_EM}".split())
+    assert code == 0, err
     return folder
 
 

@@ -50,12 +50,7 @@ def test_files_are_those_of_the_library(compare, tmp_path):
     found = json.loads((tmp_path / "run/run.json").read_text())
     assert (found["seed"], found["method"], found["replicates"]) == (3, "vb", 100)
     assert found["models"][specs[1]]["fields"]["confusion_accuracy"] == 0.8
-    lines = out.splitlines()
-    assert lines[0].split() == [
-        "name", "elpd_loo", "elpd_diff", "se_diff", "weight", "n_high_pareto_k", "accuracy", "log_score",
-    ]  # fmt: skip
-    assert lines[1].split()[0] == expected["name"][0]
-    for spec, line in zip(expected["name"], lines[3:5], strict=True):
+    for spec, line in zip(expected["name"], out.splitlines()[3:5], strict=True):
         assert re.match(rf"{re.escape(spec)} (predicts all|does not predict)", line)
 
 

@@ -3,8 +3,6 @@
 import os
 import subprocess
 
-import pytest
-
 from tests.samples import COMMAND
 
 ANSWERS = """item,annotator,label
@@ -17,15 +15,14 @@ s2,🙂,no
 """
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
-def test_names_beyond_a_console_s_letters_are_shown(tmp_path, encoding):
+def test_names_beyond_a_console_s_letters_are_shown(tmp_path):
     (tmp_path / "answers.csv").write_text(ANSWERS, encoding="utf-8")
     done = subprocess.run(
         [COMMAND, *["agreement", "answers.csv", "--no-plots", "--out", "run"]],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        env=os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"},
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "שלום".encode(encoding, "backslashreplace") in done.stdout
+    assert "שלום".encode("cp1252", "backslashreplace") in done.stdout

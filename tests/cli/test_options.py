@@ -4,30 +4,11 @@ import re
 from inspect import signature
 from pathlib import Path
 
-import pytest
 import typer
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
-from bayesanno.cli import options as opt
-from bayesanno.cli.agreement import agreement
 from bayesanno.cli.app import app
-from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit
-from bayesanno.cli.options import gather_options
-
-GROUPS = {
-    fit: (opt.Fitting, opt.ReadingForModel),
-    compare: (opt.Sampling, opt.ReadingForModel),
-    sensitivity: (opt.Sampling, opt.ReadingForModel),
-    agreement: (opt.Reading,),
-}
-
-
-@pytest.mark.parametrize("command", GROUPS, ids=lambda command: command.__name__)
-def test_a_command_has_the_options_of_its_groups_in_their_order(command):
-    names = [name for group in GROUPS[command] for name in group.__annotations__]
-    assert [name for name in signature(command).parameters if name in names] == names
 
 
 def test_defaults_are_those_of_the_library():
@@ -37,17 +18,6 @@ def test_defaults_are_those_of_the_library():
     assert (own["format"].default, own["item"].default, own["strip"].default) == ("auto", None, False)
 
 
-def test_a_command_gets_the_values_of_a_group():
-    found = []
-
-    @opt.command(ba.fit)
-    def command(data: str, sampling: opt.Sampling, *, more: int = 3) -> None:
-        found.append((data, sampling, more))
-
-    command(data="x.csv", draws=10, tune=20, chains=2, more=4)
-    assert found == [("x.csv", {"draws": 10, "tune": 20, "chains": 2}, 4)]
-
-
 def test_what_messages_name_are_options_of_a_command():
     sources = [path.read_text(encoding="utf-8") for path in Path(ba.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r"\boption\(['\"](\w+)['\"]", source)}
@@ -55,10 +25,3 @@ def test_what_messages_name_are_options_of_a_command():
     known = {flag for command in commands for each in command.params for flag in each.opts}
     assert len(named) > 30
     assert {f"--{name.replace('_', '-')}" for name in named} <= known
-
-
-def test_what_is_not_given_is_not_refused(refuses):
-    for given in ({}, {"format": "long"}, {"item": "x"}):
-        gather_options(**given).refuse(("format", "gold_file"), "mace is odd")
-    with refuses(DataError, "mace is odd: leave out --gold-file"):
-        gather_options(gold_file="gold.csv").refuse(("format", "gold_file"), "mace is odd")

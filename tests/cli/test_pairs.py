@@ -1,10 +1,14 @@
 """Comparisons and columns of items on the command line: the class prior that options ask for."""
 
 import json
+import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import bayesanno as ba
+from tests.analysis.made import from_prior
 
 LONG = """item,a,b,winner,judge
 q1,x,y,a,ada
@@ -14,11 +18,6 @@ q2,y,z,tie,bo
 q3,z,x,x,ada
 """
 ITEMS = "item,length,p[a],p[b],p[tie]\nq1,4,.5,.3,.2\nq2,6,.5,.3,.2\nq3,9,.2,.6,.2\n"
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning"),
-]
 
 
 @pytest.fixture
@@ -29,20 +28,26 @@ def run(command, tmp_path):
     return command
 
 
-def test_options_of_items_are_the_class_prior_of_a_fit(run, tmp_path):
+@pytest.mark.usefixtures("by_numpy")
+def test_options_of_items_are_the_class_prior_of_a_fit_and_effects_are_written(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(ba, "fit", lambda model, data, **_: from_prior(model, data))
     of_items = ("--items", "items.csv", "--class-prior", "length", "--classifier", "p")
-    few = "--draws 20 --tune 20 --chains 1 --seed 1 --no-report --out run"
-    code, _, err = run("fit", "model_b", "x.csv", "--pairs", "a,b", *of_items, *few.split())
+    code, out, err = run("fit", "model_b", "x.csv", "--pairs", "a,b", *of_items, "--no-report", "--out", "run")
     assert code == 0, err
     described = json.loads((tmp_path / "run" / "run.json").read_text())
     assert [(term["term"], *list(term.values())[1:2]) for term in described["fields"]["class_prior"]] == [
         ("Pairs", "a"), ("Columns", "length"), ("Classifier", "p"),
     ]  # fmt: skip
+    posterior = ba.load(tmp_path / "run")["posterior"]
+    effects = pd.read_csv(tmp_path / "run" / "coefficients.csv").set_index(["effect", "true_class"])["mean"]
+    for effect in ("length", "slope"):
+        means = posterior[effect].mean(["chain", "draw"]).values.ravel()
+        np.testing.assert_allclose(effects[effect], means, rtol=1e-4)
+    assert re.search(r"^system +n_answers +elo_mean", out, re.MULTILINE)
     columns = described["data"]["item_columns"]
     assert columns["a"] == {"levels": 3, "missing": 0}
     assert columns["length"] == {"mean": pytest.approx(19 / 3), "sd": pytest.approx(2.0548, abs=1e-4), "missing": 0}
     assert "columns a, b, length, p[a], p[b], p[tie]" in err
-    assert {"strength", "length", "slope"} <= set(ba.load(tmp_path / "run")["posterior"].data_vars)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +65,3 @@ def test_named_comparisons_need_no_options(run, tiny_fit, monkeypatch, options, 
     assert code == 0, err
     found = seen[0].to_fields().get("class_prior")
     assert ([term["term"] for term in found] if isinstance(found, list | tuple) else found) == terms
-
-
-def test_comparisons_are_read_where_there_are_no_strengths(run):
-    code, _, err = run(*["agreement", "x.csv", "--pairs", "a,b", "--no-plots", "--out", "t.csv"])
-    assert code == 0, err
-    assert "labels a, b, tie" in err

@@ -51,7 +51,6 @@ def test_groups_are_read_by_the_items_of_the_fit(at):
     code, out, err = at("groups", "fit", "--by", "systems.csv", "--group", "system", "--seed", "1")
     assert code == 0, err
     assert len(out.splitlines()) > 10
-    assert at("groups", "fit", "--by", "systems.csv", "--seed", "1")[2].endswith("name the column with --group COL\n")
 
 
 def test_known_labels_are_read_by_the_items_and_spellings_of_the_fit(at, folder):
@@ -74,10 +73,3 @@ def test_what_is_asked_about_is_answered_and_added_as_the_data_were_read(at, fol
     code, _, err = at("fit", "model_b", "answers.txt", *OPTIONS, "--add", "more.csv", "--out", "added", *BY_EM)
     assert code == 0, err
     assert "labels cat, dog; 3 of the annotations are from more.csv" in err  # two are not answered
-
-
-def test_words_of_a_warning_are_those_of_options(at, folder):
-    rows = "".join(f"{n},{'ab'[n % 2]},{'pass' if n % 3 else 'fail'}\n" for n in range(600))
-    (folder / "typos.csv").write_text(f"item,worker,label\n{rows}600,a,psas\n")
-    _, _, err = at("agreement", "typos.csv", "--out", "typos", "--no-plots", "--resamples", "0")
-    assert "if it is another label, use --same psas=pass; if it is no label, use --missing psas;" in err

@@ -14,10 +14,7 @@ FILES = {
     "pairs.csv": "item,a,b,winner,judge\nq1,x,y,a,ada\nq1,x,y,b,bo\nq2,y,z,a,ada\nq2,y,z,tie,bo\n",
     "tones.csv": "item,annotator,focus,tone,note\ns1,bo,method,+,easy\ns1,ada,method,-,\ns2,ada,,+,\ns2,cy,result,,\n",
     "counts.csv": "item,successes,trials\ns1,1,2\ns2,0,2\ns3,1,1\n",
-    "wrong_counts.csv": "item,successes,trials\na,3,2\n",
     "one.csv": "item,annotator,label\n1,a,no\n2,b,no\n",
-    "uneven.csv": LONG + "s3,ada\n",
-    "controls.csv": "item,label\ns1,perhaps\n",
     "other.csv": "item,label\ns9,yes\n",
     "columns.csv": "item,length\nq1,4\nq2,6\n",
     "truth.csv": "item,gold\ns1,no\n",
@@ -26,39 +23,27 @@ FILES = {
 }
 
 OF_FILES = {
-    "mace nowhere.csv": "there is no file 'nowhere.csv': check the path",
     "mace one.csv": "only one label, 'no': a model needs at least two",
-    "mace uneven.csv": "uneven.csv, line 5: 2 columns where the header",
-    "mace answers.csv --label verdict": "no column 'verdict' to use as label",
     "mace answers.csv --label a --label b": "mace reads one label column, not 2: name one, or use model_a_multi",
-    "mace answers.csv --format wyde": "no format 'wyde'",
     "mace answers.csv --labels no --labels yes": "--labels is given 2 times for one label column: give one list",
     "mace answers.csv --labels no,,yes": "--labels: name 2 of 'no', '', 'yes' is empty",
     "mace answers.csv --same no=yes --same no=maybe": "--same no=... is given twice: leave out one",
-    "mace answers.csv --controls controls.csv": "controls.csv, line 2: label 'perhaps' of item 's1' is not among",
-    "mace answers.csv --gold-file gone.csv": "there is no file 'gone.csv'",
     "mace answers.csv --add answers.csv": "answers.csv, line 2: ",
     "mace answers.csv --drop-unsure": "--drop-unsure leaves out ",
     "mace answers.csv --out old": "old exists: choose another --out, or --overwrite",
     "mace answers.csv --out old --overwrite": "old was not written by a run",
-    "mace answers.csv --out no/run": "no to write run into",
     "mace answers.csv --out answers.csv/new": "there is no folder",
 }
 
 OF_SETTINGS = {
     "model_bb answers.csv": "no model 'model_bb': did you mean 'model_b'",
-    "mace answers.csv --set strategy_prio=1": "mace has no field 'strategy_prio': did you mean 'strategy_prior'",
     "mace answers.csv --set competence_prior=0.5": "it must be 2 numbers (on the command line 0.5:0.5)",
     "mace answers.csv --set strategy_prior": "--set strategy_prior: write FIELD=VALUE",
-    "mace answers.csv --method nutz": "no method 'nutz': choose one of nuts, advi",
     "mace answers.csv --draws 0": "draws is 0: it must be at least 4",
     "mace answers.csv --initvals random": "initvals is 'random': it must be one of 'auto', 'vote', 'prior'",
-    "mace answers.csv --method advi --method-option tune=10": "advi has no method option 'tune': it has starts, steps",
-    "mace answers.csv --method advi --method-option steps": "--method-option steps: write NAME=VALUE",
     "mace answers.csv --coverage 0": "coverage is 0.0: it must be above 0 and at most 1",
     "mace answers.csv --seed 99999999999999999999": "seed is 99999999999999999999",
     "mace answers.csv --grades": "the order of the labels 'no', 'yes' was not declared",
-    "easy_hard answers.csv --grades": "easy_hard gives no labels, and so no grades",
     "mace answers.csv --bio": "labels are not BIO tags, ",
     "mace answers.csv --recalibrate other.csv": "other.csv, line 2: no item of this file, such as 's9'",
     "easy_hard answers.csv --recalibrate truth.csv": "easy_hard gives item types",
@@ -66,12 +51,9 @@ OF_SETTINGS = {
 
 OF_COUNTS = {
     "binomial_mixture three.csv": "there are 3 labels, 'no', 'perhaps', 'yes': say with --positive which",
-    "binomial_mixture three.csv --unsure perhaps --positive perhaps": "positive label 'perhaps' is not",
     "binomial_mixture answers.csv --successes x --trials n --unsure no": "name counts: leave out --unsure",
     "binomial_mixture counts.csv --positive yes": "has counts already: leave out --positive",
     "binomial_mixture counts.csv --gold x": "reads counts, without true labels or items: leave out --gold",
-    "binomial_mixture wrong_counts.csv": "3 successes in 2 trials",
-    "binomial_mixture answers.csv --grades --positive yes": "binomial_mixture gives no labels, and so no grades",
     "mace answers.csv --positive yes": "mace takes every label as it is: leave out --positive",
     "mace answers.csv --trials x": "mace reads annotations of one label column: leave out --trials",
 }
@@ -79,11 +61,8 @@ OF_COUNTS = {
 TWO = "model_a_multi tones.csv --label focus --label tone"
 OF_DIMENSIONS = {
     "model_a_multi tones.csv --label focus": "several dimensions need several label columns",
-    "model_a_multi tones.csv --label focus --label note": "--labels note=A,B,...",
     f"{TWO} --labels +,-": "--labels +,-: write NAME=A,B,... for each label column, as in --labels tone=no,yes",
     f"{TWO} --labels tone=a,b --labels tone=c": "--labels tone=... is given twice: leave out one",
-    f"{TWO} --labels focs=a,b": "labels are given for 'focs', which is not a dimension",
-    f"{TWO} --labels tone=+,0": "line 3: label '-' of item 's1' is not among the declared labels, '+', '0'",
     f"{TWO} --gold note": "of which no answer may be unsure: leave out --gold",
     f"{TWO} --format wide": "reads a long table or an export: leave out --format",
 }
@@ -91,7 +70,6 @@ OF_DIMENSIONS = {
 PAIRS = "pairs.csv --pairs a,b"
 OF_CLASS_PRIORS = {
     f"model_a {PAIRS}": "model_a has no class prior, which --pairs needs: models that have are class_conditional, ",
-    "easy_hard pairs.csv --class-prior length": "easy_hard has no class prior, which --class-prior needs",
     f"mace {PAIRS} --set class_prior=uniform": "is given twice, by class_prior=uniform and by --pairs",
     "mace pairs.csv --items columns.csv --class-prior length --set class_prior=learnt": "and by --class-prior",
     "model_b pairs.csv --items columns.csv --class-prior length+(": "Columns: 'length+(' is no formula (",
@@ -100,7 +78,6 @@ OF_CLASS_PRIORS = {
 BY_EM = "answers.csv --method em --dask local"
 ON_DASK = {
     "mace answers.csv --dask local": "nuts takes data in memory (read_annotations): on a Dask cluster there are em",
-    "easy_hard answers.csv --method vb --dask local": "easy_hard has no VB: models that have are",
     "mace @crowd --method em --dask local": "@crowd is a named data set, which fits into memory: leave out --dask",
     f"mace {BY_EM} --label a --label b": "mace reads one label column, not 2: name one",
     **{f"mace {BY_EM} {given}": f"{given.split()[0]} needs all items in memory: leave it out, or --dask"
@@ -112,10 +89,7 @@ ON_DASK = {
 
 BY_THE_LIBRARY = {
     "one_coin three.csv --unsure perhaps": "and 'perhaps' is not one: leave those answers out with --drop-unsure",
-    "binomial_mixture answers.csv --set types=4": "4 types are asked for",
     f"model_b {PAIRS} --method em": "model_b has no EM with class_prior=Pairs(...): fit it by nuts",
-    "model_b pairs.csv --label winner --class-prior length": "the column 'length' of the items",
-    "mace answers.csv --classifier p": "needs the column 'p[no]' of the items",
 }
 
 REFUSED = OF_FILES | OF_SETTINGS | OF_COUNTS | OF_DIMENSIONS | OF_CLASS_PRIORS | ON_DASK

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import bayesanno as ba
@@ -34,61 +33,48 @@ def names(folder):
 
 def test_overwrite_replaces_the_folder(command, old_run, tiny_fit, monkeypatch):
     monkeypatch.setattr(ba, "fit", lambda *_, **__: tiny_fit)
-    code, out, _ = command(*AGAIN)
-    assert code == 0
-    assert "run/labels.csv" in out.splitlines()
+    assert command(*AGAIN)[0] == 0
     assert names(old_run) == sorted([*FILES, "report.html"])
     assert json.loads((old_run / "run.json").read_text())["model"] == "model_b"
     assert names(old_run.parent) == ["answers.csv", "run"]
 
 
-TOO_LARGE = (
-    "error: the memory of this machine is too small{}: join rare labels, of which every two may count, or take fewer "
-    "items, annotators or draws\n"
-)
+def fails(raised):
+    def fail(*_, **__):
+        raise raised
+
+    return fail
+
+
 FAILURES = {
-    "an error of ours": (FitError("no"), 1, "error: no\n"),
-    "an interruption": (KeyboardInterrupt(), 130, "interrupted: nothing was written\n"),
-    "no memory": (MemoryError(), 1, TOO_LARGE.format("")),
+    "an error of ours": (fails(FitError("no")), 1, "error: no"),
+    "an interruption": (fails(KeyboardInterrupt()), 130, "interrupted: nothing was written"),
+    "no memory": (fails(MemoryError()), 1, "error: the memory of this machine is too small: join rare labels"),
+    "an array": (lambda *_, **__: np.empty((10**6, 10**9)), 1, "too small for an array with shape (1000000, 10000000"),
 }
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_failed_run_leaves_the_folder_it_was_to_replace(command, old_run, monkeypatch, failure):
-    raised, code, said = FAILURES[failure]
-
-    def fails(*_, **__):
-        raise raised
-
-    monkeypatch.setattr(ba, "fit", fails)
+    fail, code, said = FAILURES[failure]
+    monkeypatch.setattr(ba, "fit", fail)
     before = listing(old_run.parent)
     found = command(*AGAIN)
     assert (found[0], found[1]) == (code, "")
-    assert found[2].endswith(said)
+    assert said in found[2].splitlines()[-1]
     assert listing(old_run.parent) == before
 
 
-def test_too_little_memory_says_for_what(command, old_run, monkeypatch):
-    monkeypatch.setattr(ba, "fit", lambda *_, **__: np.empty((10**6, 10**9)))
-    code, _, err = command(*AGAIN)
-    assert code == 1
-    assert err.endswith(TOO_LARGE.format(" for an array with shape (1000000, 1000000000) and data type float64"))
-    assert names(old_run) == ["notes.txt", "run.json"]
-
-
 def test_an_error_of_a_defect_is_not_hidden_and_leaves_nothing(command, tmp_path, tiny_fit, monkeypatch):
-    def fails(*_, **__):
-        raise OSError("of no disk")
-
     (tmp_path / "answers.csv").write_text(LONG)
     monkeypatch.setattr(ba, "fit", lambda *_, **__: tiny_fit)
-    monkeypatch.setattr(bayesanno.cli.files, "describe_run", fails)
+    monkeypatch.setattr(bayesanno.cli.files, "describe_run", fails(OSError("of no disk")))
     with pytest.raises(OSError, match="of no disk"):
         command("fit", "mace", "answers.csv", "--out", "run")
     assert list(listing(tmp_path)) == ["answers.csv"]
 
 
-@pytest.mark.parametrize("full", ["posterior.nc", "labels.csv", "run.json", "report.html", "cache"])
+@pytest.mark.parametrize("full", ["posterior.nc", "run.json", "report.html", "cache"])
 def test_a_full_disk_is_one_line_and_nothing_is_written_by_half(command, old_run, tiny_fit, monkeypatch, full):
     """`run.json` is written last; what is full after it is the report of a fit that is there already."""
     before = listing(old_run.parent)
@@ -103,8 +89,6 @@ def test_a_full_disk_is_one_line_and_nothing_is_written_by_half(command, old_run
 
     for way in ("open", "write_text"):
         monkeypatch.setattr(Path, way, unless_full(getattr(Path, way)))
-    to_csv = unless_full(pd.DataFrame.to_csv, lambda _, path, **__: path.name)
-    monkeypatch.setattr(pd.DataFrame, "to_csv", to_csv)
     monkeypatch.setattr(ba, "fit", unless_full(lambda *_, **__: tiny_fit, lambda *_, **__: "cache"))
     code, _, err = command(*AGAIN)
     monkeypatch.undo()  # so that files can be read

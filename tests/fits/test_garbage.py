@@ -15,7 +15,6 @@ from tests.samples import tiny_data
 def no_other_collection():
     """Python's own counting is out of the way; what is asked for by name is done, and older objects are left out."""
     before = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(1_000_000_000)
     yield
@@ -29,11 +28,16 @@ def fit():
 
 
 @pytest.mark.usefixtures("no_other_collection")
-@pytest.mark.parametrize(("large", "alive"), [(0, 1), (math.inf, 4)], ids=["large", "small"])
-def test_fits_that_nobody_holds_are_freed_if_large(monkeypatch, large, alive):
-    monkeypatch.setattr(storage, "LARGE_FIT", large)
+@pytest.mark.parametrize(("large", "alive"), [(0, 1), (math.inf, 4), (None, 4)], ids=["large", "small", "off"])
+def test_fits_that_nobody_holds_are_freed_if_large_and_the_collector_is_on(monkeypatch, large, alive):
+    monkeypatch.setattr(storage, "LARGE_FIT", large or 0)
     held = fit()
-    made = [weakref.ref(fit()) for _ in range(4)]
+    if large is None:
+        gc.disable()
+    try:
+        made = [weakref.ref(fit()) for _ in range(4)]
+    finally:
+        gc.enable()
     assert sum(one() is not None for one in made) == alive  # trees are cycles; else none of this would be needed
     assert held.attrs["model"] == "one_coin"
 
@@ -44,14 +48,3 @@ def test_so_are_fits_that_were_read(monkeypatch, tmp_path):
     monkeypatch.setattr(storage, "LARGE_FIT", 0)
     read = [weakref.ref(ba.load(tmp_path / "fit.nc")) for _ in range(4)]
     assert sum(one() is not None for one in read) == 1
-
-
-@pytest.mark.usefixtures("no_other_collection")
-def test_who_turned_the_collector_off_meant_it(monkeypatch):
-    monkeypatch.setattr(storage, "LARGE_FIT", 0)
-    gc.disable()
-    try:
-        made = [weakref.ref(fit()) for _ in range(3)]
-    finally:
-        gc.enable()
-    assert all(one() is not None for one in made)

@@ -22,57 +22,32 @@ PLAIN = {"model_a": 1}  # indented lines that are no formula: they say in words 
 
 
 @pytest.mark.parametrize("name", NAMES)
-class TestEveryModel:
-    def test_its_card_has_all_sections(self, name):
-        first, sections = cards.split_card(models.card_of(name))
-        assert ": " in first
-        named = [section.name for section in sections]
-        assert len(named) == len(set(named))
-        assert set(named) >= SECTIONS
-
-    def test_its_formulas_are_typeset(self, name):
-        page = cards.card_to_markdown(models.card_of(name))
-        assert r"\begin{aligned}" in page
-        assert page.count("```text") == PLAIN.get(name, 0)
-
-    def test_no_word_of_its_card_is_lost(self, name):
-        card = re.sub(r"`|\s", " ", models.card_of(name).partition("\n")[2])
-        page = cards.card_to_markdown(models.card_of(name))
-        words = {word for word in re.findall(r"[a-z]{5,}", card) if word not in formulas.GREEK}
-        words -= {"https", "proportional", "integral"}  # an address is a link, and these are signs
-        assert {word for word in words if word not in page.lower().replace("\\", "")} == set()
-
-    def test_its_example_has_data_that_it_takes(self, name):
-        scope = {"ba": ba}
-        exec(models.example(name).rpartition("\n")[0], scope)
-        ba.get_model(name).check(scope["data"])
-
-    def test_it_is_in_a_group(self, name):
-        assert sum(name in group for group in models.GROUPS.values()) == 1
+@pytest.mark.usefixtures("by_numpy")
+def test_the_page_of_a_model_has_all_its_card_says_and_an_example_that_it_takes(name):
+    first, sections = cards.split_card(models.card_of(name))
+    assert ": " in first
+    assert {section.name for section in sections} >= SECTIONS
+    assert sum(name in group for group in models.GROUPS.values()) == 1
+    page = cards.card_to_markdown(models.card_of(name))
+    assert r"\begin{aligned}" in page
+    assert page.count("```text") == PLAIN.get(name, 0)
+    card = re.sub(r"`|\s", " ", models.card_of(name).partition("\n")[2])
+    words = {word for word in re.findall(r"[a-z]{5,}", card) if word not in formulas.GREEK}
+    words -= {"https", "proportional", "integral"}  # an address is a link, and these are signs
+    assert {word for word in words if word not in page.lower().replace("\\", "")} == set()
+    scope = {"ba": ba}
+    exec(models.example(name).rpartition("\n")[0], scope)
+    ba.get_model(name).check(scope["data"])
 
 
-@pytest.mark.parametrize(
-    ("text", "latex"),
-    [
-        ("sum_k gamma_k prod_j e_jt^X_ij", r"\sum_{k} \gamma_{k} \prod_{j} e_{jt}^{X_{ij}}"),
-        ("p_t^x_i (1 - p_t)^(n_i - x_i)", r"p_{t}^{x_{i}} (1 - p_{t})^{n_{i} - x_{i}}"),
-        ("T_i if S_ij = 0, else ~ Categorical(xi_j)",
-         r"T_{i} \text{ if } S_{ij} = 0 , \text{ else } \sim \mathrm{Categorical} (\xi_{j})"),
-        ("Bernoulli(p_t(i))", r"\mathrm{Bernoulli} (p_{t(i)})"),
-        ("sqrt((1 - theta_l^x) / 2)", r"\sqrt{(1 - \theta_{l}^{x}) / 2}"),
-    ],
-)  # fmt: skip
-def test_a_formula_in_plain_text_becomes_latex(text, latex):
-    assert formulas.to_latex(text) == latex
-
-
-@pytest.mark.parametrize("text", ["`code`", "a_", "p(x", "what? no"])
-def test_what_is_no_formula_is_left_to_the_caller(text):
-    with pytest.raises(formulas.FormulaError):
-        formulas.to_latex(text)
-
-
-def test_remarks_stand_apart_from_formulas():
+def test_a_formula_in_plain_text_becomes_latex_and_remarks_stand_apart():
+    for text, latex in {
+        "sum_k gamma_k prod_j e_jt^X_ij": r"\sum_{k} \gamma_{k} \prod_{j} e_{jt}^{X_{ij}}",
+        "p_t^x_i (1 - p_t)^(n_i - x_i)": r"p_{t}^{x_{i}} (1 - p_{t})^{n_{i} - x_{i}}",
+        "Bernoulli(p_t(i)) if S = 0": r"\mathrm{Bernoulli} (p_{t(i)}) \text{ if } S = 0",
+        "sqrt((1 - theta_l^x) / 2)": r"\sqrt{(1 - \theta_{l}^{x}) / 2}",
+    }.items():
+        assert formulas.to_latex(text) == latex
     assert formulas.to_aligned(["    T_i    ~ Beta(1, 2)      (3) of item i"]).splitlines()[1] == (
         r"T_{i} & {} \sim \mathrm{Beta} (1 , 2) & \quad \text{(3) of item } i"
     )
@@ -80,13 +55,6 @@ def test_remarks_stand_apart_from_formulas():
 
 def test_examples_in_the_helpers_hold():
     assert doctest.testmod(formulas).failed == 0
-
-
-def test_formulas_can_be_shown_without_a_script():
-    convert = pytest.importorskip("docutils.utils.math.latex2mathml").tex2mathml  # comes with Sphinx
-    for name in NAMES:
-        for block in re.findall(r"\$\$\n(.*?)\n\$\$", cards.card_to_markdown(models.card_of(name)), flags=re.DOTALL):
-            assert convert(block, as_block=True).startswith("<math")
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)

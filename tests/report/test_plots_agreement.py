@@ -2,46 +2,26 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
+from tests.analysis.made import from_prior
 from tests.samples import tiny_data
 
 
-def many(n_annotators):
-    rng = np.random.default_rng(1)
-    records = [
-        (f"s{item}", f"annotator number {who}", str(rng.integers(5)))
-        for who in range(n_annotators)
-        for item in range(12)
-    ]
-    return ba.AnnotationData.from_records(records)
-
-
-FIGURES = {
-    "usage": ba.plot_usage,
-    "divergence": ba.report.plot_divergence,
-    "distances": ba.report.plot_distances,
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("data", [tiny_data(), many(70)], ids=["3", "70"])
-def test_a_figure_has_a_title_and_named_rows_and_fits_on_a_page(name, data, tmp_path):
-    figure = FIGURES[name](data)
-    assert isinstance(figure, Figure)
-    axes = figure.axes[0]
-    assert axes.get_title(loc="left")
-    shown = [text.get_text() for text in axes.get_yticklabels()]
-    assert shown
+@pytest.mark.parametrize("draw", [ba.plot_usage, ba.report.plot_divergence, ba.report.plot_distances])
+def test_a_figure_of_many_fits_on_a_page_and_names_are_text(draw, rng, tmp_path):
+    """Names with a mark of a formula would fail when the figure is drawn."""
+    people = [f"$x^ \\frac number {who}" for who in range(70)]
+    records = [(f"s{item}", who, f"$_{rng.integers(5)}") for who in people for item in range(12)]
+    data = ba.AnnotationData.from_records(records)
+    figure = draw(data)
+    shown = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert 0 < len(shown) <= 60
     assert {name.rstrip("…") for name in shown} <= {name[:19] for name in data.annotators} | set(data.annotators)
-    width, height = figure.get_size_inches()
-    assert max(width, height) <= MOST_HEIGHT
-    assert len(axes.get_yticklabels()) <= 60
+    assert max(figure.get_size_inches()) <= MOST_HEIGHT
     write_png(figure, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 5_000
 
 
 def test_bars_are_shares_and_the_most_unlike_is_on_top():
@@ -63,20 +43,11 @@ def test_an_infinite_divergence_is_shown_as_one():
     assert "nats" not in ba.report.plot_divergence(data, measure="leverage").axes[0].get_xlabel()
 
 
-def test_names_are_text_and_no_formulas(tmp_path):
-    records = [
-        (f"s{n}", who, label) for n in range(4) for who in ("$x^", "a_{", "\\frac") for label in ("$y", "_z")[n % 2 :]
-    ]
-    data = ba.AnnotationData.from_records(records)
-    for name in ("usage", "divergence", "distances"):
-        write_png(FIGURES[name](data), tmp_path / f"{name}.png")
-
-
 def test_what_cannot_be_drawn_is_refused(refuses):
     alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes")])
     with refuses(DataError, "only one annotator answered"):
         ba.report.plot_divergence(alone)
-    with refuses(DataError, "there is no measure 'kl': choose one of leverage, kld, jsd_mean"):
+    with refuses(DataError, "there is no measure 'kl'"):
         ba.report.plot_divergence(tiny_data(), measure="kl")
 
 
@@ -84,7 +55,7 @@ def test_what_cannot_be_drawn_is_refused(refuses):
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
 def test_the_report_of_a_single_annotator_shows_no_divergence_from_others(tmp_path):
     alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "ada", "no")])
-    fit = ba.fit("label_usage", alone, draws=20, tune=20, chains=1, check=False, random_seed=1, progressbar=False)
+    fit = from_prior(ba.get_model("label_usage"), alone)
     page = ba.write_report(fit, tmp_path / "report.html", checks=False).read_text(encoding="utf-8")
     assert "How annotators use the labels." in page
     assert "Divergence of each annotator" not in page
@@ -96,7 +67,11 @@ def test_a_legend_of_many_labels_stays_within_the_figure(rng):
     figure = ba.plot_usage(data)
     figure.canvas.draw()
     legend = figure.axes[0].get_legend()
-    assert legend.get_texts()[-1].get_text() == f"{data.n_labels - 19} others"
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names[-1] == f"{data.n_labels - 19} others"
+    shares = (data.usage / data.usage.sum(axis=1, keepdims=True)).sum(axis=0)
+    shown = np.isin(data.labels, names)
+    assert shares[shown].min() >= shares[~shown].max()
     assert legend.get_window_extent().height < figure.bbox.height
     widths = np.array([[bar.get_width() for bar in container] for container in figure.axes[0].containers])
     np.testing.assert_allclose(widths.sum(axis=0), 1.0)

@@ -8,7 +8,6 @@ import pytest
 import bayesanno as ba
 from bayesanno._core.errors import DataError
 from bayesanno.report.plots import agreement
-from bayesanno.report.plots.style import MOST_HEIGHT, write_png
 from tests.report.conftest import rows_of
 from tests.samples import simulate_clique, title_of
 
@@ -34,36 +33,23 @@ def shown(figure):
     return names, np.ma.filled(axes.images[0].get_array(), np.nan)
 
 
-def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit, tmp_path):
+def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit):
     figure = ba.plot_dependence(clique_fit)
     names, matrix = shown(figure)
     table = ba.dependence_table(clique_fit)
     for pair in table[table["level"] == "pair"].itertuples():
         one, other = names.index(pair.first), names.index(pair.second)
         assert matrix[one, other] == matrix[other, one] == pytest.approx(pair.correlation)
-    assert np.isnan(np.diag(matrix)).all()
     places = sorted(names.index(name) for name in ("a0", "a1", "a2"))
     assert places[2] - places[0] == 2
     title = title_of(figure.axes[0])
     assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in title
-    assert "by known labels" in title
-    write_png(figure, tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 5_000
-
-
-def test_groups_are_apart(clique_fit):
-    groups = {name: "odd" if int(name[1:]) % 2 else "even" for name in ba.data_of(clique_fit).annotators}
-    figure = ba.plot_dependence(clique_fit, groups)
-    names, _ = shown(figure)
-    assert [groups[name] for name in names] in (["odd"] * 5 + ["even"] * 5, ["even"] * 5 + ["odd"] * 5)
-    assert [line.get_ydata()[0] for line in figure.axes[0].lines[:1]] == [4.5]
 
 
 def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkeypatch):
     monkeypatch.setattr(agreement, "MOST_DRAWN", 3)
     figure = ba.plot_dependence(clique_fit)
     assert sorted(shown(figure)[0]) == ["a0", "a1", "a2"]
-    assert max(figure.get_size_inches()) <= MOST_HEIGHT
     assert "the 3 of 10 that most surely do" in title_of(figure.axes[0])
     clique = {name: "clique" if name in ("a0", "a1", "a2") else "rest" for name in ba.data_of(clique_fit).annotators}
     names, matrix = shown(ba.plot_dependence(clique_fit, clique))
@@ -73,8 +59,6 @@ def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkey
 
 
 def test_without_a_pair_there_is_none(tiny_fit, refuses):
-    with refuses(DataError, "no two annotators share enough items for a figure: lower least_items"):
+    with refuses(DataError, "lower least_items"):
         ba.plot_dependence(tiny_fit)
     assert len(shown(ba.plot_dependence(tiny_fit, truth="posterior", least_items=1))[0]) == 3
-    with refuses(DataError, "annotator 'ada'"):
-        ba.plot_dependence(tiny_fit, {"zed": 1})
