@@ -53,6 +53,9 @@ class TestStored:
         asserting = [cell for cell in code if re.search(r"^assert ", cell.source, re.MULTILINE)]
         assert asserting
         assert all(HIDDEN in cell.metadata["tags"] for cell in asserting)
+        shown = "\n".join(cell.source for cell in code if HIDDEN not in cell.metadata.get("tags", []))
+        for line in re.findall(r"^(?:import|from) .+$", "\n".join(cell.source for cell in code), re.MULTILINE):
+            assert line in shown or f"{line.split()[-1]}." not in shown
         imported = set(re.findall(r"(?:from|import) bayesanno[\w.]*", "\n".join(cell.source for cell in code)))
         assert imported <= {"import bayesanno", "from bayesanno.models"}
 
