@@ -89,7 +89,7 @@ def test_likelihood_is_that_of_judges_who_see_the_other_sides():
     np.testing.assert_allclose(Graph(model, DATA).item_logp(parameters), expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["model_b", "item_difficulty", "one_coin"])
+@pytest.mark.parametrize("name", ["model_b", "one_coin"])
 def test_answers_are_drawn_in_the_order_that_is_shown(name):
     model = pairs_model(name)
     graph, (parameters,) = draw(model, 1, seed=4)
