@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError, ModelError
+from bayesanno._core.errors import FitError
 from bayesanno._core.wording import counted
 from bayesanno.analysis.difficulty import bound_bins
 from bayesanno.cli.files import write_fit
@@ -49,13 +49,6 @@ def test_slopes_have_the_prior_the_process_and_the_views_of_the_reference(rng):
     log_prior = case.graph.prior_and_joint(case.graph.unconstrained(samples)[0])[0]
     np.testing.assert_allclose(log_prior, case.log_prior(samples[0]), rtol=ROUND_TRIP)
     assert abs(log_prior - case.log_prior(samples[0], slope_prior=0.7)) > ROUND_TRIP
-
-
-def test_a_field_of_another_type_is_refused(refuses):
-    with refuses(ModelError, "item_difficulty: habits is 'yes'"):
-        ItemDifficulty(habits="yes")
-    with refuses(ModelError, "item_difficulty: habit_prior is 0"):
-        ItemDifficulty(habit_prior=0)
 
 
 def test_the_interval_of_a_normal():
@@ -105,13 +98,6 @@ class TestTable:
         asked = table[table["n_annotations"] > 0]
         by_hard = asked.groupby(asked["item"].map(is_hard))["expected_accuracy"].mean()
         assert by_hard[True] < 0.7 < by_hard[False]
-
-    def test_intervals_hold_the_mean_and_fit_the_deviation(self, simulated):
-        table = ba.difficulty_table(simulated[0])
-        low, high, mean = (table[f"difficulty_{what}"] for what in ("eti89_lb", "eti89_ub", "mean"))
-        assert ((low < mean) & (mean < high)).all()
-        ratio = (high - low) / table["difficulty_sd"]
-        assert ((ratio > 2.8) & (ratio < 3.6)).all()  # 3.20 of a normal
 
     def test_an_item_without_answers_has_the_difficulty_of_all(self, simulated):
         fit = simulated[0]

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pymc as pm
 import pytest
-import xarray as xr
 from scipy.special import softmax
 from scipy.stats import chisquare, norm
 
@@ -29,6 +28,7 @@ PRIORS = {
     "pairs": ba.Pairs(strength_prior=1.5),
     "columns": ba.Columns("language*length + (length | source)"),
     "classifier": ba.Classifier(),
+    "twice": ba.Pairs() + ba.Columns("first + source"),  # whose codes are not those of the systems: of three, not four
     "sum": ba.Pairs() + ba.Columns("length", coefficient_prior=0.5) + ba.Classifier(slope_prior=(0.5, 0.5)),
 }
 
@@ -36,7 +36,7 @@ PRIORS = {
 def make_data(controls=None):
     """Twelve comparisons: items 10 and 11 have no answers, items 0 and 1 the same ones, and so have 0 and 2."""
     rng = np.random.default_rng(7)
-    pair = [(0, 1), (0, 1), (1, 2), (2, 3), (3, 0), (1, 3), (2, 0), (0, 3), (3, 1), (2, 1), (0, 2), (3, 2)]
+    pair = [(0, 1), (0, 1), (1, 2), (2, 3), (0, 3), (1, 3), (2, 0), (0, 3), (1, 3), (2, 1), (0, 2), (2, 3)]
     said = [rng.integers(3, size=3).tolist() for _ in range(10)]
     said[1] = said[2] = said[0]
     shares = rng.dirichlet(np.ones(3), N_ITEMS)
@@ -81,6 +81,9 @@ def classes_of(parameters, data):
             eta += parameters["slope"] * np.log([values[f"p[{label}]"][i] for label in LABELS])
         if "length" in parameters:
             eta += length[i] * parameters["length"]
+        if "first" in parameters:
+            eta += parameters["first"][SYSTEMS[:3].index(values["first"][i])]
+            eta += parameters["source"][["forum", "press"].index(values["source"][i])]
         if "language" in parameters:
             language, source = LANGUAGES.index(values["language"][i]), ["forum", "press"].index(values["source"][i])
             eta += parameters["language"][language] + length[i] * parameters["language:length"][language]
@@ -183,6 +186,8 @@ def test_the_prior_of_its_parameters_is_as_its_card_says(prior):
         "slope": norm(*((1, 1) if prior == "classifier" else (0.5, 0.5))).logpdf,
         "length": lambda v: zero_sum(v, 0.5 if prior == "sum" else 1.0, (0,)),
         "language": lambda v: zero_sum(v, 1.0, (0, 1)),
+        "first": lambda v: zero_sum(v, 1.0, (0, 1)),
+        "source": lambda v: zero_sum(v, 1.0, (0, 1)),
         "language:length": lambda v: zero_sum(v, 1.0, (0, 1)),
         "1|source_offset": lambda v: zero_sum(v, 1.0, (1,)),
         "length|source_offset": lambda v: zero_sum(v, 1.0, (1,)),
@@ -217,29 +222,3 @@ def test_a_class_prior_is_a_value():
     assert hash(again) == hash(model)
     assert repr(again) == repr(model)
     assert replace(model, class_prior="learnt") == ba.models.MACE()
-
-
-def test_two_terms_may_read_one_column_each_in_its_own_way():
-    """The codes of a side among all systems are not those of its column among its own levels."""
-    sides = {"first": ["llama", "opt", "llama"], "second": ["opt", "bloom", "bloom"]}
-    said = [(f"q{i}", who, label) for i in range(3) for who, label in (("ada", "first"), ("bo", "tie"))]
-    data = ba.AnnotationData.from_records(said, labels=LABELS, item_columns={**sides, "p": ["x", "y", "x"]})
-    shares = {f"p[{label}]": [1 / 3] * 3 for label in LABELS}
-    data = replace(data, item_columns={**data.item_columns, **shares})
-    prior = ba.Pairs() + ba.Columns("first + p") + ba.Classifier()
-    strength = np.array([0.5, -1.0, 0.5])  # of bloom, llama, opt
-    first = np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])  # of llama, opt
-    p = np.array([[0.3, 0.0, -0.3], [-0.3, 0.0, 0.3]])  # of x, y
-    values = {"strength": strength, "tie": np.array(-1.0), "first": first, "p": p, "slope": np.array(1.0)}
-    draws = xr.Dataset(
-        {
-            name: (("chain", "draw", *(f"{name}_{k}" for k in range(v.ndim))), v[None, None])
-            for name, v in values.items()
-        }
-    )
-    (found,) = log_classes_of_items(ba.models.ModelB(class_prior=prior), data, draws)
-    places = ["bloom", "llama", "opt"]
-    for i, (a, b) in enumerate(zip(*sides.values(), strict=True)):
-        s, t = strength[places.index(a)], strength[places.index(b)]
-        eta = np.array([s, t, -1 + (s + t) / 2]) + first[["llama", "opt"].index(a)] + p["xy".index("xyx"[i])]
-        np.testing.assert_allclose(np.exp(found[i]), softmax(eta))

@@ -130,23 +130,11 @@ def test_types_of_a_fit_become_the_prior_of_another(rng):
     for t in range(3):  # exactly the moments of the draws
         prior = beta(model.rate_mean[t] * model.rate_strength[t], (1 - model.rate_mean[t]) * model.rate_strength[t])
         assert prior.std() == pytest.approx(rate[..., t].std(), rel=1e-9)
+    mean = np.array(model.weight_mean)
+    variance = (mean * (1 - mean)).sum() / (model.weight_strength + 1)
+    assert variance == pytest.approx(weight.var(axis=(0, 1)).sum(), rel=1e-9)
     known = DiligentLazy.from_fit(found, known=True)
     assert (known.known, known.weight_mean, known.rate_mean) == (True, model.weight_mean, model.rate_mean)
-
-
-def test_types_of_which_little_is_known_become_a_weak_prior(rng):
-    """A Dirichlet worth one item or less, and rates worth one answer or less: a strength is not one more than it is."""
-    total = 0.5
-    concentration = total * np.array([0.2, 0.3, 0.5])
-    weight = rng.dirichlet(concentration, size=(4, 10_000))
-    rate = rng.beta(concentration, total - concentration, size=(4, 10_000, 3))
-    found = moments_of(fit_of("binomial_mixture", weight=weight, rate=rate))
-    np.testing.assert_allclose(found["weight_mean"], concentration / total, atol=0.02)
-    assert found["weight_strength"] == pytest.approx(total, rel=0.05)
-    np.testing.assert_allclose(found["rate_strength"], total, rtol=0.05)
-    mean = np.array(found["weight_mean"])  # exactly the moments of the draws, summed over the types
-    variance = (mean * (1 - mean)).sum() / (found["weight_strength"] + 1)
-    assert variance == pytest.approx(weight.var(axis=(0, 1)).sum(), rel=1e-9)
 
 
 def test_an_only_type_can_be_taken_from_a_fit_and_types_without_rates_cannot(rng, refuses):

@@ -9,7 +9,6 @@ import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData
 from bayesanno._core.errors import DataError
-from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.likelihood import index_arrays
@@ -207,12 +206,3 @@ def test_dimensions_must_share_items_and_annotators(refuses):
     ):
         with refuses(DataError, match):
             MultiAnnotationData(by_dimension=parts)
-
-
-def test_hash_and_coords_name_everything():
-    assert DATA.hash == table(ITEMS).hash != table(ITEMS[:-1]).hash
-    coords = DATA.coords()
-    assert tuple(coords["dimension"]) == DIMENSIONS
-    assert tuple(coords["response_polarity"]) == LABELS["polarity"]
-    frame = DATA.to_frame()
-    assert read_multi_annotations(frame, DIMENSIONS, labels=LABELS).hash == DATA.hash

@@ -1,8 +1,10 @@
-"""EM against the papers: model B's section 12 and (48), (50) to (52), and MACE on the data of its section 3.
+"""Model B and MACE against their papers, by EM: section 12 and (48), (50) to (52), and the data of MACE's section 3.
 
 Sources: Rzhetsky, Shatkay and Wilbur (2009), supplement, Tables 9, 14 and 15; Hovy et al. (2013), section 2.1. Where a
 paper prints fewer digits, or none, values come from an implementation written apart from this one.
 """
+
+import itertools
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ import bayesanno as ba
 from bayesanno.inference.em_vb.em import EM, EMSettings
 from bayesanno.inference.em_vb.fixed_point import iterate, iterate_from_all
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
-from tests.models.test_oracles_model_b import CLOSED14, CLOSED15, TRUTH14
+from bayesanno.modeling.posterior import recover
+from tests.models.graphs import as_posterior
 
 MODEL_B = ba.models.ModelB()
 MACE = ba.models.MACE(class_prior="uniform")  # as in the paper
@@ -23,6 +26,42 @@ def problem_of(model, data, **settings):
 
 
 # ------------------------------------------------------------------------------------------------------------ model B
+
+
+def binary(gamma1, *lambdas):
+    """Parameters from gamma_1 and lambda^x(2|1), lambda^x(1|2) of i, j and k, the columns of Tables 14 and 15."""
+    confusion = [[[1 - a, a], [b, 1 - b]] for a, b in zip(lambdas[::2], lambdas[1::2], strict=True)]
+    return {"prevalence": np.array([gamma1, 1 - gamma1]), "confusion": np.array(confusion)}
+
+
+TRUTH14 = binary(0.7, 0.4, 0.2, 0.5, 0.45, 0.1, 0.1)  # section 12
+CLOSED14 = binary(
+    0.6059342155727985,
+    *(0.3766839848416613, 0.23273144466063633),
+    *(0.4948402429940034, 0.4547626969444034),
+    *(0.0600502593839663, 0.21253378129163703),
+)
+CLOSED15 = binary(
+    0.14969994746117526,
+    *(0.2817659401623017, 0.28764010803857076),
+    *(0.45967518494421505, 0.13126355013259683),
+    *(0.40886498312386277, 0.687059958760271),
+)
+
+
+def test_table_13_exactly():
+    """And eq. 37 for patterns 111 and 112."""
+    patterns = list(itertools.product("12", repeat=3))
+    data = ba.AnnotationData.from_records(
+        ("".join(pattern), annotator, label)
+        for pattern in patterns
+        for annotator, label in zip("ijk", pattern, strict=True)
+    )
+    expected = [0.1917, 0.0453, 0.1923, 0.0507, 0.1368, 0.1112, 0.1392, 0.1328]
+    found = recover(MODEL_B, data, as_posterior(MODEL_B.build(data), [TRUTH14]))
+    np.testing.assert_allclose(np.exp(found.log_likelihood[0, 0]), expected, rtol=0, atol=1e-12)
+    of_first = [0.7 * 0.6 * 0.5 * 0.9 / 0.1917, 0.7 * 0.6 * 0.5 * 0.1 / 0.0453]
+    np.testing.assert_allclose(found.latent["probability"][:2, 0], of_first, rtol=1e-12)
 
 
 def test_one_step_from_the_truth_of_table_14():

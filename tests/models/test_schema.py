@@ -25,8 +25,6 @@ from bayesanno import (
     summary,
 )
 from bayesanno._core.errors import DataFileError, FitError
-from bayesanno.graph import functions
-from bayesanno.graph.density import compile_graph
 from tests.inference.draws import make_fit
 from tests.models.contract import known_values, models_of
 from tests.models.contract_counts import make_any_case
@@ -159,17 +157,6 @@ def dims_of(dataset):
 
 def with_samples(dims):
     return {name: ("chain", "draw", *rest) for name, rest in dims.items()}
-
-
-@pytest.mark.parametrize(
-    "fitted",
-    [pytest.param(name, marks=[] if name in SAMPLED else pytest.mark.slow) for name in MODELS],
-    indirect=True,
-)
-def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
-    """And not by nutpie itself, which would be as right, and slow."""
-    model = compile_graph(fitted.case.entry.build(fitted.data), fitted.case.entry.start(fitted.data))
-    assert any(model.functions.logp in kept for kept in functions._kept.values() if isinstance(kept, tuple))
 
 
 def test_groups_variables_and_dims(fitted):

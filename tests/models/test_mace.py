@@ -1,11 +1,12 @@
-"""MACE's class prior: what each fails on, what is said beforehand, and that what is no riddle is passed over."""
+"""MACE: what a class prior fails on, and what a population of annotators refuses. Its prior is in the contract."""
 
 import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.errors import FitError, ModelError
 from bayesanno.models import MACE
-from tests.samples import tabulate
+from tests.samples import tabulate, tiny_data
 
 
 def rare_class(rng, share=0.05, items=200, annotators=3, right=0.95):
@@ -33,3 +34,19 @@ def test_answers_that_are_all_the_same_are_a_riddle_too():
     data = tabulate([0] * 50, [[0] * 50, [0] * 50])
     (found,) = MACE().findings(data)
     assert (found.code, found.value) == ("class-or-habit", None)  # there is no alpha
+
+
+LEARNT = MACE(competence_prior="learnt")
+
+
+@pytest.mark.parametrize("method", ["em", "vb"])
+def test_methods_without_it_are_refused(method, refuses):
+    with refuses(FitError, f"mace has no {method.upper()} with competence_prior='learnt'"):
+        ba.fit(LEARNT, tiny_data(), method=method)
+
+
+def test_modes_and_another_word_are_refused(refuses):
+    with refuses(FitError, "highest where all annotators are equal"):
+        ba.find_modes(LEARNT, tiny_data())
+    with refuses(ModelError, "competence_prior is 'learned': it must be 2 numbers .*, or 'learnt'"):
+        MACE(competence_prior="learned")
