@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import product
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from scipy.special import logsumexp
 from bayesanno import CountData, get_model
 from bayesanno.modeling.arguments import CountDesign
 from bayesanno.modeling.posterior import compile_formula
-from tests.models.contract import PRIOR_DRAWS, AnyCase, make_case, models_of
+from tests.models.contract import PRIOR_DRAWS, AnyCase, as_params, make_case, models_of, variants_of
 from tests.models.graphs import FAST, Graph, distance_between, turn_states
 from tests.models.references_counts import REFERENCES, Parameters, count_probability, counts
 
@@ -34,11 +35,7 @@ STARTS = (
 
 def count_cases() -> list[Any]:
     """Each model of counts with each of its variants, as pytest parameters."""
-    found = []
-    for name in models_of(CountData):
-        variants = REFERENCES[name].variants if name in REFERENCES else {"default": {}}
-        found += [pytest.param((name, fields), id=f"{name}-{variant}") for variant, fields in variants.items()]
-    return found
+    return as_params({name: variants_of(name, REFERENCES) for name in models_of(CountData)})
 
 
 _made: dict[str, CountCase] = {}
@@ -115,9 +112,10 @@ class CountCase(AnyCase):
 
     # ------------------------------------------------------------------------------------ the generative process
 
-    def telling(self, rng: np.random.Generator) -> Parameters:
+    @cached_property
+    def telling(self) -> Parameters:
         """Parameters from the prior under which draws can disagree, and successes are not failures."""
-        for parameters in self.draw(PRIOR_DRAWS, rng):
+        for parameters in self.draw(PRIOR_DRAWS, np.random.default_rng(1)):
             pmf = self.pmf(parameters)
             (failures,) = self.of_other_annotators(parameters)
             if max(pmf.values()) < 0.8 and distance_between(pmf, failures) > 0.1:

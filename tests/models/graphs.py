@@ -66,6 +66,10 @@ class Graph:
         self.observe(self.data if data is None else data)
         return self._evaluate(*(parameters[variable.name] for variable in self.model.free_RVs))
 
+    def accuracy(self, parameters: Parameters) -> np.ndarray:
+        """The deterministic of that name."""
+        return pm.draw(pm.do(self.model, parameters)["accuracy"], mode=FAST)
+
     @cached_property
     def density(self) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
         """The log density that samplers see, and its gradient, at points on their scale."""
@@ -79,8 +83,20 @@ class Graph:
 
     @cached_property
     def unconstrained(self) -> Callable[[list[Parameters]], list[dict[str, np.ndarray]]]:
-        """The function of the same name, compiled once."""
-        return compile_unconstrained(self.model)
+        """The function from points to the scale that samplers see, which may depend on other parameters."""
+        free, outside = self.model.free_RVs, []
+        value_of = {variable: variable.type() for variable in free}
+        for variable, value in value_of.items():
+            transform = self.model.rvs_to_transforms[variable]  # none where samplers see the variable as it is
+            outside.append(transform.forward(value, *variable.owner.inputs) if transform else value * 1.0)
+        forward = pytensor.function(list(value_of.values()), clone_replace(outside, value_of), mode=FAST)
+        names = [self.model.rvs_to_values[variable].name for variable in free]
+
+        def move(samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
+            moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)
+            return [dict(zip(names, one, strict=True)) for one in moved]
+
+        return move
 
 
 def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) -> xr.Dataset:
@@ -93,27 +109,6 @@ def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) 
         variables[variable.name] = (("chain", "draw", *dims), values.reshape(n_chains, n_draws, *values.shape[1:]))
         coords |= {dim: list(model.coords[dim]) for dim in dims}
     return xr.Dataset(variables, coords=coords)
-
-
-def compile_unconstrained(model: pm.Model) -> Callable[[list[Parameters]], list[dict[str, np.ndarray]]]:
-    free, outside = model.free_RVs, []
-    value_of = {variable: variable.type() for variable in free}
-    for variable, value in value_of.items():
-        transform = model.rvs_to_transforms[variable]  # none where samplers see the variable as it is
-        outside.append(transform.forward(value, *variable.owner.inputs) if transform else value * 1.0)
-    forward = pytensor.function(list(value_of.values()), clone_replace(outside, value_of), mode=FAST)
-    names = [model.rvs_to_values[variable].name for variable in free]
-
-    def move(samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
-        moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)
-        return [dict(zip(names, one, strict=True)) for one in moved]
-
-    return move
-
-
-def unconstrained(model: pm.Model, samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
-    """The same points on the scale that samplers see, which may be one that depends on other parameters."""
-    return compile_unconstrained(model)(samples)
 
 
 def is_simplex(values: np.ndarray) -> bool:

@@ -1,7 +1,6 @@
 """Model A a second time: NumPy, one item at a time, every correctness pattern and every draw of labels enumerated.
 
 `model_a_states` is of one dimension and `cox_item` of several, by the sum over the correctness patterns of all of them.
-`test_oracles_model_a` holds them to the numbers of the paper, as it does the graphs of the package.
 
 Annotations of an item are numbered 0, 1, ...; an annotator who answers it twice has two of them. `said` holds a label
 for each, `correct` a 0 or 1 for each. Frequencies `omega` have the shape (label,) where all share them, or
@@ -41,22 +40,14 @@ def agreement(blocks: Blocks, rows: np.ndarray) -> float:
     return distinct(np.array(weights).reshape(len(blocks), rows.shape[1]))
 
 
-def wrong_agreement(blocks: Blocks, rows: np.ndarray, pi: np.ndarray, alpha: str) -> float:
-    """P(the wrong annotations fall into these blocks), for each truth in turn.
-
-    They draw from the labels that are not the truth (Table 4). Those of `unnormalised` (Table 9) draw from all labels:
-    a single one differs from the others whatever the draw, and several agree with each other if one draws the truth.
-    """
+def wrong_agreement(blocks: Blocks, rows: np.ndarray, pi: np.ndarray) -> float:
+    """P(the wrong annotations fall into these blocks), of labels that are not the truth, for each in turn (Table 4)."""
     wrong = [j for block in blocks for j in block]
-    if alpha == "unnormalised" and len(wrong) < 2:
-        return 1.0
     total = 0.0
     for truth, share in enumerate(pi):
         others = np.delete(rows, truth, axis=1)
         possible = prod(others[wrong].sum(axis=1))
-        if alpha == "unnormalised":
-            total += share * (agreement(blocks, others) + (1 - possible if len(blocks) == 1 else 0.0))
-        elif possible > 0:
+        if possible > 0:
             total += share * agreement(blocks, others) / possible
     return total
 
@@ -88,9 +79,7 @@ def state_of(correct: Correct, said: Sequence[int], n_labels: int) -> int:
     return next((label for label, right in zip(said, correct, strict=True) if right), n_labels)
 
 
-def answers_given(
-    correct: Correct, said: Sequence[int], omega: np.ndarray, alpha: str = "normalised", pi: np.ndarray | None = None
-) -> float:
+def answers_given(correct: Correct, said: Sequence[int], omega: np.ndarray, pi: np.ndarray | None = None) -> float:
     """P(answers | who is correct): zero unless the correct ones are all who said some label, or nobody."""
     omega = np.asarray(omega, dtype=float)
     blocks, rows = blocks_of(said), np.tile(omega, (len(said), 1)) if omega.ndim == 1 else omega
@@ -98,15 +87,11 @@ def answers_given(
     if right and right != blocks[said[right[0]]]:
         return 0.0
     wrong = [block for block in blocks.values() if block != right]
-    return wrong_agreement(wrong, rows, omega if pi is None else pi, alpha) * beta(said, rows)
+    return wrong_agreement(wrong, rows, omega if pi is None else pi) * beta(said, rows)
 
 
 def model_a_states(
-    theta_of_annotations: Sequence[float],
-    said: Sequence[int],
-    omega: np.ndarray,
-    alpha: str = "normalised",
-    pi: np.ndarray | None = None,
+    theta_of_annotations: Sequence[float], said: Sequence[int], omega: np.ndarray, pi: np.ndarray | None = None
 ) -> np.ndarray:
     """P(state, answers) of one item, shape (label + 1,): the truth is label v, and last, none of these."""
     n_labels = np.shape(omega)[-1]
@@ -115,7 +100,7 @@ def model_a_states(
         joint[-1] = 1.0
         return joint
     for correct in patterns(len(said)):
-        given = answers_given(correct, said, omega, alpha, pi)
+        given = answers_given(correct, said, omega, pi)
         joint[state_of(correct, said, n_labels)] += correctness(theta_of_annotations, correct) * given
     return joint
 

@@ -1,7 +1,7 @@
 """Every model on small data of every shape: its tables are probabilities and numbers, or data are refused in a line.
 
-What has EM and VB is fitted by them always, all else by ADVI of few steps, whose graphs are the same for all shapes: on
-the smallest data always, on the others if slow tests are asked for.
+What has EM and VB is fitted by them; of all else draws are of the prior, or of ADVI if slow tests are asked for. That
+the density of every model is compiled is in `tests/graph/test_flat.py`.
 """
 
 import warnings
@@ -13,7 +13,10 @@ import bayesanno as ba
 from bayesanno._core.errors import BayesannoError
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import list_model_classes
+from tests.analysis.made import from_prior
 from tests.samples import tiny_data
+
+pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
 YES_NO = ("no", "yes")
 MANY = tuple(f"l{number:02}" for number in range(60))
@@ -59,14 +62,20 @@ REFUSED = {  # with what their fields are by default
 }
 
 
+EVERY_SHAPE, AWKWARD = ("model_b", "mace"), ("one answer", "60 labels of which one is used", "an item without answers")
+
+
+MANY_LABELS = ("60 labels", "60 labels of which one is used")  # of which graphs of some models take long
+
+
 def fits():
-    """Each model on each shape that its class of data has, by each of its quick methods."""
+    """The models on the shapes that their class of data has, by each of their quick methods."""
     for name, model in list_model_classes().items():
-        methods = ["em", "vb"] if issubclass(model, ConjugateModel) else ["advi"]
+        quick, slow = (("em", "vb"), ()) if issubclass(model, ConjugateModel) else (("draws",), ("advi",))
         for shape in COUNTS if model.data_class is ba.CountData else SHAPES:
-            for method in methods:
-                slow = [pytest.mark.slow] if method == "advi" and shape != "one answer" else []
-                yield pytest.param(name, shape, method, id=f"{name}-{shape}-{method}", marks=slow)
+            if name in EVERY_SHAPE or shape in AWKWARD:
+                yield from ((name, shape, method) for method in quick if method != "draws" or shape not in MANY_LABELS)
+            yield from (pytest.param(name, shape, method, marks=pytest.mark.slow) for method in slow)
 
 
 def make(model, shape):
@@ -98,7 +107,11 @@ def test_it_ends_in_tables_or_in_one_line(name, shape, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of so few draws, and of designs that do not say who is right
         try:
-            fit, refused = ba.fit(model, data, method=method, **options, **FEW), ""
+            if method == "draws":
+                model.check(data)
+                fit, refused = from_prior(model, data, 8), ""
+            else:
+                fit, refused = ba.fit(model, data, method=method, **options, **FEW), ""
         except BayesannoError as error:
             fit, refused = None, str(error)
         assert bool(refused) == (shape in REFUSED.get(name, ())), refused

@@ -16,11 +16,11 @@ from bayesanno.simulation.quantities import ModelDraws, ask, replicate
 from tests.inference.draws import make_fit
 from tests.models.contract import Graph, as_posterior
 from tests.models.references import REFERENCES
-from tests.models.test_item_priors import LABELS, MODELS, classes_of, complete, draw, make_data, make_model
+from tests.models.test_item_priors import LABELS, classes_of, complete, draw, make_data
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of twelve items, each evaluated a few times
 
-CLASS_MODELS = ("model_b", "mace", "item_difficulty", "ordinal_dawid_skene")  # a formula each
+CLASS_MODELS = ("model_b", "item_difficulty", "ordinal_dawid_skene")  # a formula each
 TURNED = np.array([1, 0, 2])  # first, second, tie, with the sides exchanged
 
 
@@ -57,7 +57,7 @@ DATA = in_both_orders()
 
 
 def pairs_model(name):
-    return ba.get_model(name, MODELS.get(name, {}) | {"class_prior": ba.Pairs(strength_prior=1.5)})
+    return ba.get_model(name, {"class_prior": ba.Pairs(strength_prior=1.5)})
 
 
 @pytest.mark.parametrize("name", CLASS_MODELS)
@@ -73,16 +73,8 @@ def test_the_order_of_an_item_does_not_matter(name):
     np.testing.assert_allclose(found, turned, atol=1e-10)
 
 
-def test_where_nobody_saw_the_other_order_it_is_as_without_orders():
-    model = pairs_model("model_b")
-    plain = make_data()
-    _, (parameters,) = draw(model, 1)
-    sides = Graph(model, replace(plain, sides=("first", "second")))
-    np.testing.assert_array_equal(sides.item_logp(parameters), Graph(model, plain).item_logp(parameters))
-
-
 def test_likelihood_is_that_of_judges_who_see_the_other_sides():
-    model = make_model("model_b", "pairs")
+    model = pairs_model("model_b")
     _, (parameters,) = draw(model, 1)
     confusion = parameters["confusion"]
     doubled = np.concatenate([confusion, confusion[:, TURNED][:, :, TURNED]])
@@ -97,9 +89,9 @@ def test_likelihood_is_that_of_judges_who_see_the_other_sides():
     np.testing.assert_allclose(Graph(model, DATA).item_logp(parameters), expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["model_b", "mace", "item_difficulty", "one_coin"])
+@pytest.mark.parametrize("name", ["model_b", "one_coin"])
 def test_answers_are_drawn_in_the_order_that_is_shown(name):
-    model = make_model(name, "pairs")
+    model = pairs_model(name)
     graph, (parameters,) = draw(model, 1, seed=4)
     many = complete(graph, [parameters]).isel(draw=np.zeros(3000, dtype=int)).assign_coords(draw=np.arange(3000))
     known = replace(DATA, controls={f"q{i}": LABELS[i % 3] for i in range(10)})
@@ -119,7 +111,7 @@ def test_answers_are_drawn_in_the_order_that_is_shown(name):
 
 @pytest.mark.parametrize("name", ["model_b", "item_difficulty"])
 def test_states_and_answers_are_of_viewers(name):
-    model = make_model(name, "pairs")
+    model = pairs_model(name)
     graph, samples = draw(model, 3)
     draws = complete(graph, samples)
     states = find_states(model, DATA, draws, {})  # which compares a product of answers with the likelihood
@@ -128,7 +120,7 @@ def test_states_and_answers_are_of_viewers(name):
 
 
 def test_errors_correlate_alike_in_whichever_order_the_items_are():
-    model = make_model("model_b", "pairs")
+    model = pairs_model("model_b")
     graph, samples = draw(model, 20)
     draws = complete(graph, samples)
     found = []
@@ -154,15 +146,12 @@ def test_sides_are_kept_with_the_data(tmp_path):
 
 
 def test_what_cannot_take_both_orders_says_so():
-    with pytest.raises(
-        DataError, match=r"^easy_hard takes comparisons in one order, and these are in both: fit model_b"
+    for error, match, call in (
+        (DataError, "easy_hard takes comparisons in one order", lambda: ba.fit("easy_hard", DATA)),
+        (FitError, "EM and VB take comparisons in one order", lambda: ba.fit("model_b", DATA, method="em")),
+        (DataError, "comparisons in both orders keep both sides", lambda: DATA.binarise(positive="first")),
+        (DataError, "sides must be two of the labels", lambda: replace(DATA, sides=("first", "third"))),
+        (DataError, "swapped must have one entry per", lambda: replace(DATA, swapped=[True, False])),
     ):
-        ba.fit("easy_hard", DATA)
-    with pytest.raises(FitError, match=r"^EM and VB take comparisons in one order"):
-        ba.fit("model_b", DATA, method="em")
-    with pytest.raises(DataError, match=r"^comparisons in both orders keep both sides, 'first', 'second'"):
-        DATA.binarise(positive="first")
-    with pytest.raises(DataError, match=r"^sides must be two of the labels .*, not 'first', 'third'"):
-        replace(DATA, sides=("first", "third"))
-    with pytest.raises(DataError, match=r"^swapped must have one entry per annotation, shape \(30,\), not \(2,\)"):
-        replace(DATA, swapped=[True, False])
+        with pytest.raises(error, match=match):
+            call()

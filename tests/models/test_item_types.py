@@ -45,14 +45,11 @@ def test_each_rate_or_mean_has_the_prior_that_the_card_says(model, name, scale):
 
 def test_more_types_than_different_shares_are_refused(refuses):
     same = counts((1, 2), (2, 4), (5, 10), (0, 0))
-    with refuses(DataError, "binomial_mixture: 2 types are asked for, but these data have only 1 different share of"):
+    with refuses(DataError, "2 types are asked for, .* only 1 different share"):
         fit("binomial_mixture", same)
-    with refuses(DataError, "gaussian_mixture: 4 types are asked for, .* only 3 different shares of .* types to 3 or"):
+    with refuses(DataError, "4 types are asked for, .* only 3 different shares"):
         fit(GaussianMixture(types=4), TEN)
     BinomialMixture(types=3).check(TEN)
-
-
-def test_normal_humps_need_equal_numbers_of_answers(refuses):
     with refuses(DataError, "the same number of answers to every item, but item 's2' has 3 and item 's1' has 4"):
         fit("gaussian_mixture", counts((1, 4), (3, 3), (2, 4)))
 
@@ -61,12 +58,10 @@ def test_normal_humps_need_equal_numbers_of_answers(refuses):
     ("fields", "match"),
     [
         ({"weight_mean": (0.5, 0.4)}, r"weight_mean is \(0.5, 0.4\): its sum must be 1, not 0.9"),
-        ({"weight_mean": (0.5, 0.3, 0.2)}, "rate_mean has 2 numbers, weight_mean has 3: give one per type"),
+        ({"weight_mean": (0.5, 0.3, 0.2)}, "rate_mean has 2 numbers, weight_mean has 3"),
         ({"rate_mean": (0.8, 0.2)}, r"rate_mean is \(0.8, 0.2\): types are numbered by ascending rate"),
         ({"rate_strength": (1.0, 2.0, 3.0)}, "rate_strength has 3 numbers, weight_mean has 2"),
-        ({"rate_mean": (0.2, 1.0)}, "rate_mean is 1.0: it must be a number between 0 and 1"),
         ({"rate_strength": "5:-1"}, "rate_strength is -1: it must be a number > 0"),
-        ({"known": "perhaps"}, "known is 'perhaps'"),
     ],
 )
 def test_types_that_do_not_fit_together_are_refused(refuses, fields, match):
@@ -74,10 +69,10 @@ def test_types_that_do_not_fit_together_are_refused(refuses, fields, match):
         get_model("diligent_lazy", fields)
 
 
-@pytest.mark.parametrize("types", [0, -1, 1.5, "two"])
-def test_a_number_of_types_is_whole_and_positive(refuses, types):
-    with refuses(ModelError, "binomial_mixture: types is "):
-        get_model("binomial_mixture", {"types": types})
+def test_a_number_of_types_is_whole_and_positive(refuses):
+    for types in (0, 1.5, "two"):
+        with refuses(ModelError, "types is "):
+            get_model("binomial_mixture", {"types": types})
 
 
 # ------------------------------------------------------------------------------------------------- what is said
@@ -95,13 +90,11 @@ GOOD, FEW, NEAR = ([0.5, 0.5], [0.2, 0.8]), ([0.97, 0.03], [0.2, 0.8]), ([0.5, 0
 @pytest.mark.parametrize(
     ("draws", "share"),
     [
-        ([GOOD] * 10, None),
         ([GOOD] * 9 + [FEW], None),  # one in ten is not often
         ([GOOD] * 8 + [FEW] * 2, 0.2),
-        ([GOOD] * 7 + [NEAR] * 3, 0.3),
         ([GOOD] * 6 + [NEAR] * 2 + [FEW] * 2, 0.4),
     ],
-    ids=["good", "once", "few", "near", "both"],
+    ids=["once", "few", "both"],
 )
 def test_types_that_are_hardly_needed_are_found(draws, share):
     posterior = posterior_of(*(list(part) for part in zip(*draws, strict=True)))
@@ -137,65 +130,44 @@ def test_types_of_a_fit_become_the_prior_of_another(rng):
     for t in range(3):  # exactly the moments of the draws
         prior = beta(model.rate_mean[t] * model.rate_strength[t], (1 - model.rate_mean[t]) * model.rate_strength[t])
         assert prior.std() == pytest.approx(rate[..., t].std(), rel=1e-9)
-    assert not model.known
+    mean = np.array(model.weight_mean)
+    variance = (mean * (1 - mean)).sum() / (model.weight_strength + 1)
+    assert variance == pytest.approx(weight.var(axis=(0, 1)).sum(), rel=1e-9)
     known = DiligentLazy.from_fit(found, known=True)
     assert (known.known, known.weight_mean, known.rate_mean) == (True, model.weight_mean, model.rate_mean)
-    assert DiligentLazy.from_fields(known.to_fields()) == known
 
 
-@pytest.mark.parametrize("total", [0.5, 1.5])
-def test_types_of_which_little_is_known_become_a_weak_prior(total, rng):
-    """A Dirichlet worth one item or less, and rates worth one answer or less: a strength is not one more than it is."""
-    concentration = total * np.array([0.2, 0.3, 0.5])
-    weight = rng.dirichlet(concentration, size=(4, 10_000))
-    rate = rng.beta(concentration, total - concentration, size=(4, 10_000, 3))
-    found = moments_of(fit_of("binomial_mixture", weight=weight, rate=rate))
-    np.testing.assert_allclose(found["weight_mean"], concentration / total, atol=0.02)
-    assert found["weight_strength"] == pytest.approx(total, rel=0.05)
-    np.testing.assert_allclose(found["rate_strength"], total, rtol=0.05)
-    mean = np.array(found["weight_mean"])  # exactly the moments of the draws, summed over the types
-    variance = (mean * (1 - mean)).sum() / (found["weight_strength"] + 1)
-    assert variance == pytest.approx(weight.var(axis=(0, 1)).sum(), rel=1e-9)
-
-
-def test_an_only_type_can_be_taken_from_a_fit(rng):
+def test_an_only_type_can_be_taken_from_a_fit_and_types_without_rates_cannot(rng, refuses):
     model = DiligentLazy.from_fit(fit_of("binomial_mixture", rate=rng.beta(30, 70, size=(2, 500, 1))))
-    assert model.weight_mean == (1.0,)
-    assert len(model.rate_mean) == 1
-
-
-def test_types_without_rates_cannot_be_taken(refuses):
-    with refuses(FitError, "item types with rates come from a fit of binomial_mixture, not of gaussian_mixture"):
+    assert (model.weight_mean, len(model.rate_mean)) == ((1.0,), 1)
+    with refuses(FitError, "come from a fit of binomial_mixture, not of gaussian_mixture"):
         moments_of(fit_of("gaussian_mixture", mean=np.ones((1, 4, 2))))
 
 
 # ------------------------------------------------------------------------------------------------- simulation
 
 
-def test_a_design_of_counts():
+def test_a_design_of_counts(refuses):
     design = make_count_design(items=200, per_item=(3, 5), random_seed=1)
     assert (design.n_items, design.items[0], set(design.trials.tolist())) == (200, "i1", {3, 4, 5})
     assert not design.successes.any()
-    assert make_count_design(items=["a", "b"], per_item=7).items == ("a", "b")
+    for items, per_item, match in (
+        (0, 3, "at least one item"),
+        (3, (4, 2), r"\(4, 2\)"),
+        (3, 0, "no item has a trial"),
+    ):
+        with refuses(DataError, match):
+            make_count_design(items=items, per_item=per_item)
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"items": 0, "per_item": 3}, "a design needs at least one item"),
-        ({"items": 3, "per_item": -1}, "per_item is -1"),
-        ({"items": 3, "per_item": (4, 2)}, r"per_item is \(4, 2\)"),
-        ({"items": 3, "per_item": 0}, "no item has a trial"),
-    ],
-)
-def test_a_design_of_counts_that_cannot_be_is_refused(refuses, options, match):
-    with refuses(DataError, match):
-        make_count_design(**options)
+def test_many_answers_do_not_overflow(counted, rng):
+    many = counts((0, 100_000), (50_000, 100_000), (100_000, 100_000))
+    for parameters in counted.draw(3, rng):
+        assert np.isfinite(counted.graph.item_logp(parameters, many)).all()
 
 
 def test_what_is_known_is_among_the_simulated_parameters():
-    model = DiligentLazy(known=True)
-    data, truth = simulate(model, make_count_design(items=50, per_item=4), random_seed=1)
+    data, truth = simulate(DiligentLazy(known=True), make_count_design(items=50, per_item=4), random_seed=1)
     assert truth["rate"].values.tolist() == [0.2, 0.8]
     assert {"weight", "rate", "diligence", "lazy_rate", "state"} == set(truth.data_vars)
     assert data.trials.tolist() == [4] * 50

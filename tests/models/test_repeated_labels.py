@@ -6,7 +6,6 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.agreement.skew import Repeaters, find_repeaters
-from bayesanno.data.totals import AnnotationTotals
 from bayesanno.inference.diagnosis.findings import find_before
 from tests.samples import tabulate
 
@@ -40,20 +39,13 @@ def rare_class(seed, share, n_able=5, able=0.97, n_others=0, others=0.7, n_items
     return tabulate(truth, [err(rng, truth, one, 2) for one in right], ("no", "yes"))
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("n_labels", [2, 3, 4])
+@pytest.mark.parametrize(("model", "n_labels"), [*((model, 2) for model in MODELS), ("model_b", 4)])
 def test_five_of_eight_who_repeat_one_label_are_named_before_sampling(model, n_labels):
     (found,) = find_before(ba.get_model(model), crowd_with_habits(1, [0] * 5, n_labels=n_labels))
     assert found.code == "repeated-label"
     assert found.about == tuple(f"reader {who}" for who in range(3, 8))
     assert found.value == pytest.approx(0.625, abs=0.01)
     assert "'A'" in found.message
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_those_who_repeat_labels_of_their_own_are_named_with_the_labels(model):
-    (found,) = find_before(ba.get_model(model), crowd_with_habits(2, [0, 1, 3, 0, 1]))
-    assert "one label ('A', 'B', 'D') each" in found.message
 
 
 def test_what_is_said_is_true_and_what_it_advises_helps():
@@ -76,11 +68,10 @@ def test_few_who_repeat_are_no_danger_to_confusion_matrices():
     assert (found.code, len(found.about)) == ("repeated-label", 3)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_habits_of_their_own_are_a_danger_only_if_they_are_most_answers(model):
+def test_habits_of_their_own_are_a_danger_only_if_they_are_most_answers():
     data = crowd_with_habits(1, [0, 1, 2, 3], n_good=4)
     assert len(find_repeaters(data).annotators) == 4
-    assert find_before(ba.get_model(model), data) == []
+    assert [found for model in MODELS for found in find_before(ba.get_model(model), data)] == []
 
 
 def test_where_everyone_repeats_one_label_nobody_is_left():
@@ -93,14 +84,13 @@ def test_a_habit_of_everybody_cannot_be_told_from_a_class():
     assert find_repeaters(tabulate([0] * 50, [[0] * 50] * 3, ("no", "yes"))) == NOBODY
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("share", [0.03, 0.1])
-@pytest.mark.parametrize("n_others", [0, 1, 3])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("share", "n_others"), [(0.03, 0), (0.03, 3), (0.1, 1)])
 def test_the_able_who_seldom_see_a_rare_class_are_no_repeaters(seed, share, n_others):
     assert find_repeaters(rare_class(seed, share, n_others=n_others)) == NOBODY
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_rare_class_that_many_miss_is_none_either(seed):
     rng = np.random.default_rng(seed)
     truth = rng.uniform(size=400) < 0.03
@@ -130,18 +120,10 @@ def test_unsure_answers_and_items_without_answers_change_nothing():
     assert find_repeaters(none) == NOBODY
 
 
-def test_order_changes_nothing():
-    frame = crowd_with_habits(1, [0, 1, 2, 0, 1]).to_frame()
-    found = find_repeaters(ba.read_annotations(frame))
-    mixed = find_repeaters(ba.read_annotations(frame.sample(frac=1, random_state=3)))
-    assert len(found.annotators) == 5
-    assert sorted(zip(*mixed, strict=True)) == sorted(zip(*found, strict=True))
-
-
-@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", ["@crowd", "@table9", "@table14"])
-def test_nothing_is_said_of_the_tables_that_come_with_the_package(name, model):
-    assert find_before(ba.get_model(model), ba.read_annotations(name)) == []
+def test_nothing_is_said_of_the_tables_that_come_with_the_package(name):
+    data = ba.read_annotations(name)
+    assert [found for model in MODELS for found in find_before(ba.get_model(model), data)] == []
 
 
 @pytest.mark.parametrize(
@@ -150,18 +132,8 @@ def test_nothing_is_said_of_the_tables_that_come_with_the_package(name, model):
      "llmbar.csv.gz", "dices_350.csv.gz"],
 )  # fmt: skip
 def test_nothing_is_said_of_real_tables(name, shared):
-    frame = pd.read_csv(shared / "data" / name, dtype=str, keep_default_na=False)
-    data = ba.read_annotations(frame)
+    data = ba.read_annotations(pd.read_csv(shared / "data" / name, dtype=str, keep_default_na=False))
     for model in ("model_b", "class_conditional", "one_coin"):
         assert find_before(ba.get_model(model), data) == []
     if name == "temp.csv":  # a third of the answers are by some who click one label, and labels are right all the same
         assert len(find_repeaters(data).annotators) == 10
-
-
-def test_nothing_is_said_of_data_that_lie_elsewhere():
-    even = np.array([0.5, 0.5])
-    totals = AnnotationTotals(
-        annotators=("ada",), labels=("no", "yes"), n_items=3, by_annotator=np.array([3]), label_shares=even,
-        label_alphas=even,
-    )  # fmt: skip
-    assert list(ba.get_model("model_b").findings(totals)) == []

@@ -25,10 +25,6 @@ from bayesanno import (
     summary,
 )
 from bayesanno._core.errors import DataFileError, FitError
-from bayesanno.fits.view import view_of
-from bayesanno.graph import functions
-from bayesanno.graph.density import compile_graph
-from bayesanno.inference.diagnosis.findings import find_before, find_in_fit, read_findings
 from tests.inference.draws import make_fit
 from tests.models.contract import known_values, models_of
 from tests.models.contract_counts import make_any_case
@@ -41,103 +37,76 @@ SAMPLED = ("mace", "model_b", "binomial_mixture")
 MODELS = [*models_of(AnnotationData), *models_of(CountData)]
 GOLD, CONTROLS = {"s1": "no", "s4": "yes"}, {"s3": "no"}
 
-OF_DIFFICULTY = "difficulty[item] difficulty_probability[item,difficulty_bin] expected_accuracy[item]"
-SCHEMA = {  # free parameters; deterministics; what is read off items beside their states; priors
-    "model_b": (
-        "prevalence[true_class] confusion[annotator,true_class,response]",
-        "accuracy[annotator]",
-        "",
-        "prevalence_prior confusion_strength confusion_accuracy",
-    ),
-    "pooled_dawid_skene": (
-        "prevalence[true_class] confusion[true_class,response]",
-        "",
-        "",
-        "prevalence_prior confusion_strength confusion_accuracy",
-    ),
-    "class_conditional": (
-        "class_accuracy[annotator,true_class] prevalence[true_class]",
-        "accuracy[annotator]",
-        "",
-        "class_accuracy_prior[class_accuracy_prior_dim_0] prevalence_prior",
-    ),
-    "hierarchical_dawid_skene": (
-        "prevalence[true_class] population[true_class,response] spread[true_class] ability_spread ability[annotator]"
-        " confusion[annotator,true_class,response]",
-        "accuracy[annotator]",
-        "",
-        "prevalence_prior confusion_accuracy confusion_spread spread_prior ability_spread_prior",
-    ),
-    "mace": (
-        "competence[annotator] strategy[annotator,response] prevalence[true_class]",
-        "accuracy[annotator]",
-        "spam[annotation]",
-        "competence_prior[competence_prior_dim_0] strategy_prior prevalence_prior",
-    ),
-    "one_coin": (
-        "accuracy[annotator] prevalence[true_class]",
-        "",
-        "",
-        "accuracy_prior[accuracy_prior_dim_0] prevalence_prior",
-    ),
-    "item_difficulty": (
-        "ability[annotator] spread prevalence[true_class] habit[annotator,response]",
-        "accuracy[annotator]",
-        OF_DIFFICULTY,
-        "ability_prior[ability_prior_dim_0] spread_prior prevalence_prior habit_prior",
-    ),
-    "shared_errors": (
-        "ability[annotator] loading[annotator] habit[annotator,response] spread prevalence[true_class]",
-        "accuracy[annotator]",
-        OF_DIFFICULTY,
-        "ability_prior[ability_prior_dim_0] spread_prior loading_prior habit_prior prevalence_prior",
-    ),
-    "ordinal_dawid_skene": (
-        "prevalence[true_class] width[response] severity_spread severity[annotator] typical_sd sd_spread sd[annotator]",
-        "threshold[boundary] accuracy[annotator]",
-        "",
-        "sd_prior[sd_prior_dim_0] sd_spread_prior severity_prior width_prior prevalence_prior",
-    ),
-    "label_usage": ("usage[annotator,response]", "", "", "habit[response]"),
-    "easy_hard": (
-        "hard_fraction coin[annotator,response] easy_prevalence[response]",
-        "",
-        "hard[item]",
-        "hard_prior[hard_prior_dim_0] coin_prior easy_prevalence_prior",
-    ),
-    "diligent_lazy_annotators": (
-        "weight[item_type] rate[item_type] diligence[annotator] lazy_rate",
-        "",
-        "hard[item]",
-        "weight_prior rate_prior[rate_prior_dim_0] diligence_prior[diligence_prior_dim_0]"
-        " lazy_rate_prior[lazy_rate_prior_dim_0]",
-    ),
-    "model_a": (
-        "accuracy[annotator]",
-        "",
-        "label_probability[item,response] correct[annotation]",
-        "accuracy_prior[accuracy_prior_dim_0] frequency[response]",
-    ),
-    "binomial_mixture": (
-        "weight[item_type] rate[item_type]",
-        "",
-        "hard[item]",
-        "weight_prior rate_prior[rate_prior_dim_0]",
-    ),
-    "gaussian_mixture": (
-        "weight[item_type] mean[item_type] sd[item_type]",
-        "",
-        "hard[item]",
-        "weight_prior mean_prior[mean_prior_dim_0] sd_prior",
-    ),
-    "diligent_lazy": (
-        "weight[item_type] rate[item_type] diligence lazy_rate",
-        "",
-        "hard[item]",
-        "weight_mean[weight_mean_dim_0] weight_strength rate_mean[rate_mean_dim_0] rate_strength"
-        " diligence_prior[diligence_prior_dim_0] lazy_rate_prior[lazy_rate_prior_dim_0]",
-    ),
-}
+SCHEMA = """
+model_b
+    free: prevalence[true_class] confusion[annotator,true_class,response]
+    derived: accuracy[annotator]
+    priors: prevalence_prior confusion_strength confusion_accuracy
+pooled_dawid_skene
+    free: prevalence[true_class] confusion[true_class,response]
+    priors: prevalence_prior confusion_strength confusion_accuracy
+class_conditional
+    free: class_accuracy[annotator,true_class] prevalence[true_class]
+    derived: accuracy[annotator]
+    priors: class_accuracy_prior[class_accuracy_prior_dim_0] prevalence_prior
+hierarchical_dawid_skene
+    free: prevalence[true_class] population[true_class,response] spread[true_class] ability_spread
+    free: ability[annotator] confusion[annotator,true_class,response]
+    derived: accuracy[annotator]
+    priors: prevalence_prior confusion_accuracy confusion_spread spread_prior ability_spread_prior
+mace
+    free: competence[annotator] strategy[annotator,response] prevalence[true_class]
+    derived: accuracy[annotator]
+    read off: spam[annotation]
+    priors: competence_prior[competence_prior_dim_0] strategy_prior prevalence_prior
+one_coin
+    free: accuracy[annotator] prevalence[true_class]
+    priors: accuracy_prior[accuracy_prior_dim_0] prevalence_prior
+item_difficulty
+    free: ability[annotator] spread prevalence[true_class] habit[annotator,response]
+    derived: accuracy[annotator]
+    read off: difficulty[item] difficulty_probability[item,difficulty_bin] expected_accuracy[item]
+    priors: ability_prior[ability_prior_dim_0] spread_prior prevalence_prior habit_prior
+shared_errors
+    free: ability[annotator] loading[annotator] habit[annotator,response] spread prevalence[true_class]
+    derived: accuracy[annotator]
+    read off: difficulty[item] difficulty_probability[item,difficulty_bin] expected_accuracy[item]
+    priors: ability_prior[ability_prior_dim_0] spread_prior loading_prior habit_prior prevalence_prior
+ordinal_dawid_skene
+    free: prevalence[true_class] width[response] severity_spread severity[annotator] typical_sd sd_spread
+    free: sd[annotator]
+    derived: threshold[boundary] accuracy[annotator]
+    priors: sd_prior[sd_prior_dim_0] sd_spread_prior severity_prior width_prior prevalence_prior
+label_usage
+    free: usage[annotator,response]
+    priors: habit[response]
+easy_hard
+    free: hard_fraction coin[annotator,response] easy_prevalence[response]
+    read off: hard[item]
+    priors: hard_prior[hard_prior_dim_0] coin_prior easy_prevalence_prior
+diligent_lazy_annotators
+    free: weight[item_type] rate[item_type] diligence[annotator] lazy_rate
+    read off: hard[item]
+    priors: weight_prior rate_prior[rate_prior_dim_0] diligence_prior[diligence_prior_dim_0]
+    priors: lazy_rate_prior[lazy_rate_prior_dim_0]
+model_a
+    free: accuracy[annotator]
+    read off: label_probability[item,response] correct[annotation]
+    priors: accuracy_prior[accuracy_prior_dim_0] frequency[response]
+binomial_mixture
+    free: weight[item_type] rate[item_type]
+    read off: hard[item]
+    priors: weight_prior rate_prior[rate_prior_dim_0]
+gaussian_mixture
+    free: weight[item_type] mean[item_type] sd[item_type]
+    read off: hard[item]
+    priors: weight_prior mean_prior[mean_prior_dim_0] sd_prior
+diligent_lazy
+    free: weight[item_type] rate[item_type] diligence lazy_rate
+    read off: hard[item]
+    priors: weight_mean[weight_mean_dim_0] weight_strength rate_mean[rate_mean_dim_0] rate_strength
+    priors: diligence_prior[diligence_prior_dim_0] lazy_rate_prior[lazy_rate_prior_dim_0]
+"""  # free parameters, deterministics, what is read off items beside their states, and priors: name[dims]
 CONSTANTS = {
     "annotations": (
         "annotation_item[annotation] annotation_annotator[annotation] gold[item] control[item] order_declared"
@@ -152,10 +121,16 @@ def parse(text):
     return {name: tuple(dims.split(",")) if dims else () for name, dims in found}
 
 
+def schema_of(model, part):
+    """Dims by name, of a part of the schema of a model."""
+    (text,) = re.findall(rf"^{model}\n((?:    .*\n)+)", SCHEMA, re.MULTILINE)
+    return parse(" ".join(re.findall(rf"^    {part}: (.*)", text, re.MULTILINE)))
+
+
 @pytest.fixture(scope="module", params=MODELS)
 def fitted(request):
     name = request.param
-    if name not in SCHEMA:
+    if name not in re.findall(r"^\w+$", SCHEMA, re.MULTILINE):
         pytest.fail(f"the zoo has a model {name!r} without a schema: add one to SCHEMA in {__name__}")
     case = make_any_case(name, {})
     data, observed = case.data, "successes"
@@ -169,9 +144,8 @@ def fitted(request):
         else:
             posterior = as_posterior(case.entry.build(data), case.prior_draws[: CHAINS * FEW_DRAWS], CHAINS)
             tree = make_fit(case.entry, data, posterior)
-    parts = ("free", "deterministic", "read_off", "priors")
-    schema = {part: parse(text) for part, text in zip(parts, SCHEMA[name], strict=True)}
-    return SimpleNamespace(tree=tree, case=case, data=data, observed=observed, said=said, **schema)
+    schema = {part: schema_of(name, part) for part in ("free", "derived", "read off", "priors")}
+    return SimpleNamespace(tree=tree, case=case, data=data, observed=observed, said=said, schema=schema)
 
 
 sampled = pytest.mark.parametrize("fitted", SAMPLED, indirect=True)
@@ -185,17 +159,6 @@ def with_samples(dims):
     return {name: ("chain", "draw", *rest) for name, rest in dims.items()}
 
 
-@pytest.mark.parametrize(
-    "fitted",
-    [pytest.param(name, marks=[] if name in SAMPLED else pytest.mark.slow) for name in MODELS],
-    indirect=True,
-)
-def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
-    """And not by nutpie itself, which would be as right, and slow."""
-    model = compile_graph(fitted.case.entry.build(fitted.data), fitted.case.entry.start(fitted.data))
-    assert any(model.functions.logp in kept for kept in functions._kept.values() if isinstance(kept, tuple))
-
-
 def test_groups_variables_and_dims(fitted):
     tree, state = fitted.tree, fitted.case.entry.state_dim
     is_checked = tree.attrs["model"] in SAMPLED  # other fits are put together from draws
@@ -204,20 +167,20 @@ def test_groups_variables_and_dims(fitted):
         *groups.split(),
         *(("labels", "adjustment") if state == "true_class" and is_checked else ()),
     }
-    assert dims_of(tree["posterior"]) == with_samples(fitted.free | fitted.deterministic)
+    assert dims_of(tree["posterior"]) == with_samples(fitted.schema["free"] | fitted.schema["derived"])
     assert dims_of(tree["log_likelihood"]) == {fitted.observed: ("chain", "draw", "item")}
     by_state = dict.fromkeys(("probability", "log_probability", "probability_mcse"), ("item", state))
-    assert dims_of(tree["latent"]) == {**by_state, "entropy": ("item",), **fitted.read_off}
+    assert dims_of(tree["latent"]) == {**by_state, "entropy": ("item",), **fitted.schema["read off"]}
     own = ("annotation",) if fitted.observed == "annotations" else ("item",)
     assert dims_of(tree["observed_data"]) == {fitted.observed: own}
-    assert dims_of(tree["constant_data"]) == parse(CONSTANTS[fitted.observed]) | fitted.priors
-    assert set(tree["log_prior"].data_vars) == set(fitted.free)
+    assert dims_of(tree["constant_data"]) == parse(CONSTANTS[fitted.observed]) | fitted.schema["priors"]
+    assert set(tree["log_prior"].data_vars) == set(fitted.schema["free"])
     assert "diverging" in tree["sample_stats"]
     for variable in (*tree["log_prior"].data_vars.values(), *tree["sample_stats"].data_vars.values()):
         assert variable.dims[:2] == ("chain", "draw")
 
 
-def test_coords(fitted):
+def test_coords_and_types(fitted):
     entry, data = fitted.case.entry, fitted.data
     names = {
         "chain": list(range(CHAINS)),
@@ -233,21 +196,15 @@ def test_coords(fitted):
             assert group[dim].values.tolist() == names[dim]
             found.add(dim)
     assert found == set(names)
-
-
-def test_types(fitted):
     kinds = {"posterior": "f", "log_likelihood": "f", "log_prior": "f", "latent": "f", "sample_stats": "biuf"}
     for group, kind in kinds.items():
-        for name, variable in fitted.tree[group].data_vars.items():
+        for variable in fitted.tree[group].data_vars.values():
             assert variable.dtype.kind in kind
-            values = np.exp(variable.values) if name == "log_probability" else variable.values
-            assert np.isfinite(values).all() or group == "sample_stats"
     assert fitted.tree["observed_data"][fitted.observed].dtype == np.int64
 
 
 @sampled
 def test_attributes_are_text_and_numbers(fitted):
-    assert "energy" in fitted.tree["sample_stats"]
     attrs = fitted.tree.attrs
     kinds = {
         str: "model fields method yields nuts_sampler settings versions data_hash diagnostics findings",
@@ -257,12 +214,6 @@ def test_attributes_are_text_and_numbers(fitted):
     assert {name: type(value) for name, value in attrs.items()} == {
         name: kind for kind, names in kinds.items() for name in names.split()
     }
-    assert [attrs[name] for name in ("method", "yields", "nuts_sampler", "random_seed")] == [
-        "nuts",
-        "mcmc",
-        "nutpie",
-        7,
-    ]
     assert attrs["data_hash"] == fitted.data.hash
     versions = "bayesanno pymc pytensor nutpie arviz numpy xarray"
     assert json.loads(attrs["versions"]).keys() == set(versions.split())
@@ -272,19 +223,6 @@ def test_attributes_are_text_and_numbers(fitted):
 
 
 @sampled
-def test_what_is_found_is_kept_and_warned_of(fitted):
-    """So few draws are always warned about."""
-    found, model = read_findings(view_of(fitted.tree)), fitted.case.entry
-    assert found == find_in_fit(view_of(fitted.tree))
-    of_model = [
-        *find_before(model, fitted.data),
-        *model.findings_of_posterior(fitted.tree["posterior"].to_dataset()),
-    ]
-    assert set(of_model) <= set(found)
-    ours = {str(one.message) for one in fitted.said if one.category.__module__.startswith("bayesanno.")}
-    assert ours == {one.text for one in found if one.warning}
-
-
 def test_everything_computed_from_the_draws_is_right(fitted):
     """The same quantities by the reference, at the draws that the sampler gave."""
     tree, case = fitted.tree, fitted.case
@@ -294,7 +232,7 @@ def test_everything_computed_from_the_draws_is_right(fitted):
     )
     known, probability = known_values(case.entry, fitted.data), 0.0
     for chain, draw in np.ndindex(log_prior.shape):
-        one = {name: tree["posterior"][name].values[chain, draw] for name in fitted.free} | known
+        one = {name: tree["posterior"][name].values[chain, draw] for name in fitted.schema["free"]} | known
         likelihood = tree["log_likelihood"][fitted.observed].values[chain, draw]
         np.testing.assert_allclose(likelihood, case.item_logp(one, fitted.data), rtol=EXACT, atol=EXACT)
         np.testing.assert_allclose(log_prior[chain, draw], case.log_prior(one), rtol=ROUND_TRIP)
@@ -303,7 +241,7 @@ def test_everything_computed_from_the_draws_is_right(fitted):
         np.testing.assert_allclose(found, probability, rtol=EXACT, atol=EXACT)
 
 
-@pytest.mark.parametrize("fitted", [*SAMPLED, "item_difficulty", "model_a"], indirect=True)
+@pytest.mark.parametrize("fitted", ["model_b", "binomial_mixture"], indirect=True)
 def test_a_fit_comes_back_from_its_file_with_its_model_and_data(fitted, refuses, tmp_path):
     path = tmp_path / "posterior.nc"
     save(fitted.tree, path)
@@ -314,24 +252,15 @@ def test_a_fit_comes_back_from_its_file_with_its_model_and_data(fitted, refuses,
     assert model_of(again) == fitted.case.entry
     if fitted.observed == "annotations":
         assert (dict(data_of(again).gold), dict(data_of(again).controls)) == (dict(data.gold), dict(data.controls))
-    with refuses(DataFileError, "posterior.nc exists: give another path, or overwrite=True to replace it"):
+    with refuses(DataFileError, "posterior.nc exists: .* overwrite=True"):
         save(again, path)
     save(again, path, overwrite=True)  # the file is not held open
     xr.testing.assert_identical(load(tmp_path), fitted.tree)
-    assert [file.name for file in tmp_path.iterdir()] == ["posterior.nc"]
 
 
 def test_what_is_no_fit_is_refused(refuses, tmp_path):
-    with refuses(DataFileError, "there is no fit at .*none.nc"):
-        load(tmp_path / "none.nc")
-    xr.Dataset({"x": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
-    with refuses(FitError, "not a fit by bayesanno: it lacks posterior"):
-        load(tmp_path / "other.nc")
-    (tmp_path / "text.nc").write_text("no NetCDF")
-    with refuses(FitError, "cannot be read as a fit"):
-        load(tmp_path / "text.nc")
+    with refuses(DataFileError, "there is no folder"):
+        save(xr.DataTree(), tmp_path / "nowhere" / "posterior.nc")
     for read in (data_of, label_table, summary):
         with refuses(FitError, "not a fit by bayesanno"):
             read(xr.DataTree())
-    with refuses(DataFileError, "there is no folder"):
-        save(xr.DataTree(), tmp_path / "nowhere" / "posterior.nc")

@@ -1,75 +1,42 @@
-"""Shared errors: what the loadings do, what is recovered, and what the answers alone cannot show."""
-
-import warnings
+"""Shared errors: given the difficulty errors are independent. The formula and the prior are in the contract."""
 
 import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import ConvergenceWarning
-from bayesanno.models import ItemDifficulty
-from tests.models.contract import TINY, Graph, close, make_case
+from bayesanno.graph.draws import add_deterministics
+from bayesanno.models import SharedErrors
+from tests.inference.draws import make_fit
+from tests.models.graphs import as_posterior
 
-QUIET = {"progressbar": False, "random_seed": 3}
-
-
-def together(rng, *, items=300, apart=6, loaded=6, controls=0):
-    """Half of the annotators are misled by the same items, and half by none."""
-    truth, hard = rng.integers(2, size=items), 2.0 * rng.normal(size=items)
-    loading = np.repeat([0.1, 1.0], [apart, loaded])
-    right = rng.uniform(size=(items, loading.size)) < 1 / (1 + np.exp(-1.5 + hard[:, None] * loading))
-    answers = np.where(right, truth[:, None], 1 - truth[:, None])
-    item, annotator = np.indices(answers.shape).reshape(2, -1)
-    names, labels = tuple(f"i{n:03d}" for n in range(items)), ("no", "yes")
-    gold = {name: labels[k] for name, k in zip(names, truth, strict=True)}
-    data = ba.AnnotationData(
-        item=item,
-        annotator=annotator,
-        label=answers.ravel(),
-        items=names,
-        annotators=tuple([f"apart{n}" for n in range(apart)] + [f"together{n}" for n in range(loaded)]),
-        labels=labels,
-        controls={name: gold[name] for name in names[:controls]},
-    )
-    return data, truth
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
 
 
-@pytest.mark.usefixtures("by_numpy")
-def test_with_a_loading_of_one_it_is_the_one_parameter_logistic_model(rng):
-    case = make_case("shared_errors", {})
-    plain = Graph(ItemDifficulty(form="1pl"), TINY)
-    for parameters in case.draw(3, rng):
-        alike = parameters | {"loading": np.ones(TINY.n_annotators), "spread": np.array(0.8)}
-        own = {name: alike[name] for name in ("ability", "habit", "spread", "prevalence")}
-        close(case.graph.item_logp(alike), plain.item_logp(own))
-        assert np.abs(case.graph.item_logp(parameters) - plain.item_logp(own)).max() > 0.01
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    data, truth = together(np.random.default_rng(4), controls=30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws
-        return data, truth, ba.fit("shared_errors", data, draws=200, tune=300, chains=2, **QUIET)
-
-
-def test_known_labels_show_who_fails_with_others(fitted):
-    data, truth, fit = fitted
-    loading = (fit["posterior"]["spread"] * fit["posterior"]["loading"]).mean(("chain", "draw")).values
-    assert loading[:6].max() < 1 < 1.3 < loading[6:].min()
-    unknown = data.control_codes < 0
-    independent = ba.fit("model_b", data, method="vb", check=False, **QUIET)
-    rows = np.flatnonzero(unknown)
-    own, theirs = (np.log(one["latent"]["probability"].values[rows, truth[rows]]).mean() for one in (fit, independent))
-    assert own > theirs + 0.1
-
-
-def test_given_the_difficulty_errors_are_independent(fitted):
-    data, _, fit = fitted
-    groups = {name: name.rstrip("0123456789") for name in data.annotators}
-    table = ba.dependence_table(fit, groups)
+def test_given_the_difficulty_errors_are_independent():
+    """Half of the annotators are misled by the same items, and half by none; draws are about what made the answers."""
+    loading = np.repeat([0.1, 1.0], 6)
+    given = {
+        "ability": np.full(12, 1.5),
+        "loading": loading,
+        "spread": 2.0,
+        "prevalence": [0.5, 0.5],
+        "habit": np.zeros((12, 2)),
+    }
+    names = [f"{group}{number}" for group in ("apart", "together") for number in range(6)]
+    design = ba.make_design(items=300, annotators=names, labels=["no", "yes"], per_item=12, random_seed=1)
+    model = SharedErrors()
+    data, _ = ba.simulate(model, design, parameters=given, random_seed=4)
+    graph = model.build(data)
+    rng = np.random.default_rng(1)
+    samples = [
+        {name: np.array(value) + 0.02 * rng.normal(size=np.shape(value)) for name, value in given.items()}
+        for _ in range(8)
+    ]
+    for one in samples:
+        one["prevalence"] /= one["prevalence"].sum()
+        one["habit"] -= one["habit"].mean(axis=1, keepdims=True)
+    fit = make_fit(model, data, add_deterministics(graph, as_posterior(graph, samples, 2)))
+    table = ba.dependence_table(fit, {name: name.rstrip("0123456789") for name in names})
     correlation = table.set_index(["level", "first", "second"])["correlation"]
     assert abs(correlation["all", "", ""]) < 0.05  # .16 given the class alone
     assert abs(correlation["group", "together", "together"]) < 0.08  # .4
-    misfit = ba.diagnostics_of(fit)["misfit"][0]
-    assert misfit["errors"]["p"] > 0.1

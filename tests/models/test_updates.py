@@ -10,6 +10,7 @@ from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_from, evaluate_dra
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from bayesanno.modeling.independent import ConjugateModel, derives_accuracy
+from tests.models.contract import cases, entry_of, make_case
 from tests.models.graphs import close
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
@@ -18,39 +19,37 @@ STEP = 1e-6  # of central differences
 SLOPES = 1e-5  # counts against differences, relative
 
 
-@pytest.fixture
-def updates(case):
-    """A model of the zoo that EM can fit, with its reference."""
-    if not isinstance(case.entry, ConjugateModel) or case.entry.without_updates():
-        pytest.skip(f"{case.entry.name} has no EM")
-    return case
+def updatable():
+    """The cases that EM can fit."""
+    for one in cases():
+        model = entry_of(*one.values[0])
+        if isinstance(model, ConjugateModel) and not model.without_updates():
+            yield one
+
+
+@pytest.fixture(params=updatable())
+def updates(request):
+    """A model that EM can fit, with its reference."""
+    return make_case(*request.param)
+
+
+@pytest.fixture(params=["tiny", "controlled"])
+def tiny(request, updates):
+    """The tiny design, without and with items whose true label is known."""
+    return getattr(updates.designs, request.param)
 
 
 def problem_of(entry, data, **settings):
     return EM(entry, data, make_blocks(data), EMSettings(**settings))
 
 
-def test_the_e_step_is_the_posterior_of_the_graph(updates, tiny, rng):
+def test_the_e_step_is_the_posterior(updates, tiny, rng):
     problem = problem_of(updates.entry, tiny)
-    for parameters in updates.draw(5, rng):
+    for parameters in updates.draw(3, rng):
         posterior, log_likelihood = read_items(updates.entry, problem.items, problem.as_shares(parameters))
-        close(log_likelihood, updates.graph.item_logp(parameters, tiny))
+        close(log_likelihood, updates.item_logp(parameters, tiny))
         states = updates.states(parameters, tiny)
         close(posterior, states / states.sum(axis=1, keepdims=True))
-
-
-def test_an_e_step_is_a_sum_over_blocks(updates, tiny, rng):
-    (parameters,) = updates.draw(1, rng)
-    whole, parts = make_blocks(tiny), make_blocks(tiny, size=2)
-    assert len(whole.blocks) == 1 < len(parts.blocks)
-    shares = problem_of(updates.entry, tiny).as_shares(parameters)
-    for epsilon in (0.0, 0.1):
-        one, other = (expect(updates.entry, items, shares, epsilon=epsilon) for items in (whole, parts))
-        close(one.answers, other.answers)
-        close(one.classes, other.classes)
-        close(one.log_likelihood, other.log_likelihood)
-        close(one.classes.sum(), tiny.n_items)
-        close(one.answers.sum(), tiny.n_annotations)
 
 
 def test_parameters_deterministics_and_priors_are_those_of_the_graph(updates, rng):
@@ -92,31 +91,23 @@ def test_counts_are_slopes_where_shares_add_up_to_less(updates, tiny, rng):
             np.testing.assert_allclose(counts[name][cell], slope, rtol=SLOPES, atol=SLOPES)
 
 
-def test_no_step_lowers_the_elbo(updates, tiny, rng):
-    problem = vb_of(updates.entry, tiny)
-    at, before = problem.begin(problem.draw(rng)).point, -np.inf
-    for _ in range(50):
-        value, _, moved = problem.step(at)
-        assert value >= before - 1e-9
-        assert all((values >= problem.prior[name]).all() for name, values in moved.items())
-        at, before = moved, value
-
-
-def test_densities_of_draws_are_those_of_the_graph(updates, tiny, rng):
+def test_densities_of_draws_are_those_of_the_graph(updates, rng):
     """`lp` is the density that NUTS sees, `log_prior` that of each variable on its own scale."""
-    problem = vb_of(updates.entry, tiny)
+    problem = vb_of(updates.entry, updates.data)
     q = {name: values + rng.uniform(0, 2) for name, values in problem.prior.items()}
     log_shares, values = draw_from(problem, q, 3, rng)
     log_likelihood, _ = evaluate_draws(problem, values)
     found = weigh_draws(problem, q, log_shares, log_likelihood)
-    graph = updates.graph.model
-    updates.graph.observe(tiny)
+    updates.graph.observe(updates.data)
     samples = [{name: value[draw] for name, value in values.items()} for draw in range(3)]
     for draw, point in enumerate(updates.graph.unconstrained(samples)):
         np.testing.assert_allclose(found["lp"][draw], updates.graph.density(point)[0], rtol=1e-7)
-    of_prior = compute_log_prior(graph, updates.posterior(samples, 1))
+    of_prior = compute_log_prior(updates.graph.model, updates.posterior(samples, 1))
     for name, logs in log_shares.items():
         np.testing.assert_allclose(log_dirichlet(logs, problem.prior[name]), of_prior[name].values[0], rtol=1e-8)
+        log_likelihood += of_prior[name].values[0].reshape(3, -1).sum(axis=1)
+        log_likelihood -= log_dirichlet(logs, q[name]).reshape(3, -1).sum(axis=1)
+    np.testing.assert_allclose(found["log_ratio"], log_likelihood, rtol=1e-8)
 
 
 def close_all(found, expected):
@@ -125,14 +116,17 @@ def close_all(found, expected):
         close(values, expected[name])
 
 
-@pytest.mark.parametrize("objective", ["ml", "map"])
+@pytest.mark.parametrize("objective", ["ml", "map", "elbo"])
 def test_no_step_makes_the_objective_worse(updates, tiny, objective, rng):
-    problem = problem_of(updates.entry, tiny, objective=objective)
-    at, before = problem.draw(rng), -np.inf
+    by_vb = objective == "elbo"
+    problem = vb_of(updates.entry, tiny) if by_vb else problem_of(updates.entry, tiny, objective=objective)
+    at, before = problem.begin(problem.draw(rng)).point if by_vb else problem.draw(rng), -np.inf
     for _ in range(50):
         value, _, moved = problem.step(at)
         assert value >= before - 1e-9
-        assert all((values >= 0).all() and np.allclose(values.sum(axis=-1), 1) for values in moved.values())
+        for name, values in moved.items():
+            assert (values >= (problem.prior[name] if by_vb else 0)).all()
+            assert by_vb or np.allclose(values.sum(axis=-1), 1)
         at, before = moved, value
 
 
