@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
     pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
 ]
-QUICK = {"method": "vb", "draws": 1000, "check": False, "random_seed": 1, "progressbar": False}
+QUICK = {"method": "vb", "draws": 250, "check": False, "random_seed": 1, "progressbar": False}
 SHARES = {"old": 0.8, "new": 0.3}
 N = 90  # items of each group
 
@@ -113,9 +113,7 @@ class TestWhatIsCounted:
 
     def test_one_group_has_no_differences_and_a_group_of_one_item_is_one(self, grouped):
         fit, groups = grouped
-        alone = dict.fromkeys(groups, "all")
-        assert set(ba.group_table(fit, alone)["p_best"]) == {1}
-        assert ba.group_table(fit, alone, differences=True).empty
+        assert ba.group_table(fit, dict.fromkeys(groups, "all"), differences=True).empty
         first = next(iter(groups))
         found = row(ba.group_table(fit, groups | {first: "single"}, use_gold=False, random_seed=1), "single")
         p = float(fit["latent"]["probability"].sel(item=first, true_class="yes"))

@@ -56,16 +56,8 @@ OF_LABELS = [
     (lambda f: ba.decide_labels(f.tiny, {"yes": COSTS["yes"]}), DataError, "one row per label .*: see 'no'"),
     (lambda f: ba.decide_labels(f.tiny, COSTS | {"yes": {"yes": 0}}), DataError, "finite numbers"),
     (lambda f: ba.decide_labels(f.tiny, COSTS | {"yes": {"yes": 0, "no": np.inf}}), DataError, "finite numbers"),
-    (
-        lambda f: ba.predict_labels(f.tiny, of(("x", "di", "no"), labels=["no", "yes"])),
-        DataError,
-        "annotator 'di' is not among",
-    ),
-    (
-        lambda f: ba.predict_labels(f.tiny, of(("x", "bo", "ja"), labels=["ja", "no"])),
-        DataError,
-        "label 'ja' is not among",
-    ),
+    (lambda f: ba.predict_labels(f.tiny, of(("x", "di", "no"), ("x", "bo", "yes"))), DataError, "annotator 'di'"),
+    (lambda f: ba.predict_labels(f.tiny, of(("x", "bo", "ja"), ("y", "bo", "no"))), DataError, "label 'ja'"),
     (lambda f: ba.sample_labels(f.multi), FitError, "cannot be drawn together, .*: name one of 'focus', 'polarity'"),
     (lambda f: ba.sample_labels(f.multi, dimension="tone"), FitError, "and none 'tone'"),
     (lambda f: ba.sample_labels(f.counts, dimension="focus"), FitError, "leave out dimension='focus'"),
