@@ -17,7 +17,7 @@ from bayesanno._core.errors import DataError
 from bayesanno.criticism.predictive import check_draws, choose_statistics, predictive_check
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.models import ModelAMulti, ModelB
+from bayesanno.models import ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
 from bayesanno.simulation.statistics import OF_ANNOTATIONS, tables_of
 from tests.analysis.made import from_prior
@@ -164,12 +164,8 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
 @pytest.mark.parametrize(
     ("records", "without", "match"),
     [
-        ([("s1", "ada", "no"), ("s2", "bo", "yes")], {"unanimous"}, "no item has two annotations"),
-        (
-            [("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")],
-            set(),
-            "no item has answers of two annotators",
-        ),
+        ([("s1", "ada", "no"), ("s2", "bo", "yes")], {"unanimous"}, "two annotations"),
+        ([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")], set(), "answers of two annotators"),
     ],
 )
 def test_agreement_without_shared_items_is_left_out_or_refused(refuses, records, without, match):
@@ -197,6 +193,19 @@ def test_predictions_are_groups_that_arviz_reads(tiny_fit):
     assert np.isfinite(azs.bayes_factor(whole, var_names=["accuracy"], ref_vals=0.5).to_array()).all()
     assert azp.plot_ppc_dist(whole).viz["figure"].item().axes[0].has_data()
     plt.close("all")
+
+
+def test_predicted_answers_are_of_the_posterior_or_of_the_prior():
+    records = [(f"i{n}", "ada", "yes") for n in range(100)]
+    data = ba.AnnotationData.from_records(records, labels=["no", "yes"], controls={item: "yes" for item, *_ in records})
+
+    def change(drawn):
+        drawn["accuracy"][0] = np.random.default_rng(1).uniform(0.94, 0.96, size=(80, 1))
+
+    whole = ba.add_predictions(from_prior(OneCoin(), data, change=change), replicates=50, random_seed=1)
+    after, before = (whole[f"{group}_predictive"]["annotations"].values for group in ("posterior", "prior"))
+    assert after.mean() == pytest.approx(0.95, abs=0.02)
+    assert before.mean() == pytest.approx(float(whole["prior"]["accuracy"].mean()), abs=0.05)
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
