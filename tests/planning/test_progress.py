@@ -141,6 +141,7 @@ def test_items_of_known_label_do_not_count(crowd):
     table = ba.expected_progress(fit, [0], futures=1, random_seed=1)
     labels = ba.label_table(fit).set_index("item")["probability"]
     assert table["accuracy"].iloc[0] == pytest.approx(labels.drop(list(known)).mean(), abs=0.01)
+    assert table["share_sure"].iloc[0] == pytest.approx((labels.drop(list(known)) >= 0.95).mean(), abs=0.03)
     items = ba.expected_progress(fit, of="items", futures=1, random_seed=1).set_index("item")
     assert (items["next"][list(known)] == "done").all()
 
