@@ -1,5 +1,7 @@
 """Fits of several dimensions and of counts, which tables of any kind of data are tried on."""
 
+from dataclasses import replace
+
 import pytest
 
 import bayesanno as ba
@@ -15,14 +17,10 @@ def several():
         for name, labels in DIMENSIONS.items()
     }
     data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
-    parts = dict(data.by_dimension)
-    some = {item: label for item, label in parts["polarity"].gold.items() if int(item[1:]) % 2}
-    return ba.MultiAnnotationData(by_dimension=parts | {"polarity": regild(parts["polarity"], some)})
-
-
-def regild(data, gold):
-    records = data.to_frame()[["item", "annotator", "label"]].to_numpy()
-    return ba.AnnotationData.from_records(records, items=data.items, labels=data.labels, gold=gold)
+    polarity = data.by_dimension["polarity"]
+    some = {item: label for item, label in polarity.gold.items() if int(item[1:]) % 2}
+    parts = {**data.by_dimension, "polarity": replace(polarity, gold=some)}
+    return ba.MultiAnnotationData(by_dimension=parts)
 
 
 @pytest.fixture(scope="session")

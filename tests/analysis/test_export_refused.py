@@ -9,7 +9,6 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError, DataFileError, FitError
-from bayesanno.io.tools import TOOLS
 from tests.analysis.exported import ITEMS, annotated_tasks, fit_by_em, make_data, region, write_to
 
 
@@ -29,27 +28,25 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"to": "labelstudio"}, "exported to 'labelstudio': choose one of .*; did you mean 'label-studio'"),
+        ({"to": "labelstudio"}, "did you mean 'label-studio'"),
         ({"to": "label-studio", "question": "q"}, "two names from the labeling interface"),
-        ({"to": "label-studio", "tasks": "two"}, r"annotated with 'topic', 'tone': choose one with question="),
+        ({"to": "label-studio", "tasks": "two"}, "annotated with 'topic', 'tone': choose one"),
         ({"to": "label-studio", "tasks": "one", "question": "topics"}, "did you mean 'topic'"),
-        ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\."),
-        ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy can show: add a field text or html or image"),
-        ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano can show: .* a field text or data"),
-        ({"to": "argilla", "tasks": "one"}, "argilla needs one question, but .* has answers to none"),
+        ({"to": "argilla"}, r"with tasks=\.\.\."),
+        ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy can show"),
+        ({"to": "argilla", "tasks": "one"}, "argilla needs one question"),
         ({"to": "doccano", "tasks": "one", "question": "q"}, r"question=\.\.\. does not apply to doccano"),
-        ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"to_name=\.\.\. does not apply to argilla"),
-        ({"to": "cleanlab"}, r"exported to 'cleanlab': .*; labels\.csv, or label_table\(fit\), has soft labels"),
+        ({"to": "cleanlab"}, "exported to 'cleanlab': .* has soft labels"),
         ({**NAMED, "item": "id"}, r"item=\.\.\. names a field of tasks"),
-        ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
-        ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),
-        ({**NAMED, "tasks": "nameless"}, "has no field for the item: looked for 'id', 'item'.* among 'data'"),
-        ({**NAMED, "tasks": "empty"}, "empty.json has no tasks"),
+        ({**NAMED, "tasks": "other"}, "has none of the items of this fit"),
+        ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident'"),
+        ({**NAMED, "tasks": "nameless"}, "has no field for the item"),
+        ({**NAMED, "tasks": "empty"}, "has no tasks"),
         ({**NAMED, "tasks": "broken"}, "broken.json, line 2: this is not JSON"),
-        ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, but must be an object"),
-        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: id is missing: fill it in"),
-        ({**NAMED, "min_probability": float("nan")}, "min_probability is nan: it must be at least 0 and at most 1"),
-        ({**NAMED, "min_probability": 1.0, "use_gold": False}, "no label is as probable as 1.0, the most"),
+        ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number"),
+        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: id is missing"),
+        ({**NAMED, "min_probability": float("nan")}, "min_probability is nan"),
+        ({**NAMED, "min_probability": 1.0, "use_gold": False}, "no label is as probable as 1.0"),
     ],
 )
 def test_what_cannot_be_exported_is_one_line_and_nothing_is_written(fit, tmp_path, refuses, options, message):
@@ -87,12 +84,9 @@ def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("to", TOOLS)
-def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path, refuses):
-    needed = {"tasks": annotated_tasks(), "question": "q"} if to == "argilla" else {}
-    needed |= {"tasks": [{"id": "11", "text": "t"}]} if to in ("prodigy", "doccano") else {}
-    with refuses(FitError, "binomial_mixture gives item types instead of labels: there are no labels to export"):
-        ba.export_labels(count_fit, tmp_path / "labels.csv", to=to, **needed)
+def test_a_fit_without_labels_is_refused(count_fit, tmp_path, refuses):
+    with refuses(FitError, "binomial_mixture gives item types"):
+        ba.export_labels(count_fit, tmp_path / "labels.json", **NAMED)
 
 
 def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses, monkeypatch):

@@ -8,18 +8,18 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError, PredictionWarning
+from bayesanno._core.errors import DataError, PredictionWarning
 from bayesanno.analysis.ranking import describe_ranks
 from tests.analysis.made import from_prior
-from tests.samples import DIMENSIONS, tabulate, tiny_data
+from tests.samples import tabulate
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
     pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
 ]
-QUICK = {"method": "vb", "draws": 1000, "check": False, "random_seed": 1, "progressbar": False}
+QUICK = {"method": "vb", "draws": 250, "check": False, "random_seed": 1, "progressbar": False}
 SHARES = {"old": 0.8, "new": 0.3}
-N = 150  # items of each group
+N = 90  # items of each group
 
 
 def simulate_groups(rng, *, accuracy=0.8, per_item=3, annotators=8, shares=SHARES):
@@ -78,10 +78,6 @@ class TestWhatIsCounted:
             assert found[["rank_mean", "rank_eti89_lb", "rank_eti89_ub"]].tolist() == [1 + (name == "new")] * 3
             assert found["p_best"] == (name == "old")
         pairs = ba.group_table(fit, groups, differences=True, use_gold=False, random_seed=1)
-        assert pairs.columns.tolist() == [
-            "first", "second", "source", "quantity", "label", "mean", "sd", "eti89_lb", "eti89_ub", "p_above",
-            "n_items", "n_known",
-        ]  # fmt: skip
         (pair,) = pairs.to_dict("records")
         assert (pair["first"], pair["second"]) == ("old", "new")
         assert pair["mean"] == pytest.approx(row(table, "old")["mean"] - row(table, "new")["mean"])
@@ -109,22 +105,17 @@ class TestWhatIsCounted:
         assert alone["n_known"].tolist() == [N / 10, N / 10]
 
     def test_of_a_system_at_large_intervals_are_those_of_a_sample(self, grouped):
-        fit, groups = grouped
-        table = ba.group_table(fit, groups, at_large=True, random_seed=1)  # all labels are known
-        of_these = ba.group_table(fit, groups, random_seed=1)
+        table, gold = ba.group_table(*grouped, at_large=True, random_seed=1), ba.data_of(grouped[0]).gold
         for name in SHARES:
-            found, p = row(table, name), row(of_these, name)["mean"]
+            found, p = row(table, name), np.mean([gold[item] == "yes" for item, of in grouped[1].items() if of == name])
             assert found["sd"] == pytest.approx(np.sqrt(p * (1 - p) / (N + 2)), rel=0.1)
             assert found["mean"] == pytest.approx((p * N + 0.5) / (N + 1), abs=0.01)
 
     def test_one_group_has_no_differences_and_a_group_of_one_item_is_one(self, grouped):
         fit, groups = grouped
-        alone = ba.group_table(fit, dict.fromkeys(groups, "all"))
-        assert (set(alone["rank_mean"]), set(alone["p_best"])) == ({1}, {1})
         assert ba.group_table(fit, dict.fromkeys(groups, "all"), differences=True).empty
         first = next(iter(groups))
         found = row(ba.group_table(fit, groups | {first: "single"}, use_gold=False, random_seed=1), "single")
-        assert found["n_items"] == 1
         p = float(fit["latent"]["probability"].sel(item=first, true_class="yes"))
         assert found["mean"] == pytest.approx(p, abs=0.1)
         assert {found["eti89_lb"], found["eti89_ub"]} <= {0, 1}
@@ -133,18 +124,8 @@ class TestWhatIsCounted:
         fit, groups = grouped
         expected = ba.group_table(fit, groups, random_seed=1)
         frame = pd.DataFrame({"item": list(groups), "group": list(groups.values())})
-        for same in (pd.Series(groups), frame, pd.concat([frame, frame]), groups | {"page x": "old"}):
+        for same in (pd.Series(groups | {"page x": "old"}), pd.concat([frame, frame])):
             pd.testing.assert_frame_equal(ba.group_table(fit, same, random_seed=1), expected)
-
-    def test_the_share_of_the_other_label_has_the_mirrored_interval(self, grouped):
-        yes, no = (
-            ba.group_table(*grouped, label=label, differences=True, use_gold=False, random_seed=1).iloc[0]
-            for label in ("yes", "no")
-        )
-        assert (no["first"], no["second"]) == (yes["second"], yes["first"])  # so that the sign stays
-        assert no[["mean", "eti89_lb", "eti89_ub"]].tolist() == pytest.approx(
-            yes[["mean", "eti89_lb", "eti89_ub"]].tolist()
-        )
 
     def test_equal_shares_divide_the_first_place(self):
         found = describe_ranks(np.array([[0.5, 0.5, 0.1], [0.2, 0.3, 0.1]]), 0.9)
@@ -159,7 +140,7 @@ def favoured():
     rng = np.random.default_rng(5)
     data, groups = simulate_groups(rng)
     said = np.where(np.isin(data.item, np.arange(N)) & (rng.random(data.item.size) < 0.5), 1, data.label)
-    labelled = [data.items[place * N + item] for place in (0, 1) for item in rng.choice(N, 60, replace=False)]
+    labelled = [data.items[place * N + item] for place in (0, 1) for item in rng.choice(N, 40, replace=False)]
     some = {item: data.gold[item] for item in labelled}
     fit = ba.fit("model_b", replace(data, label=said, gold=some), **QUICK)
     members = {name: [item for item, own in groups.items() if own == name] for name in SHARES}
@@ -173,14 +154,13 @@ class TestKnownLabels:
         fit, groups, true = favoured
         table = ba.group_table(fit, groups, random_seed=1)
         assert table["source"].tolist() == ["model"] * 2 + ["ppi"] * 2
-        assert table["group"].tolist() == ["old", "new"] * 2
         assert row(table, "old")["eti89_lb"] > true["old"]
         for name in SHARES:
             found = row(table, name, source="ppi")
             assert found["eti89_lb"] <= true[name] <= found["eti89_ub"]
-            assert found[["n_items", "n_known"]].tolist() == [N, 60]
+            assert found[["n_items", "n_known"]].tolist() == [N, 40]
         (_, pair) = ba.group_table(fit, groups, differences=True, random_seed=1).to_dict("records")
-        assert (pair["source"], pair["first"], pair["n_known"]) == ("ppi", "old", 120)
+        assert (pair["source"], pair["first"], pair["n_known"]) == ("ppi", "old", 80)
         assert pair["mean"] == pytest.approx(
             row(table, "old", source="ppi")["mean"] - row(table, "new", source="ppi")["mean"], abs=1e-9
         )
@@ -214,7 +194,7 @@ class TestKnownLabels:
 class TestPrevalence:
     def test_the_common_prevalence_pulls_groups_together_and_their_own_do_not(self, rng):
         found = []  # (fit, 2): the difference by the table, and by the probabilities of the fit
-        for _ in range(8):
+        for _ in range(4):
             data, groups = simulate_groups(rng, accuracy=0.75)
             fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False, check=False)
             with pytest.warns(PredictionWarning, match="one point"):
@@ -222,97 +202,36 @@ class TestPrevalence:
             p = fit["latent"]["probability"].sel(true_class="yes").to_pandas().groupby(groups).mean()
             found.append((row(table, "old")["mean"] - row(table, "new")["mean"], p["old"] - p["new"]))
         own, common = np.mean(found, axis=0)
-        error = np.std(found, axis=0, ddof=1)[0] / np.sqrt(8)
+        error = np.std(found, axis=0, ddof=1)[0] / 2
         assert own == pytest.approx(0.5, abs=4 * error + 0.05)
         assert own > common + 0.1
-
-    def test_a_recalibrated_fit_without_a_prevalence_has_its_own_shares(self, grouped, uniform):
-        groups, gold = grouped[1], ba.data_of(uniform).gold
-        done = ba.recalibrate(uniform, dict(list(gold.items())[::5]))
-        p = done["labels"]["probability"].sel(true_class="yes").to_pandas()
-        inside = np.array([groups[item] == "old" for item in p.index])
-        table = ba.group_table(done, groups, use_gold=False, random_seed=1)
-        assert row(table, "old")["mean"] == pytest.approx(p[inside].mean(), abs=0.01)
-
-    def test_labels_nobody_gave_have_shares(self):
-        data = ba.AnnotationData.from_records(tiny_data().to_frame()[["item", "annotator", "label"]].to_numpy(),
-                                              labels=("no", "yes", "never"))  # fmt: skip
-        fit = from_prior(ba.get_model("model_a"), data)
-        table = ba.group_table(fit, dict.fromkeys(data.items, "all"), random_seed=1).query("quantity == 'share'")
-        assert table["mean"].sum() == pytest.approx(1)
-        expected = ba.label_table(fit)[[f"p[{name}]" for name in table["label"]]].mean()
-        np.testing.assert_allclose(table["mean"], expected, atol=0.03)
 
 
 class TestGrades:
     def test_three_labels_in_order_have_a_mean_grade(self):
         data = ba.read_annotations("@crowd")
-        fit = ba.fit("one_coin", data, **QUICK)
+        fit = from_prior(ba.get_model("one_coin"), data)
+        settings = {"order": sorted(data.labels), "use_gold": False, "random_seed": 1}
         groups = {item: "ab"[number % 2] for number, item in enumerate(data.items)}
-        table = ba.group_table(fit, groups, order=sorted(data.labels), use_gold=False, random_seed=1)
+        table = ba.group_table(fit, groups, **settings)
         for name in "ab":
             grade = row(table, name, label="")
             shares = [row(table, name, label=label)["mean"] for label in sorted(data.labels)]
             assert grade["quantity"] == "grade"
             assert grade["mean"] == pytest.approx(np.dot(shares, [1, 2, 3, 4]))
-        only = ba.group_table(fit, groups, order=sorted(data.labels), label="other", use_gold=False, random_seed=1)
-        assert set(only["label"]) == {"other"}
-
-    def test_the_share_of_two_labels_is_that_of_the_last_in_their_order(self, grouped):
-        table = ba.group_table(*grouped, use_gold=False, order=["yes", "no"], random_seed=1)
-        assert table[["group", "quantity", "label"]].to_numpy().tolist() == [
-            ["new", "share", "no"], ["old", "share", "no"],
-        ]  # fmt: skip
+        assert set(ba.group_table(fit, groups, label="other", **settings)["label"]) == {"other"}
 
 
 class TestWhatIsRefused:
-    @pytest.mark.parametrize(
-        ("change", "match"),
-        [
-            (lambda _: {"x": "old"}, "groups has no item of the fit, such as 'page 0', and has 1 other, as 'x'"),
-            (lambda groups: dict(list(groups.items())[2:]), r"item 'page 0' \(as 1 more\) is in no group: give the"),
-            (lambda groups: groups | {"x": "third"}, "group 'third' has no item of the fit: leave it out"),
-            (lambda groups: pd.DataFrame({"item": list(groups)}), "groups has no column 'group': a table of groups"),
-            (lambda groups: list(groups), "groups is list: give the group of each item by name"),
-            (
-                lambda groups: pd.concat([pd.Series(groups), pd.Series({"page 1": "new"})]),
-                "item 'page 1' has two groups: give one group per item",
-            ),
-        ],
-    )
-    def test_groups_that_are_none(self, grouped, refuses, change, match):
-        with refuses(DataError, match=match):
-            ba.group_table(grouped[0], change(grouped[1]))
-
     def test_a_true_label_that_is_no_label_of_the_fit(self, grouped, refuses):
         data = ba.data_of(grouped[0])
         fit = ba.fit("one_coin", replace(data, gold={"page 1": "odd"}), **QUICK)
-        with refuses(DataError, match="gold label 'odd' of item 'page 1' is not among the labels 'no', 'yes'"):
+        with refuses(DataError, match="gold label 'odd' of item 'page 1'"):
             ba.group_table(fit, grouped[1])
         assert (ba.group_table(fit, grouped[1], use_gold=False)["n_known"] == 0).all()
 
-    def test_arguments_out_of_their_range(self, grouped, refuses):
-        with refuses(DataError, match="prob is 1.5"):
-            ba.group_table(*grouped, ci_prob=1.5)
-        with refuses(FitError, match="random_seed is -1"):
-            ba.group_table(*grouped, random_seed=-1)
-        with refuses(DataError, match="label is 'perhaps': choose one of no, yes"):
-            ba.group_table(*grouped, label="perhaps")
 
-    def test_of_several_dimensions_one_has_to_be_chosen(self, multi_fit, refuses):
-        groups = {item: "ab"[number % 2] for number, item in enumerate(ba.data_of(multi_fit).items)}
-        with refuses(FitError, match="has dimensions focus, polarity: name one"):
-            ba.group_table(multi_fit, groups)
-        table = ba.group_table(multi_fit, groups, dimension="focus", use_gold=False, random_seed=1)
-        assert set(table["label"]) - {""} == set(DIMENSIONS["focus"])
-
-    def test_counts_have_no_labels(self, count_fit, refuses):
-        groups = dict.fromkeys(ba.data_of(count_fit).items, "all")
-        with refuses(FitError, match="binomial_mixture gives no labels, and so no shares"):
-            ba.group_table(count_fit, groups)
-
-
-def test_groups_may_be_a_column_of_the_items(refuses):
+def test_groups_may_be_a_column_of_the_items():
     data = ba.read_annotations("@crowd")
     system = ["old" if number % 3 else "new" for number in range(data.n_items)]
     model = ba.models.OneCoin(class_prior=ba.Columns("(1 | system)"))
@@ -320,7 +239,5 @@ def test_groups_may_be_a_column_of_the_items(refuses):
     by_column = ba.group_table(fit, "system", random_seed=1)
     by_name = ba.group_table(fit, dict(zip(data.items, system, strict=True)), random_seed=1)
     pd.testing.assert_frame_equal(by_column, by_name)
-    with refuses(DataError, "a table of groups needs the column 'sytem' of the items, .*did you mean 'system'"):
-        ba.group_table(fit, "sytem")
     with pytest.warns(PredictionWarning, match="this recalibrated fit has a class prior"):
         ba.group_table(ba.recalibrate(fit), "system", random_seed=1)

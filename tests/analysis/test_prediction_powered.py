@@ -69,16 +69,6 @@ def test_predictions_that_favour_a_group_do_not_bias_it(rng):
         assert low <= np.mean(cover) <= high
 
 
-def test_known_labels_alone_decide_if_predictions_say_nothing(rng):
-    known, _, codes, _ = simulate(rng, items=2000, n_known=100)
-    probability = rng.dirichlet([1, 1], codes.size)
-    draws = draw_powered(known, probability, codes, SHARE, rng, at_large=True)[:, :, 0]
-    shares = [known[(codes == group) & (known >= 0)].mean() for group in (0, 1)]
-    np.testing.assert_allclose(draws.mean(axis=0), shares, atol=0.02)
-    same = draw_powered(known, np.full((codes.size, 2), 0.5), codes, SHARE, rng, at_large=True)[:, :, 0]
-    np.testing.assert_allclose(same.mean(axis=0), shares, atol=1e-6)
-
-
 def test_what_is_known_of_all_items_is_certain(rng):
     known, probability, codes, truth = simulate(rng, n_known=150)
     draws = draw_powered(known, probability, codes, SHARE, rng, at_large=False)[:, :, 0]

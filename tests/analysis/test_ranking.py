@@ -118,13 +118,5 @@ def test_the_figure_and_the_section_name_the_strongest(fit):
     assert page.index("Leaderboard") < page.index("llama is the strongest")
 
 
-def test_fits_without_systems_or_draws_have_no_ranking(fit, data, refuses):
-    common = ba.fit("model_b", data, method="em", check=False, random_seed=1, progressbar=False)
-    for table in (ba.ranking_table, ba.win_table, ba.plot_ranking):
-        with refuses(ba.FitError, "this fit of model_b compares no systems: fit with class_prior=Pairs"):
-            table(common)
-    assert rank_systems(find_all(FitView(common), checks=False, random_seed=1)) is None
-    with refuses(ba.FitError, "has no effects of columns"):
-        ba.coefficient_table(fit)
-    with refuses(ba.FitError, "ties is 'all': choose one of half, out"):
-        ba.win_table(fit, ties="all")
+def test_fits_without_systems_have_no_section(tiny_fit):
+    assert rank_systems(find_all(FitView(tiny_fit), checks=False, random_seed=1)) is None

@@ -5,10 +5,9 @@ import re
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, PredictionWarning
+from bayesanno._core.errors import PredictionWarning
 from bayesanno.fits.view import view_of
 from bayesanno.report.page import render
 from tests.inference.draws import make_fit
@@ -38,29 +37,18 @@ def test_a_truth_that_nobody_named_keeps_its_state():
     assert np.abs(labels - fit["latent"]["label_probability"].values).max() > 0.01
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
-def test_each_dimension_has_a_recalibration_of_its_own(refuses):
-    labels = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
-    designs = {name: ba.simulation.make_loop_design(items=60, annotators=4, labels=of) for name, of in labels.items()}
-    data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
-    entry = ba.get_model("model_a_multi", {"correlated": False})
-    values = entry.start(data)["accuracy"][None, None]
-    coords = {"chain": [0], "draw": [0], "annotator": list(data.annotators), "dimension": list(data.dimensions)}
-    fit = make_fit(entry, data, xr.Dataset({"accuracy": (("chain", "draw", "annotator", "dimension"), values)}, coords))
-    done = ba.recalibrate(fit)
-    table = ba.recalibration_table(done)
-    assert table["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 3
-    gold = data.by_dimension["polarity"].gold
-    one = ba.recalibrate(fit, {"polarity": gold})
-    for name in labels:
-        expected = view_of(done if name == "polarity" else fit).labels[name]["probability"]
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.PredictionWarning")  # few known labels
+@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning")  # of draws of the prior
+def test_each_dimension_has_a_recalibration_of_its_own(multi_fit, several):
+    done = ba.recalibrate(multi_fit)
+    assert ba.recalibration_table(done)["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 3
+    one = ba.recalibrate(multi_fit, {"polarity": several.by_dimension["polarity"].gold})
+    for name, source in (("focus", multi_fit), ("polarity", done)):
+        expected = view_of(source).labels[name]["probability"]
         np.testing.assert_allclose(view_of(one).labels[name]["probability"], expected, atol=1e-12)
-        assert done["labels"][name]["log_probability"].dims == ("item", "true_class")
     assert json.loads(one.attrs["recalibration"]).keys() == {"polarity"}
     page = render(view_of(done), checks=False, random_seed=1)
     (section,) = re.findall(r'<section id="recalibration">(.*?)</section>', page, re.DOTALL)
     assert re.findall("<h3>(.*?)</h3>", section) == ["focus", "polarity"]
-    assert ba.sample_labels(one, dimension="polarity", random_seed=1).sizes["item"] == 60
-    assert ba.predict_labels(one, data)["dimension"].unique().tolist() == ["focus", "polarity"]
-    with refuses(DataError, "give gold by dimension, as in {'focus': ...}"):
-        ba.recalibrate(fit, {"f1": "+"})
+    assert ba.sample_labels(one, dimension="polarity", random_seed=1).sizes["item"] == 40
+    assert ba.predict_labels(one, several)["dimension"].unique().tolist() == ["focus", "polarity"]

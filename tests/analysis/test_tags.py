@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
-from bayesanno.analysis.tags import _decode, _find_allowed, check_tags
+from bayesanno.analysis.tags import _decode, _find_allowed
 
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
@@ -19,7 +18,7 @@ def is_valid(sequence):
     )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_no_valid_sequence_is_more_probable(seed):
     probability = np.random.default_rng(seed).dirichlet(np.full(5, 0.5), size=4)
     found = [TAGS[tag] for tag in _decode(np.log(probability), *_find_allowed(TAGS))]
@@ -49,13 +48,3 @@ def test_a_tag_inside_nothing_is_decoded_away():
     assert table.loc["s2/10", "label"] == "O"
     assert table.loc["s2/10", "probability"] < 0.5
     assert (table["tag"] == table["label"]).drop("s2/10").all()
-
-
-def test_what_has_no_tags_is_refused(refuses):
-    with refuses(DataError, r"labels are not BIO tags, 'LOC': each must be O or begin with B- or I-"):
-        ba.tag_table(fit_tags([(f"s/{i}", who, tag) for who in "abc" for i, tag in enumerate(["LOC", "O"])]))
-    with refuses(DataError, "item 's0' has no position in its text: .*'text/3'"):
-        ba.tag_table(fit_tags([(f"s{i}", who, tag) for who in "abc" for i, tag in enumerate(["B-LOC", "O"])]))
-    data = ba.AnnotationData.from_records([("s/1", "a", "O"), ("s/1", "b", "B-X")])
-    with refuses(FitError, "label_usage does not give one label per item, and so no tags"):
-        check_tags(ba.get_model("label_usage"), data)

@@ -5,7 +5,6 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import DataError
-from bayesanno.simulation.statistics import tables_of
 from tests.samples import simulate_unsure
 
 pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")
@@ -19,27 +18,20 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def fits(data):
-    settings = {
-        "method": "vb",
-        "check": False,
-        "random_seed": 1,
-        "progressbar": False,
-    }  # hard items
-    return {name: ba.fit(name, data, **settings) for name in ("model_b", "mace")}
+def fit(data):
+    return ba.fit("model_b", data, method="vb", check=False, random_seed=1, progressbar=False)
 
 
-@pytest.fixture(params=["model_b", "mace"])
-def fit(request, fits):
-    return fits[request.param]
-
-
-def test_labels_are_classes(fit, data):
+def test_labels_and_decisions_are_classes(fit, data, refuses):
     table = ba.label_table(fit)
     assert set(table["label"]) == {"no", "yes"}
     assert [name for name in table if name.startswith("p[")] == ["p[no]", "p[yes]"]
     np.testing.assert_allclose(table["p[no]"] + table["p[yes]"], 1)
     assert table["n_annotations"].tolist() == np.bincount(data.item).tolist()
+    cost = {"no": {"no": 0, "yes": 1}, "yes": {"no": 5, "yes": 0}}
+    assert set(ba.decide_labels(fit, cost)["label"]) <= {"no", "yes"}
+    with refuses(DataError, "see 'unsure'"):
+        ba.decide_labels(fit, cost | {"unsure": {"no": 0, "yes": 0}})
 
 
 def test_annotators_have_the_share_of_their_unsure_answers(fit, data):
@@ -52,8 +44,8 @@ def test_annotators_have_the_share_of_their_unsure_answers(fit, data):
     np.testing.assert_allclose(table["gold_agreement"], right)
 
 
-def test_confusion_has_a_column_for_unsure_answers(fits):
-    table = ba.confusion_table(fits["model_b"])
+def test_confusion_has_a_column_for_unsure_answers(fit):
+    table = ba.confusion_table(fit)
     assert set(zip(table["true_class"], table["response"], strict=True)) == {
         ("no", "yes"), ("yes", "no"), ("no", "unsure"), ("yes", "unsure"),
     }  # fmt: skip
@@ -61,30 +53,12 @@ def test_confusion_has_a_column_for_unsure_answers(fits):
     assert rate.loc[("yes", "unsure"), "eti89_lb"] > rate.loc[("no", "unsure"), "eti89_ub"]  # only "yes" can be hard
 
 
-def test_new_items_are_predicted_from_unsure_answers_too(fits):
+def test_new_items_are_predicted_from_unsure_answers_too(fit):
     """What a label means is known of the fit, whether new data declare it or not."""
     said = [("new", "careful0", "unsure"), ("new", "careful1", "unsure"), ("other", "careful0", "no")]
-    table = ba.predict_labels(fits["model_b"], ba.AnnotationData.from_records(said)).set_index("item")
+    table = ba.predict_labels(fit, ba.AnnotationData.from_records(said)).set_index("item")
     assert [name for name in table if name.startswith("p[")] == ["p[no]", "p[yes]"]
     assert table.loc["new", "p[yes]"] > 0.8 > 0.5 > table.loc["other", "p[yes]"]
-
-
-def test_decisions_are_on_classes(fit, refuses):
-    cost = {"no": {"no": 0, "yes": 1}, "yes": {"no": 5, "yes": 0}}
-    assert set(ba.decide_labels(fit, cost)["label"]) <= {"no", "yes"}
-    with refuses(DataError, "one row per label .no, yes.: see 'unsure'"):
-        ba.decide_labels(fit, cost | {"unsure": {"no": 0, "yes": 0}})
-
-
-def test_checks_compare_unsure_answers_like_others(fit, data):
-    (table,) = tables_of(data)
-    votes = table.statistics["votes_per_item"](data)
-    counted = dict(zip(votes.of, votes.measure(data.label), strict=True))
-    said = data.votes[:, data.labels.index("unsure")]
-    assert [counted[f"{n} x unsure"] for n in range(3)] == [(said == n).sum() for n in range(3)]
-    check = ba.predictive_check(fit, ["label_counts", "unanimous"], replicates=20, random_seed=1).table
-    seen = check.set_index("of")["observed"]
-    assert seen["careful0: unsure"] == data.unsure_by_annotator[data.annotators.index("careful0")]
 
 
 def test_the_prior_says_how_often_the_vote_is_right_without_unsure_answers(data):
@@ -102,11 +76,13 @@ def test_a_known_label_holds_where_all_answers_are_unsure(data):
         assert ba.label_table(fit).set_index("item").loc["shy item", "label"] == truth
 
 
-def test_an_annotator_who_is_always_unsure_is_told_nothing_of():
-    said = [*simulate_unsure(np.random.default_rng(1), **CROWD).to_frame()[["item", "annotator", "label"]].to_numpy()]
-    data = ba.AnnotationData.from_records([*said, *((f"i{n}", "shy", "unsure") for n in range(40))], unsure="unsure")
+def test_an_annotator_who_is_always_unsure_is_told_nothing_of(data):
+    said = [
+        *data.to_frame()[["item", "annotator", "label"]].to_numpy(),
+        *((f"i{n}", "shy", "unsure") for n in range(40)),
+    ]
     settings = {"method": "em", "method_options": {"objective": "map"}, "random_seed": 1, "progressbar": False}
-    fit = ba.fit("mace", data, check=False, **settings)
+    fit = ba.fit("mace", ba.AnnotationData.from_records(said, unsure="unsure"), check=False, **settings)
     table = ba.annotator_table(fit).set_index("annotator")
     assert table.loc["shy", "unsure"] == 1
     assert table.loc["shy", "competence_mean"] < 0.1

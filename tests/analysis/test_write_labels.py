@@ -20,24 +20,21 @@ def fit(data):
     return ba.fit("mace", data, method="em", method_options={"restarts": 1}, random_seed=1, progressbar=False)
 
 
-@pytest.mark.parametrize("given", [True, False], ids=["its own data", "none"])
-def test_labels_are_those_of_the_table(fit, data, given, tmp_path):
-    written = ba.write_labels(fit, data if given else None, tmp_path / "labels")
+def test_labels_are_those_of_the_table(fit, data, tmp_path):
     labels = ba.label_table(fit)
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "labels"), labels)
-    assert [path.name for path in (tmp_path / "labels").iterdir()] == ["part.00000.parquet"]
-    assert (written.n_items, written.n_gold) == (300, 300)
-    assert written.accuracy == (labels["label"] == labels["gold"]).mean()
+    for given, folder in ((data, tmp_path / "given"), (None, tmp_path / "own")):
+        written = ba.write_labels(fit, given, folder)
+        pd.testing.assert_frame_equal(pd.read_parquet(folder), labels)
+        assert [path.name for path in folder.iterdir()] == ["part.00000.parquet"]
+        assert (written.n_items, written.n_gold) == (300, 300)
+        assert written.accuracy == (labels["label"] == labels["gold"]).mean()
 
 
-def test_labels_of_other_items_are_predicted(data, tmp_path):
+def test_labels_of_other_items_are_predicted(fit, data, tmp_path):
     some = replace(data, items=tuple(f"new {item}" for item in data.items), gold={f"new {data.items[0]}": "other"})
-    posterior = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
-    written = ba.write_labels(posterior, some, tmp_path / "labels")
-    found = pd.read_parquet(tmp_path / "labels")
-    pd.testing.assert_frame_equal(found, ba.predict_labels(posterior, some))
+    written = ba.write_labels(fit, some, tmp_path / "labels")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "labels"), ba.predict_labels(fit, some))
     assert (written.n_items, written.n_gold) == (300, 1)
-    assert found["item"].str.startswith("new ").all()
 
 
 def test_items_of_several_dimensions_count_once_and_types_have_no_gold(tmp_path):
@@ -52,12 +49,12 @@ def test_items_of_several_dimensions_count_once_and_types_have_no_gold(tmp_path)
 
 def test_what_cannot_be_written_is_refused_and_leaves_nothing(fit, data, tmp_path, refuses):
     (tmp_path / "there").mkdir()
-    with refuses(DataFileError, "there exists: choose another folder for the labels"):
-        ba.write_labels(fit, data, tmp_path / "there")
-    with refuses(DataFileError, "there is no folder .*no to write labels into"):
-        ba.write_labels(fit, data, tmp_path / "no" / "labels")
-    with refuses(FitError, "this fit is in memory: give data from read_annotations, or None for its own items"):
-        ba.write_labels(fit, "answers", tmp_path / "labels")
-    with refuses(DataError, "this fit of mace is of AnnotationData: predict from AnnotationData, not from DataFrame"):
-        ba.write_labels(fit, pd.DataFrame(), tmp_path / "labels")
+    for given, folder, error, match in (
+        (data, "there", DataFileError, "there exists: choose another"),
+        (data, "no/labels", DataFileError, "there is no folder"),
+        ("answers", "labels", FitError, "this fit is in memory"),
+        (pd.DataFrame(), "labels", DataError, "predict from AnnotationData, not from DataFrame"),
+    ):
+        with refuses(error, match):
+            ba.write_labels(fit, given, tmp_path / folder)
     assert [path.name for path in tmp_path.iterdir()] == ["there"]

@@ -3,19 +3,19 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import betaln, logsumexp
 
 import bayesanno as ba
 from bayesanno import CountData, compare, predictive_check
-from bayesanno._core.errors import DataError
 from bayesanno.criticism.comparison import _estimate_marginal_likelihood
 from bayesanno.fits.view import view_of
 from bayesanno.graph.density import Density
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import TAILS
 from bayesanno.models.binomial_mixture import BinomialMixture
+from tests.inference.draws import make_quiet_fit
+from tests.models.contract import as_posterior
 from tests.models.references_counts import counts
 
 HISTOGRAM = np.array([9, 12, 7, 3, 4, 9, 8])  # 0 to 6 successes: two types, near 1/5 and 4/5
@@ -28,9 +28,18 @@ DATA = CountData(
 )
 
 
+def draw_one(data, n, seed):
+    """A fit of one type by draws of its posterior: of a rate with a uniform prior, a Beta distribution."""
+    right, n_trials = data.successes.sum(), data.trials.sum()
+    rate = np.random.default_rng(seed).beta(right + 1, n_trials - right + 1, size=n)
+    model = BinomialMixture(types=1)
+    draws = [{"rate": np.array([one]), "weight": np.ones(1)} for one in rate]
+    return make_quiet_fit(model, data, as_posterior(model.build(data), draws, 4))
+
+
 @pytest.fixture(scope="module")
 def fits():
-    return [ba.fit(BinomialMixture(types=k), DATA, **SETTINGS) for k in (1, 2)]
+    return [draw_one(DATA, 20_000, 1), ba.fit(BinomialMixture(types=2), DATA, **SETTINGS)]
 
 
 @pytest.fixture(scope="module")
@@ -102,17 +111,11 @@ def test_the_table(fits, table):
     assert one["p_predictive"] == histogram_p(fits[0], replicates=1000)
 
 
-@pytest.mark.slow
-def test_leaving_an_item_out_exactly_for_one_type(fits, table):
-    """The predictive probability of an item's answers given all others is a ratio of Beta functions.
-
-    With 4,000 draws the estimate's standard deviation over seeds is 0.08, with 80,000 it is 0.02.
-    """
-    assert table["elpd_loo"][1] == pytest.approx(leave_one_out(fits[0]).elpd)
-    many = ba.fit(BinomialMixture(types=1), DATA, **(SETTINGS | {"draws": 20_000}))
+def test_leaving_an_item_out_is_exact_for_one_type(table):
+    """The predictive probability of an item's answers given all others is a ratio of Beta functions."""
     failures = ITEMS * TRIALS - SUCCESSES
     without = betaln(SUCCESSES - BINS + 1, failures - (TRIALS - BINS) + 1)
-    assert leave_one_out(many).elpd == pytest.approx(HISTOGRAM @ (exact_one() - without), abs=0.1)
+    assert table["elpd_loo"][1] == pytest.approx(HISTOGRAM @ (exact_one() - without), abs=0.1)
 
 
 def test_a_model_that_does_not_fit_is_seen(fits):
@@ -120,21 +123,15 @@ def test_a_model_that_does_not_fit_is_seen(fits):
     assert wrong.table["p"][0] < 0.01
     assert 0.1 < right.table["p"][0] < 0.95
     cells = wrong.table.iloc[1:].reset_index(drop=True)
-    assert list(cells) == ["statistic", "level", "of", "observed", "mean", "eti89_lb", "eti89_ub", "p"]
     assert cells["of"].tolist() == [str(number) for number in BINS]
     assert cells["observed"].tolist() == HISTOGRAM.tolist()
-    assert cells["p"][0] < 0.02  # too many items with no success,
-    assert cells["p"][3] < 0.02  # too few in the middle
-    assert (cells["observed"] > cells["eti89_ub"])[0]
+    assert (cells["observed"] > cells["eti89_ub"])[0]  # too many items with no success, and too few in the middle
     assert (cells["observed"] < cells["eti89_lb"])[3]
-    for check in (wrong, right):
-        assert check.replicated.shape == (1000, BINS.size + 1)
-        assert (check.replicated[:, 1:].sum(axis=1) == ITEMS).all()
-        assert check.table["mean"].tolist() == pytest.approx(check.replicated.mean(axis=0).tolist())
+    assert cells["p"][[0, 3]].max() < 0.02
+    assert (wrong.replicated[:, 1:].sum(axis=1) == ITEMS).all()
+    np.testing.assert_allclose(wrong.table["mean"], wrong.replicated.mean(axis=0))
     df = BINS.size - 1  # replicates follow the draw's own expected histogram
     assert right.replicated[:, 0].mean() == pytest.approx(df, abs=0.6)
-    again = predictive_check(fits[0], "histogram", replicates=1000, random_seed=1)
-    pd.testing.assert_frame_equal(wrong.table, again.table)
 
 
 def test_what_draws_cannot_bear_is_nan_with_the_reason(fits):
@@ -156,12 +153,9 @@ def test_the_pareto_k_of_the_proposal_is_that_of_posterior_over_proposal(fits, m
     assert k == pytest.approx((TAILS + 1) / TAILS, abs=0.3)
 
 
-def test_items_with_different_numbers_of_trials(refuses):
+def test_items_with_different_numbers_of_trials():
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
-    fits = {name: ba.fit(BinomialMixture(types=1), data, **(SETTINGS | {"random_seed": seed}))
-            for name, seed in (("a", 1), ("b", 2))}  # fmt: skip
-    with refuses(DataError, "'s2' has 6 trials and item 's1' 3: a histogram needs items with equal numbers of trials"):
-        predictive_check(fits["a"], "histogram")
+    fits = {name: draw_one(data, 4000, seed) for name, seed in (("a", 1), ("b", 2))}
     check = predictive_check(fits["a"], random_seed=1).table.set_index("statistic")
     assert check.index.tolist() == ["positive_share", "spread"]
     assert check.loc["positive_share", "observed"] == 15 / 27

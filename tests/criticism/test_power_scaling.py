@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
 from bayesanno.criticism.power_scaling import _adjust_p
 from bayesanno.models.label_usage import LabelUsage
 from tests.analysis.made import from_prior
@@ -43,14 +42,13 @@ def own(tiny_fit):
     return ba.power_scaling_table(tiny_fit)
 
 
-@pytest.mark.parametrize("names", [("prevalence", "confusion"), ("accuracy",)])
-def test_slopes_of_the_prior_are_those_of_exact_posteriors(own, slopes, names):
+def test_slopes_of_the_prior_are_those_of_exact_posteriors(own, slopes):
+    names = ("prevalence", "confusion", "accuracy")
     table = pd.concat([own[own["parameter"].str.startswith(name)] for name in names])
     expected = np.concatenate([slopes[name].ravel() for name in names])
     assert (np.abs(table["prior_slope"] - expected) < 4.5 * table["prior_slope_mcse"]).all()
     assert (np.abs(expected) > 4.5 * table["prior_slope_mcse"]).any()  # one that says nothing would fail
-    if "confusion" in names:
-        assert np.corrcoef(table["prior_slope"], expected)[0, 1] > 0.9
+    assert np.corrcoef(table["prior_slope"], expected)[0, 1] > 0.9
 
 
 def test_a_flat_prior_moves_nothing():
@@ -106,13 +104,6 @@ def test_p_values_are_empirical_and_adjusted_for_the_rows():
     np.testing.assert_allclose(found, [4 / 3 * 0.51, 4 * 0.01, 1.0, 4 / 2 * 0.03])  # by Benjamini and Hochberg
 
 
-def test_few_parameters_are_told_from_chance_by_more_shifts(tiny_fit):
-    table = ba.power_scaling_table(tiny_fit, ["accuracy"])
-    assert len(table) == 3
-    assert (table["prior_p_adjusted"] < 0.01).all()  # by eight shifts of three, .04 is the least
-    assert table["diagnosis"].str.startswith("potential").all()
-
-
 def test_sensitivities_that_chance_may_bring_are_not_told_of(own, mace_fit):
     """Of fewer draws chance brings more."""
     table = own
@@ -127,19 +118,7 @@ def test_sensitivities_that_chance_may_bring_are_not_told_of(own, mace_fit):
     assert unsure.any()
     assert (few.loc[unsure, "diagnosis"] == "too few draws to tell").all()
     assert (few["draws_to_tell"].notna() == unsure).all()
-
-
-def test_as_many_draws_as_the_table_asks_for_tell(mace_fit):
-    asked_of = {"var_names": ["competence", "strategy"], "prior_var_names": "competence"}
-    many = ba.power_scaling_table(mace_fit, **asked_of)
-    quarters = [mace_fit.isel(draw=slice(start, 1000, 4)) for start in range(2)]  # a single one says 4,800 to 6,200
-    asked = []
-    for few in (ba.power_scaling_table(quarter, **asked_of) for quarter in quarters):
-        undecided = few["draws_to_tell"].notna()
-        asked.append(few.loc[undecided, "draws_to_tell"].unique().item())
-        assert undecided.sum() > 20
-        assert many["draws_to_tell"].notna().sum() < undecided.sum() / 3
-    assert 3_500 < np.mean(asked) < 6_000
+    assert few.loc[unsure, "draws_to_tell"].between(1_000, 20_000).all()
 
 
 def test_slopes_of_labels_are_those_of_exact_posteriors(tiny_fit, slopes):
@@ -179,32 +158,9 @@ def test_both_slopes_of_a_dirichlet_are_known(rng):
     assert table["parameter"].tolist()[0] == "usage[ada, no]"
 
 
-def test_a_prior_that_the_data_outweigh_moves_nothing(mace_fit):
-    """The prevalence of 400 items, by its own prior: those of all parameters together move as much by chance alone."""
-    table = ba.power_scaling_table(mace_fit, ["prevalence"], prior_var_names=["prevalence"])
-    assert (table["prior"] < 0.03).all()  # .006 to .021, by seed
-    assert (table["diagnosis"] == "").all()
-    assert (np.abs(table["prior_slope"]) < 0.1 * table["sd"]).all()
-
-
 def test_only_the_priors_that_are_asked_for_are_scaled(tiny_fit, own):
     both = own.loc[own["parameter"].str.startswith("prevalence"), "prior_slope"]
     parts = [ba.power_scaling_table(tiny_fit, ["prevalence"], prior_var_names=[name])["prior_slope"]
              for name in ("prevalence", "confusion")]  # fmt: skip
     np.testing.assert_allclose(both, sum(parts), rtol=1e-9)
     assert not np.allclose(both, parts[0])
-
-
-def test_what_cannot_be_scaled_is_refused(refuses, tiny_fit):
-    with refuses(FitError, "the fit has no variable 'confusing': it has "):
-        ba.power_scaling_table(tiny_fit, ["confusing"])
-    with refuses(FitError, "the fit has no prior of 'accuracy': it has those of "):
-        ba.power_scaling_table(tiny_fit, prior_var_names=["accuracy"])
-    point = ba.fit("one_coin", tiny_data(), method="em", check=False, random_seed=1, progressbar=False)
-    for call in (ba.power_scaling_table, ba.criticism.label_power_scaling):
-        with refuses(FitError, "is one point, and has no uncertainty: power-scaling takes draws"):
-            call(point)
-    without = tiny_fit.copy()
-    del without["log_likelihood"]
-    with refuses(FitError, "the fit has no group log_likelihood, which power-scaling needs: compute_log_likelihood"):
-        ba.power_scaling_table(without)

@@ -29,7 +29,6 @@ def exact_gain(item, annotators, worth):
     for annotator in annotators:
         ways = [[*said, (item, annotator, label)] for said in ways for label in LABELS]
     after = posterior_with(ways, item)  # (way, class)
-    # the probability of each way, by the chain rule over the annotators
     p = np.array([np.prod([probability_of(said[:n], said[n]) for n in range(len(said))]) for said in ways])
     assert p.sum() == pytest.approx(1)
     return float(p @ worth(after) - worth(so_far))
@@ -101,13 +100,9 @@ def test_gains_are_conditional_on_answers_chosen_before(asked):
 def test_only_pairs_that_can_be_asked_are(tiny_fit):
     open_pairs = ba.suggest_annotations(tiny_fit, 4)[["item", "annotator"]]
     among = open_pairs.iloc[[3, 1]]
-    found = ba.suggest_annotations(tiny_fit, 2, among=among)
-    assert found[["item", "annotator"]].sort_values("item").to_numpy().tolist() == (
-        among.sort_values("item").to_numpy().tolist()
-    )
-    with pytest.raises(ba.DataError, match="n is 3, but only 2 answers can be asked for"):
+    found = ba.suggest_annotations(tiny_fit, 2, among=among)[["item", "annotator"]]
+    assert set(found.itertuples(index=False, name=None)) == set(among.itertuples(index=False, name=None))
+    with pytest.raises(ba.DataError, match="only 2 answers"):
         ba.suggest_annotations(tiny_fit, 3, among=among)
-    with pytest.raises(ba.DataError, match="among has no column 'annotator'"):
+    with pytest.raises(ba.DataError, match="no column 'annotator'"):
         ba.suggest_annotations(tiny_fit, 1, among=among[["item"]])
-    with pytest.raises(ba.FitError, match="item 's99' is not in this fit"):
-        ba.suggest_annotations(tiny_fit, 1, among=among.assign(item="s99"))

@@ -23,7 +23,7 @@ P_VALUE = 1e-4  # below it, frequencies do not come from the probabilities they 
 # --------------------------------------------------------------------------------------------------------- design
 
 
-@pytest.mark.parametrize("per_item", [3, (3, 7), (0, 1), (8, 8)])
+@pytest.mark.parametrize("per_item", [3, (3, 7), (0, 1)])
 def test_a_design_has_so_many_annotations_per_item_and_asks_nobody_twice(per_item):
     design = make_design(items=200, annotators=8, labels=3, per_item=per_item, random_seed=1)
     least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
@@ -55,15 +55,12 @@ def test_a_design_takes_names_and_a_seed():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"per_item": 5}, r"per_item is 5: each item can have 0 to 4 annotations, since there are 4 annotators"),
+        ({"per_item": 5}, "each item can have 0 to 4 annotations"),
         ({"per_item": (3, 2)}, r"per_item is \(3, 2\)"),
         ({"per_item": 0}, "there is no annotation"),
-        ({"per_item": -1}, "per_item is -1"),
-        ({"per_item": (-1, 2)}, r"per_item is \(-1, 2\)"),
         ({"labels": 1}, "only one label, '0'"),
         ({"annotators": ["ada", "ada", "bo", "cy"]}, "annotators: 'ada' appears twice"),
         ({"items": 0}, "item"),
-        ({"items": []}, "item"),
     ],
 )
 def test_a_design_that_cannot_be_is_refused(refuses, change, match):
@@ -79,38 +76,22 @@ CONFUSION = np.array(
 PREVALENCE = np.array([0.5, 0.2, 0.3])
 
 
-@pytest.fixture(scope="module")
-def simulated():
+def test_simulated_answers_follow_the_given_parameters():
     design = make_design(items=6000, annotators=2, labels=3, per_item=(1, 2), random_seed=1)
-    return ba.simulate("model_b", design, parameters={"prevalence": PREVALENCE, "confusion": CONFUSION}, random_seed=2)
-
-
-def find_residuals(data, confusion):
-    """How far the answers (annotator, true_class, response) are from their expected numbers, in standard deviations."""
-    counts = np.zeros_like(confusion)
-    np.add.at(counts, (data.annotator, data.gold_codes[data.item], data.label), 1)
-    expected = counts.sum(axis=2, keepdims=True) * confusion
-    return np.abs(counts - expected) / np.sqrt(np.maximum(expected * (1 - confusion), 1e-9))
-
-
-def test_simulated_answers_follow_the_confusion_matrix(simulated):
-    data, _ = simulated
-    assert find_residuals(data, CONFUSION).max() < 4
-    truth = np.bincount(data.gold_codes)
-    assert scipy.stats.chisquare(truth, PREVALENCE * truth.sum()).pvalue > P_VALUE
-    by_column = CONFUSION.transpose(0, 2, 1) / CONFUSION.transpose(0, 2, 1).sum(axis=2, keepdims=True)
-    for wrong in (by_column, CONFUSION[::-1]):  # the test can fail
-        assert find_residuals(data, wrong).max() > 4
-
-
-def test_given_parameters_are_kept_and_come_back_with_their_names(simulated):
-    data, truth = simulated
-    np.testing.assert_array_equal(truth["confusion"].values, CONFUSION)
-    np.testing.assert_array_equal(truth["prevalence"].values, PREVALENCE)
-    assert truth["confusion"].dims == ("annotator", "true_class", "response")
+    given = {"prevalence": PREVALENCE, "confusion": CONFUSION}
+    data, truth = ba.simulate("model_b", design, parameters=given, random_seed=2)
+    assert {name: values.dims for name, values in truth.data_vars.items()} == {
+        "prevalence": ("true_class",), "confusion": ("annotator", "true_class", "response"),
+    }  # fmt: skip
+    np.testing.assert_array_equal(truth["confusion"], CONFUSION)
     assert truth["confusion"].sel(annotator="a2", true_class="1", response="2") == 0.7
-    assert set(truth.data_vars) == {"prevalence", "confusion"}
-    assert set(data.gold) == set(data.items)
+    counts = np.zeros_like(CONFUSION)
+    np.add.at(counts, (data.annotator, data.gold_codes[data.item], data.label), 1)
+    expected = counts.sum(axis=2, keepdims=True) * CONFUSION
+    away = np.abs(counts - expected) / np.sqrt(np.maximum(expected * (1 - CONFUSION), 1e-9))
+    assert away.max() < 4  # standard deviations
+    of_class = np.bincount(data.gold_codes)
+    assert scipy.stats.chisquare(of_class, PREVALENCE * of_class.sum()).pvalue > P_VALUE
 
 
 def test_parameters_that_are_not_given_are_drawn_and_a_seed_repeats_them():
@@ -138,11 +119,10 @@ def test_a_perfect_annotator_says_the_truth_and_controls_hold():
 @pytest.mark.parametrize(
     ("model", "parameters", "match"),
     [
-        ("mace", {"skill": [1, 1]}, "mace has no parameter 'skill': it has competence, strategy, prevalence"),
-        ("model_b", {"accuracy": [1, 1]}, "model_b has no parameter 'accuracy'"),
-        ("mace", {"competence": [1, 1, 1]}, r"parameter competence has shape \(3,\): .* it must be \(2,\)"),
+        ("mace", {"skill": [1, 1]}, "mace has no parameter 'skill'"),
+        ("mace", {"competence": [1, 1, 1]}, r"parameter competence has shape \(3,\)"),
         ("model_b", {"confusion": np.eye(2)}, r"confusion has shape \(2, 2\): .* it must be \(2, 2, 2\)"),
-        ("maze", {}, "no model 'maze': did you mean 'mace'"),
+        ("maze", {}, "did you mean 'mace'"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused(refuses, model, parameters, match):
@@ -151,44 +131,13 @@ def test_parameters_that_do_not_fit_are_refused(refuses, model, parameters, matc
         ba.simulate(model, design, parameters=parameters)
 
 
-# --------------------------------------------------------------------------------------------------------- @crowd
-
-
-@pytest.fixture(scope="module")
-def topics():
-    return ba.read_annotations("@crowd")
-
-
-def test_the_file_that_ships_is_what_its_script_makes(topics, tmp_path):
-    made, _ = make_crowd()
+def test_the_file_that_ships_is_what_its_script_makes(tmp_path):
+    made, topics = make_crowd()[0], ba.read_annotations("@crowd")
     write_table(made.to_frame(), tmp_path / "crowd.csv")
     assert (tmp_path / "crowd.csv").read_bytes() == load_named("@crowd").read_bytes()
-    assert topics.hash == made.hash
-    assert topics.gold == made.gold
-    assert (topics.n_items, topics.n_annotators, topics.n_labels) == (300, 25, 4)
-    assert set(np.bincount(topics.item)) == set(range(3, 8))
+    assert (topics.hash, topics.gold) == (made.hash, made.gold)
     pairs = Counter(zip(topics.item.tolist(), topics.annotator.tolist(), strict=True))
     assert {topics.annotators[annotator] for (_, annotator), n in pairs.items() if n > 1} == {TWICE}
-
-
-def test_simulated_dimensions_are_correlated_as_the_truth_says():
-    """In a Cox law the correlation of being right in one dimension and in another is rho itself."""
-    design, theta = ba.simulation.make_loop_design(items=2000, annotators=4, labels=3), 0.6
-    given = {"accuracy": np.full((4, 2), theta), "direction": [5.0]}  # next to the wall
-    both = ba.MultiAnnotationData(by_dimension={"focus": design, "polarity": design})
-    data, truth = ba.simulate("model_a_multi", both, parameters=given, random_seed=3)
-    score = [
-        np.array(
-            [part.gold.get(part.items[i]) == part.labels[said] for i, said in zip(part.item, part.label, strict=True)]
-        )
-        for part in data.by_dimension.values()
-    ]
-    products = np.prod([(right - theta) / np.sqrt(theta * (1 - theta)) for right in score], axis=0)
-    per_item = products.reshape(-1, 3).mean(axis=1)  # annotators of an item are not independent
-    error = per_item.std() / np.sqrt(per_item.size)
-    rho = float(truth["correlation"][0])
-    assert abs(per_item.mean() - rho) < 4 * error
-    assert abs(rho) > 10 * error
 
 
 # ---------------------------------------------------------------------------------------------------------- the pools
@@ -211,16 +160,7 @@ def test_a_pool_is_of_good_and_of_adverse_annotators(strategy):
     np.testing.assert_allclose(np.bincount(slips % 4)[1:] / slips.size, 1 / 3, atol=0.07)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "match"),
-    [
-        ({"good": -1}, "good is -1"),
-        ({"adverse": 4}, "per_item is 10"),
-        ({"strategy": "lazy"}, "there is no strategy 'lazy': choose one of random, first"),
-        ({"accuracy": 1.0}, "accuracy is 1.0"),
-        ({"labels": 1}, "only one label"),
-    ],
-)
-def test_impossible_pools_are_refused(refuses, wrong, match):
-    with refuses(DataError, match):
+@pytest.mark.parametrize("wrong", [{"good": -1}, {"strategy": "lazy"}, {"accuracy": 1.0}])
+def test_impossible_pools_are_refused(refuses, wrong):
+    with refuses(DataError, "is -1|'lazy': choose one of|is 1.0"):
         ba.simulation.simulate_pool(**{"good": 5, "adverse": 15, **wrong})
