@@ -51,7 +51,8 @@ def test_suggested_answers_go_where_they_tell_most(rng):
     budget = make_budget(asked.data.annotators, None, dict.fromkeys(asked.data.annotators, 400))
     for allocation, expected in (("evenly", np.mean([0.8] * 4 + [0.95])), ("suggested", 0.95)):
         (look,) = Futures(asked, budget, allocation, rng).follow([400])
-        assert (look.probability.argmax(axis=1) == look.truth).mean() == pytest.approx(expected, abs=0.05)
+        error = np.sqrt(expected * (1 - expected) / 400)
+        assert (look.probability.argmax(axis=1) == look.truth).mean() == pytest.approx(expected, abs=4 * error)
 
 
 def test_budgets_and_costs_are_kept_and_what_cannot_be_asked_is_not(rng):
