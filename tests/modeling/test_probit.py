@@ -6,14 +6,9 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 from scipy.special import betaln, log_ndtr, ndtr
-from scipy.stats import beta, norm
+from scipy.stats import norm
 
 import bayesanno as ba
-from bayesanno.graph.density import compile_graph
-from bayesanno.inference.diagnosis.measures import measure_convergence
-from bayesanno.inference.methods import NUTSSettings
-from bayesanno.inference.sampling.nuts import sample_nuts
-from bayesanno.inference.sampling.starts import start_near
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
@@ -60,22 +55,3 @@ def test_no_competence_makes_the_density_of_mace_infinite(rng):
         point = origin | {"competence_probit__": z}
         assert np.isfinite(logp(point))
         assert np.isfinite(slope(point)).all()
-
-
-def test_draws_of_extreme_priors_have_their_mean_and_sd():
-    priors = np.array([(0.01, 0.01), (200.0, 1.0), (0.5, 0.5)])
-    with pm.Model(coords={"annotator": range(4)}) as graph:
-        for number, prior in enumerate(priors):
-            beta_by_probit(f"share_{number}", pt.as_tensor(prior), dims="annotator")
-    start = {f"share_{number}": np.full(4, 0.5) for number in range(len(priors))}
-    starts = start_near(compile_graph(graph, start))
-    found = sample_nuts(graph, starts, NUTSSettings(chains=4), random_seed=1, progressbar=False)
-    assert not found.sample_stats["diverging"].any()
-    ess = measure_convergence(found.posterior).sel(diagnostic="ess_bulk")
-    for number, (a, b) in enumerate(priors):
-        draws, exact = found.posterior[f"share_{number}"], beta(a, b)
-        n = ess[f"share_{number}"].values.sum()
-        mean, variance, _, kurtosis = map(float, exact.stats("mvsk"))
-        assert abs(float(draws.mean()) - mean) < 4 * np.sqrt(variance / n)
-        error_of_variance = variance * np.sqrt((kurtosis + 2) / n)
-        assert abs(float(((draws - mean) ** 2).mean()) - variance) < 4 * error_of_variance

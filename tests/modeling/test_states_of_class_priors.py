@@ -1,14 +1,11 @@
 """The states of items whose class has a prior of its own, against sums by hand over classes and a dense grid."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
 import bayesanno as ba
 from bayesanno.modeling.states import find_states
-from bayesanno.planning.gains import Gains, choose_utility
 from bayesanno.simulation.quantities import draw_prior
 
 pytestmark = pytest.mark.usefixtures("by_numpy")
@@ -91,18 +88,3 @@ def test_states_are_those_of_each_items_own_prior(model, prior, rng):
     of_items = np.exp([log_class_of(posterior.isel(chain=0, draw=draw))[ITEMS.index("q5")] for draw in range(4)])
     np.testing.assert_allclose(nobody, of_items, atol=2e-5)
     assert np.abs(nobody - posterior["prevalence"].values[0]).max() > 0.05
-
-
-def test_gains_differ_between_items_that_nobody_has_answered(rng):
-    items = [f"q{n}" for n in range(7)]
-    length = np.linspace(-3, 3, 7)
-    data = ba.AnnotationData.from_records(
-        [("q0", "ada", "no"), ("q6", "ada", "yes")], items=items, labels=["no", "yes"], item_columns={"length": length}
-    )
-    model = ba.models.ModelB(class_prior=ba.Columns("length"))
-    posterior = draw_prior(model, data, 200, rng)
-    posterior["length"][:] = [-2.0, 2.0]
-    states = find_states(model, data, posterior, {})
-    gain = Gains(states, choose_utility("information", states.names), rng).gain[1:6, 0]
-    assert all(more > less for less, more in pairwise(gain[:3]))  # most of the item in the middle, least known
-    assert all(more > less for less, more in pairwise(gain[:1:-1]))
