@@ -1,11 +1,13 @@
 """Draws made up by hand, and fits of them: nothing is sampled and nothing compiled by nutpie."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import bayesanno as ba
 from bayesanno._core.errors import ConvergenceWarning
 from bayesanno.fits.view import view_of
 from bayesanno.inference.assemble import assemble, remake
@@ -55,14 +57,29 @@ def make_fit(model, data, posterior, *, check=False):
         return make_quiet_fit(model, data, posterior, check=check)
 
 
-def make_quiet_fit(model, data, posterior, *, check=False):
+def make_quiet_fit(model, data, posterior, *, check=False, log_density=None, **attrs):
     """A fit from given draws, so many that nothing is warned about."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
     none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
-    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
-    attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
-    attrs["settings"] = json.dumps({"draws": draws, "chains": chains})
-    return assemble(model, data, posterior, stats, attrs=attrs, check=check)
+    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none if log_density is None else none + log_density})
+    made = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    made["settings"] = json.dumps({"draws": draws, "chains": chains})
+    return assemble(model, data, posterior, stats, attrs=made | attrs, check=check)
+
+
+def said_of(call):
+    """What a call gives back, and the warnings of convergence that it gives."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        result = call()
+    return result, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
+
+
+def fit_quietly(model, data, **settings):
+    """A short fit, of whatever it warns."""
+    quick = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
+    with warnings.catch_warnings(action="ignore"):
+        return ba.fit(model, data, **quick | settings)
 
 
 def join(*fits):

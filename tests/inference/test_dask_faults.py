@@ -130,15 +130,3 @@ class TestScheduler:
                     assert list(tmp_path.iterdir()) == []
             finally:
                 process.kill()
-
-    def test_what_cannot_be_brought_together(self, refuses):
-        from distributed.shuffle._exceptions import P2POutOfDiskError
-
-        for error, match in (
-            (P2POutOfDiskError(), "annotations of each item: P2P ran out of available disk space"),
-            (RuntimeError("P2P 12 failed during transfer phase"), "of each item: P2P 12 failed"),
-        ):
-            with refuses(FitError, match), of_cluster.explain_errors():
-                raise error
-        with pytest.raises(RuntimeError, match="of ours"), of_cluster.explain_errors():
-            raise RuntimeError("of ours")

@@ -8,10 +8,10 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.fits.view import view_of
-from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics, read_findings
 from bayesanno.inference.diagnosis.measures import FEW_ITEMS, find_rare
 from bayesanno.models import ModelB
+from tests.inference.draws import make_quiet_fit
 
 SPLIT = "i0"  # the item of which half say "c" and half "d", which nobody says otherwise
 
@@ -50,13 +50,6 @@ def draw_given_classes(rng, data, classes, n_draws=1500):
     )
 
 
-def fit_of(data, posterior, **attrs):
-    none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
-    made = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
-    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
-    return assemble(ModelB(), data, posterior, stats, attrs=made | {"settings": "{}"} | attrs)
-
-
 def codes_of(diagnostics):
     return [(one.code, one.level) for one in find_in_diagnostics(diagnostics)]
 
@@ -83,7 +76,7 @@ def posterior(data, truth):
 @pytest.fixture(scope="module")
 def rare_fit(data, posterior):
     with pytest.warns(ba.ConvergenceWarning):
-        return fit_of(data, posterior)
+        return make_quiet_fit(ModelB(), data, posterior)
 
 
 # -------------------------------------------------------------------------------------------- what is said of a fit
@@ -104,13 +97,9 @@ def test_chains_that_differ_on_one_item_leave_the_others_usable(rare_fit, data):
 
 def test_chains_that_agree_on_such_classes_are_not_warned_of(data, truth, rng):
     posterior = draw_given_classes(rng, data, np.tile(truth[0], (4, 1)))
-    fit = fit_of(data, posterior)
+    fit = make_quiet_fit(ModelB(), data, posterior)
     assert "rare" not in view_of(fit).diagnostics
     assert ba.findings(fit).query("level != 'note'").empty
-
-
-def test_draws_that_are_of_no_chains_have_no_such_words(data, posterior):
-    assert "rare" not in ba.diagnostics_of(fit_of(data, posterior, yields="combination"))
 
 
 # --------------------------------------------------------------------------------------------------------- the parts
@@ -157,11 +146,6 @@ def test_what_is_of_small_classes_is_parted_from_the_rest(rhat, sizes, moves, fo
     assert rare["differ"] == len(moves)
     said = codes_of({"max_rhat": max(rhat), "rare": rare})
     assert said == ([("rare-label", "note")] if usable else [("rhat", "care"), ("rare-label", "care")])
-
-
-def test_of_types_of_items_nothing_is_said():
-    numbers = _numbers((1.0, 1.0, 1.4, 1.0)).rename(true_class="item_type")
-    assert find_rare(numbers, _items((60, 39, 1), dim="item_type")) is None
 
 
 @pytest.mark.parametrize(("size", "is_rare"), [(FEW_ITEMS - 1, True), (FEW_ITEMS, False)])

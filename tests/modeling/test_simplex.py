@@ -50,19 +50,6 @@ def test_nan_is_not_hidden(function):
         assert np.isfinite(found[0, 3]).all()
 
 
-@pytest.mark.parametrize("shape", [(1,), (2, 2, 3)])
-def test_gradients_and_second_derivatives_are_right(shape, rng):
-    values, weights = rng.normal(size=shape), rng.normal(size=(*shape[:-1], shape[-1] + 1))
-    formulas = [
-        lambda y: log_simplex(y)[0],
-        lambda y: log_simplex(y)[1],
-        lambda y: log_simplex(y)[0] * log_simplex(y)[1][..., None],
-        lambda y: pytensor.grad((weights * log_simplex(y)[0] ** 2).sum() + log_simplex(y)[1].sum(), y),
-    ]
-    for formula in formulas:
-        pytensor.gradient.verify_grad(formula, [values], rng=rng, mode=PYTHON)
-
-
 def test_the_logarithm_of_a_probability_is_not_computed_twice():
     symbol = pt.matrix()
     p = LogSimplexTransform().backward(symbol)
