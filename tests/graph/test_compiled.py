@@ -22,7 +22,7 @@ from bayesanno._core.private.nutpie import make_compiled_model
 from bayesanno.graph import c_functions, functions
 from bayesanno.graph import density as compiled
 from bayesanno.graph.c_functions import WRITERS
-from bayesanno.graph.density import compile_graph, retry_without_cache
+from bayesanno.graph.density import compile_graph
 from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.inference.sampling import starts
 from bayesanno.modeling.ops.sums import sum_out_states
@@ -161,18 +161,6 @@ def test_where_the_gradient_is_not_finite_there_is_no_density():
     value, gradient = density(np.zeros(2))
     assert value == -np.inf
     assert np.isfinite(gradient).all()
-
-
-@pytest.mark.usefixtures("on_disk")
-class TestNeverNeeded:
-    def test_a_cache_that_does_not_work_costs_time_only(self, monkeypatch, expected_draws):
-        def fail(*_):
-            raise PermissionError("no place for this")
-
-        monkeypatch.setattr(caching.IndexDataCacheFile, "_load_index", fail)
-        with pytest.warns(ba.errors.CacheWarning, match="cannot be used .PermissionError: no place for this"):
-            model = retry_without_cache(lambda: compile_graph(small_graph(), START))
-        assert are_equal(draw(model), expected_draws)
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.errors.IdentifiabilityWarning")

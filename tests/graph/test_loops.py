@@ -1,6 +1,7 @@
 """Graphs as source text: every operation gives NumPy's numbers, by a loop, a view, or PyTensor's own function."""
 
 import ctypes
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from pytensor.graph import Apply, Op
 from pytensor.link.numba.dispatch.basic import numba_funcify, numba_njit
 from pytensor.raise_op import Assert
+from pytensor.scalar import ScalarOp
 from scipy.special import erfc
 
+from bayesanno._core.private import pytensor as of_pytensor
 from bayesanno.graph.c_functions import CFunctions, FlatGraph, differentiate, lay_out, make_functions, write_source
 from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.graph.source import plus, times
@@ -79,6 +82,15 @@ def by_numpy(values, outputs, data):
     return np.concatenate([np.ravel(one) for one in expected]).astype(float)
 
 
+def perform(op, node, *values):
+    """An operation that is not written as text, by NumPy."""
+    if isinstance(op, ScalarOp):
+        return op.impl(*values)
+    found = [[None] for _ in node.outputs]
+    op.perform(node, values, found)
+    return found[0][0] if len(found) == 1 else [value for (value,) in found]
+
+
 def check_text(values, outputs, data=None):
     """Compare the outputs, of the text as Python reads it, with those of NumPy: Numba takes long for so many loops."""
     flat, numbers = flat_graph(values, outputs, data), by_numpy(values, outputs, data)
@@ -95,7 +107,9 @@ def check_text(values, outputs, data=None):
         return np.frombuffer((ctypes.c_char * size).from_address(address), kind)
 
     arrays = CFunctions(None, None, (lay_out(np.shape(of) for of in values.values()), *flat.arrays))
-    source = write_source(flat, kept, finish)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_pytensor, "function_of", lambda op, node: (partial(perform, op, node), ""))
+        source = write_source(flat, kept, finish)
     math = {name: getattr(np, name) for name in ("exp", "log", "log1p", "expm1", "sqrt", "isinf")}
     names = {name: getattr(np, name) for name in ("ascontiguousarray", "empty", "int64", "inf", "nan")} | {
         "x": np.concatenate([np.ravel(of) for of in values.values()]),
@@ -173,9 +187,8 @@ def test_rows_by_index():
 
 def test_what_is_not_known_is_pytensors_own_function():
     x = cube()
-    solved = pt.linalg.solve(x[0].T @ x[0] + pt.eye(4), x[1, 0])
-    check({x: X}, [solved, pt.dot(x[0], x[1].T), pt.sort(x, axis=1), pt.argmax(x, axis=0), x[:, 1:3:2]])
-    check({x: X}, [pt.linalg.cholesky(x @ x.transpose(0, 2, 1) + 9 * pt.eye(3))])
+    check_text({x: X}, [pt.linalg.solve(x[0].T @ x[0] + pt.eye(4), x[1, 0]), pt.sort(x, axis=1), x[:, 1:3:2]])
+    check({x: X}, [pt.linalg.cholesky(x @ x.transpose(0, 2, 1) + 9 * pt.eye(3)), pt.argmax(x, axis=0)])
 
 
 def test_numbers_vectors_and_data():

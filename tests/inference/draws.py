@@ -18,26 +18,28 @@ from tests.models.contract import LABELS, TINY
 EXCHANGEABLE = ModelB(confusion_accuracy=1 / 3)
 
 
+def posterior_of(annotators, classes, labels, **values):
+    """A posterior of these values (chain, draw, ...), whose dimensions are those of model B's variables."""
+    dims = {"confusion": ("annotator", "true_class", "response"), "unrelated": ("annotator",), "slope": ()}
+    variables = {name: (("chain", "draw", *dims.get(name, ("true_class",))), of) for name, of in values.items()}
+    n_chains, n_draws = next(iter(values.values())).shape[:2]
+    names = {"annotator": list(annotators), "true_class": list(classes), "response": list(labels)}
+    return xr.Dataset(variables, coords={"chain": range(n_chains), "draw": range(n_draws)} | names)
+
+
 def clear_posterior(rng, n_classes=3, n_chains=2, n_draws=6, n_annotators=3):
     """Draws in which every annotator is mostly right: nothing is to be permuted."""
     shape = (n_chains, n_draws)
     confusion = rng.dirichlet(np.ones(n_classes), size=(*shape, n_annotators, n_classes)) / 3
-    confusion += 2 / 3 * np.eye(n_classes)
     names = list(LABELS) if n_classes == 3 else [f"c{k}" for k in range(n_classes)]
-    return xr.Dataset(
-        {
-            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
-            "prevalence": (("chain", "draw", "true_class"), rng.dirichlet(np.ones(n_classes), size=shape)),
-            "other": (("true_class", "draw", "chain"), rng.normal(size=(n_classes, n_draws, n_chains))),
-            "unrelated": (("chain", "draw", "annotator"), rng.normal(size=(*shape, n_annotators))),
-        },
-        coords={
-            "chain": np.arange(n_chains),
-            "draw": np.arange(n_draws),
-            "annotator": list(TINY.annotators[:n_annotators]),
-            "true_class": names,
-            "response": names,
-        },
+    return posterior_of(
+        TINY.annotators[:n_annotators],
+        names,
+        names,
+        confusion=confusion + 2 / 3 * np.eye(n_classes),
+        prevalence=rng.dirichlet(np.ones(n_classes), size=shape),
+        other=rng.normal(size=(*shape, n_classes)),
+        unrelated=rng.normal(size=(*shape, n_annotators)),
     )
 
 

@@ -17,7 +17,7 @@ from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.inference.tempering.parts import adjust_labels, count_answers, temperings_of
 from bayesanno.inference.tempering.rule import LEAST_VOTE, MOST_VOTE, Tempering, weigh_errors, weigh_votes
 from tests.inference.answers import data_of, noisy
-from tests.inference.draws import fit_quietly, make_fit
+from tests.inference.draws import fit_quietly, make_fit, posterior_of
 from tests.models.contract import make_case
 
 
@@ -161,26 +161,17 @@ def with_classifier():
     p = 1 / (1 + np.exp(-odds))
     answers = np.column_stack([noisy(truth, 0.75, 2, rng) for _ in range(5)])
     answers[150:] = -1
-    data = data_of(answers, "ab", truth=truth)
-    columns = {f"p[{name}]": column for name, column in zip(data.labels, (1 - p, p), strict=True)}
-    said = [(row.item, row.annotator, row.label) for row in data.to_frame().itertuples()]
-    data = ba.AnnotationData.from_records(
-        said, items=data.items, labels=data.labels, gold=dict(data.gold), item_columns=columns
+    data = data_of(answers, "ab", truth=truth, item_columns={"p[a]": 1 - p, "p[b]": p})
+    right = rng.beta(75, 25, size=(2, 50, 5, 2))[..., None]
+    posterior = posterior_of(
+        data.annotators,
+        "ab",
+        "ab",
+        confusion=np.where(np.eye(2) == 1, right, 1 - right),
+        base_rate=rng.dirichlet([150, 150], size=(2, 50)),
+        slope=rng.normal(1, 0.1, size=(2, 50)),
     )
-    right = rng.beta(75, 25, size=(2, 50, 5, 2))
-    posterior = xr.Dataset(
-        {
-            "confusion": (
-                ("chain", "draw", "annotator", "true_class", "response"),
-                np.where(np.eye(2) == 1, right[..., None], 1 - right[..., None]),
-            ),
-            "base_rate": (("chain", "draw", "true_class"), rng.dirichlet([150, 150], size=(2, 50))),
-            "slope": (("chain", "draw"), rng.normal(1, 0.1, size=(2, 50))),
-        },
-        coords={"annotator": list(data.annotators), "true_class": list("ab"), "response": list("ab")},
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         fit = make_fit(ba.models.ModelB(class_prior=ba.Classifier()), data, posterior, check=True)
     view = view_of(fit)
     (part,), found = split_data(data, view.latents), temperings_of(view, ADJUSTMENT)[""]

@@ -13,6 +13,7 @@ from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.chains import compare_chains
+from tests.inference.answers import data_of
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, make_quiet_fit, permute_draws, said_of
 from tests.models.contract import TINY
 
@@ -109,22 +110,16 @@ def test_items_with_one_likelihood_in_every_draw_have_it_as_their_elpd(rng):
     assert found.elpd_i.sel(item="s2") == found.elpd_i.sel(item="s5")  # of equal answers, which are computed once
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_tables_of_annotators_and_items_without_answers():
-    records = [(f"s{i}", who, label) for i, label in enumerate("abab" * 3) for who in ("ada", "bo", "cy")]
-    some = ba.AnnotationData.from_records(records)
-    data = ba.AnnotationData(
-        item=some.item, annotator=some.annotator, label=some.label, labels=some.labels,
-        items=(*some.items, "silent item"), annotators=(*some.annotators, "silent annotator"),
-    )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, method="vb", random_seed=1, progressbar=False)
-    annotators = ba.annotator_table(fit).set_index("annotator")
-    assert annotators.loc["silent annotator", "n_annotations"] == 0
-    assert annotators.loc["silent annotator", "competence_mean"] == pytest.approx(0.5, abs=0.1)  # the prior's
-    labels = ba.label_table(fit).set_index("item")
-    assert labels.loc["silent item", "entropy"] == pytest.approx(np.log(2))
+    answers = np.repeat([[0, 0, 0, -1], [1, 1, 1, -1]], 6, axis=0)
+    answers[11] = -1
+    data = data_of(answers, "ab")
+    fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, method="vb", random_seed=1, progressbar=False)
+    silent = ba.annotator_table(fit).iloc[3]
+    assert (silent["n_annotations"], silent["competence_mean"]) == (0, pytest.approx(0.5, abs=0.1))  # the prior's
+    assert ba.label_table(fit).loc[11, "entropy"] == pytest.approx(np.log(2))
     found = leave_one_out(fit)
-    assert float(found.pareto_k.sel(item="silent item")) == -np.inf
+    assert float(found.pareto_k[11]) == -np.inf
     assert np.isfinite(found.elpd)
-    assert ba.predict_labels(fit, data)["ess_weights"].iloc[-1] == pytest.approx(4000)
+    assert ba.predict_labels(fit, data)["ess_weights"].iloc[11] == pytest.approx(4000)

@@ -54,11 +54,6 @@ def there(client, folder):
     return ba.distribute_annotations(folder, client)
 
 
-def fit_both(model, data, there, method, options=None, **more):
-    settings = ONE | {"method": method, "method_options": {"restarts": 2} | (options or {}), "draws": 50} | more
-    return ba.fit(model, data, **settings), ba.fit(model, there, **settings)
-
-
 class TestSpread:
     def test_names_and_numbers_are_those_of_the_table_read_whole(self, there, crowd):
         data = crowd[0]
@@ -73,14 +68,12 @@ class TestSpread:
     @NOISY
     @pytest.mark.parametrize(
         ("model", "method", "options", "initvals"),
-        [
-            ("mace", "vb", {}, "prior"),
-            ("model_b", "em", {"epsilon": 0.1, "objective": "map"}, "vote"),
-        ],
+        [("mace", "vb", {}, "prior"), ("model_b", "em", {"epsilon": 0.1, "objective": "map"}, "vote")],
     )
     def test_estimates_and_labels_are_those_in_memory(self, model, method, options, initvals, there, crowd, tmp_path):
         """Without the adjustment, which depends on the order of items through the replicates of the check."""
-        here, far = fit_both(model, crowd[0], there, method, options, initvals=initvals, adjust=False)
+        how = ONE | {"method_options": {"restarts": 2} | options, "draws": 50, "initvals": initvals, "adjust": False}
+        here, far = (ba.fit(model, data, method=method, **how) for data in (crowd[0], there))
         for name, values in here["posterior"].data_vars.items():
             np.testing.assert_allclose(far["posterior"][name], values, rtol=0, atol=1e-8)
         one, other = (ba.diagnostics_of(fit)["climb"] for fit in (here, far))
@@ -99,18 +92,6 @@ class TestSpread:
         assert (written.n_items, written.n_gold) == (400, 400)
         assert written.accuracy == (labels["label"] == labels["gold"]).mean()
         assert len(list((tmp_path / "labels").iterdir())) == 4
-
-    @NOISY
-    def test_starts_that_are_followed_at_a_time_end_where_they_do_in_turn(self, there, monkeypatch):
-        import bayesanno.inference.em_vb.fixed_point as climb
-
-        settings = ONE | {"method": "em", "method_options": {"restarts": 3, "steps": 20}}
-        in_turn = ba.fit("mace", there, **settings)
-        monkeypatch.setattr(climb, "MANY", 1)
-        monkeypatch.setattr(climb, "COARSE", 0.0)
-        xr.testing.assert_identical(
-            ba.fit("mace", there, **settings)["posterior"].to_dataset(), in_turn["posterior"].to_dataset()
-        )
 
     def test_a_fit_is_saved_and_says_that_it_holds_no_items(self, there, client, crowd, tmp_path, refuses):
         fit = ba.fit("mace", there, method="em", method_options={"restarts": 1}, **ONE)

@@ -54,13 +54,7 @@ def point(crowd):
 class TestPoint:
     def test_numbers_of_the_point(self, point):
         assert "log_prior" not in point.children
-        assert dict(point["posterior"].sizes) == {
-            "chain": 1,
-            "draw": 1,
-            "annotator": 30,
-            "response": 3,
-            "true_class": 3,
-        }
+        assert (point["posterior"].sizes["chain"], point["posterior"].sizes["draw"]) == (1, 1)
         assert (point.attrs["method"], point.attrs["yields"]) == ("em", "point")
         found = ba.diagnostics_of(point)
         assert float(point["log_likelihood"]["annotations"].sum()) == pytest.approx(found["climb"]["log_likelihood"])
@@ -71,15 +65,6 @@ class TestPoint:
         expected = recover(ba.model_of(point), ba.data_of(point), point["posterior"].to_dataset()).latent
         for name in ("probability", "log_probability", "entropy", "spam"):
             np.testing.assert_allclose(point["latent"][name], expected[name], rtol=1e-9, atol=1e-12)
-
-    def test_tables_have_no_interval(self, point, crowd):
-        annotators, parameters = ba.annotator_table(point), ba.summary(point)
-        for table, prefix in ((annotators, "competence_"), (parameters, "")):
-            unknown = [prefix + name for name in ("sd", "eti89_lb", "eti89_ub", "ess_bulk", "r_hat")]
-            assert table[unknown].isna().all(axis=None)
-            assert table[prefix + "mean"].notna().all()
-        assert np.corrcoef(annotators["competence_mean"], crowd[1]["competence"].values)[0, 1] > 0.95
-        assert accuracy(point) > 0.9
 
     def test_what_takes_draws_is_refused(self, point, refuses):
         for ask in (ba.compare_annotators, leave_one_out):
@@ -113,22 +98,16 @@ class TestStarts:
 
     @NOISY
     def test_starts_out_of_reach_are_not_followed_to_their_end(self, wrong_majority, monkeypatch):
-        found = []
+        found, settings = [], EMSettings(restarts=12, tolerance=1e-8)
         for many in (1, 10**9):
             monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "MANY", many)
-            found.append(
-                find_point(MODELS["mace"], wrong_majority, EMSettings(restarts=12, tolerance=1e-8), random_seed=1)[1]
-            )
+            found.append(find_point(MODELS["mace"], wrong_majority, settings, random_seed=1)[1])
         some, all_ = (one.comparison for one in found)
         assert some["unfinished"] > 0 == all_["unfinished"]
         assert some["total_steps"] < all_["total_steps"]
         assert (some["converged"], some["agreed"]) == (True, all_["agreed"])
         assert some["objective"] == pytest.approx(all_["objective"], abs=1e-6)
         np.testing.assert_allclose(found[0].probability, found[1].probability, atol=1e-6)
-        few = EMSettings(restarts=3, steps=4)
-        stopped = find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison
-        monkeypatch.setattr(bayesanno.inference.em_vb.fixed_point, "MANY", 1)
-        assert find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison == stopped
 
     def test_initial_values_that_cannot_be(self, refuses):
         for given, what in (

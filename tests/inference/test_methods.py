@@ -69,19 +69,14 @@ def stay_at_the_start(graph, start, settings, *, random_seed, progressbar):
     return Draws(posterior, stats, 0.0, 0.0, {"seed_seen": random_seed, "shown": progressbar})
 
 
-def test_a_new_method_is_one_entry_of_the_table(monkeypatch, tmp_path, refuses):
+def test_a_new_method_is_one_entry_of_the_table(monkeypatch, refuses):
     monkeypatch.setitem(METHODS, "start", Method(StartSettings, stay_at_the_start, "point"))
     fit = ba.fit("model_b", tiny_data(), method="start", method_options={"spread": 0.25}, **SHORT)
     assert (fit.attrs["method"], fit.attrs["yields"]) == ("start", "point")
     assert json.loads(fit.attrs["settings"]) == {"spread": 0.25, "starts": 20}
-    assert "nuts_sampler" not in fit.attrs
     assert fit["sample_stats"]["lp"].item() == 0.25
-    view = view_of(fit)
-    assert (view.yields, view.convergence) == ("point", None)
-    found = view.diagnostics
+    found = view_of(fit).diagnostics
     assert (found["seed_seen"], found["shown"], found["max_rhat"], found["divergences"]) == (1, False, None, None)
     np.testing.assert_allclose(fit["latent"]["probability"].sum("true_class"), 1)
-    ba.save(fit, tmp_path / "posterior.nc")
-    xr.testing.assert_identical(ba.load(tmp_path), fit)
     with refuses(FitError, "start has no method option 'draws': it has starts, spread"):
         choose_method("start", {"draws": 5}, draws=5)

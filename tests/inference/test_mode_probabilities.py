@@ -28,7 +28,10 @@ CHEAP = {"random_seed": 1, "progressbar": False, "draws": 1000, "tune": 500, "ch
 
 @pytest.fixture(scope="module")
 def table15():
-    return said_of(lambda: ba.fit("model_a", ba.read_annotations("@table15"), **CHEAP))
+    """A fit of every tenth item of table 15, and what is said of it."""
+    frame = ba.read_annotations("@table15").to_frame()
+    some = frame[frame["item"].isin(frame["item"].unique()[::10])]
+    return said_of(lambda: ba.fit("model_a", ba.read_annotations(some), **CHEAP))
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +44,6 @@ def parts15(table15):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ba.split_modes(table15[0], random_seed=2)
-
-
-@pytest.fixture(scope="module")
-def dropped15(table15):
-    """The fit without the chain that is alone in its mode, with the warnings, and the fit of this chain."""
-    fit, _ = table15
-    (alone,) = ba.diagnostics_of(fit)["modes"]["found"][1]["chains"]
-    others = [chain for chain in range(4) if chain != alone]
-    return *said_of(lambda: ba.drop_chains(fit, [alone])), said_of(lambda: ba.drop_chains(fit, others))[0]
 
 
 def probability_by_quadrature(fit, n_points=21):
@@ -95,7 +89,7 @@ class TestMirroredAccuracies:
         assert [(len(mode.chains), mode.by) for mode in found] == [(3, "bridge"), (1, "bridge")]
         assert found[0].probability == pytest.approx(0.873, abs=4 * found[0].error)
 
-    def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, whole15, parts15, tmp_path):
+    def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, table15, whole15, parts15):
         combination = json.loads(whole15.attrs["combination"])
         assert combination["weights"] == "probability"
         assert combination == ba.diagnostics_of(whole15)["combination"]
@@ -108,16 +102,11 @@ class TestMirroredAccuracies:
         assert ba.summary(whole15)["r_hat"].isna().all()
         share, *apart = (float(one["latent"]["probability"][:, 0].mean()) for one in (whole15, *parts15))
         assert share == pytest.approx(0.873 * apart[0] + 0.127 * apart[1], abs=0.01)
-        ba.save(whole15, tmp_path / "posterior.nc")
-        xr.testing.assert_identical(ba.load(tmp_path), whole15)
-
-    def test_each_draw_of_a_combination_is_one_of_the_fit_and_there_once(self, table15, whole15):
         stats = whole15["sample_stats"]
         chain, draw = stats["source_chain"].values[0], stats["source_draw"].values[0]
-        assert len(set(zip(chain.tolist(), draw.tolist(), strict=True))) == chain.size
+        assert len(set(zip(chain.tolist(), draw.tolist(), strict=True))) == chain.size  # each is there once
         before = table15[0]["posterior"]["accuracy"].transpose("chain", "draw", ...).values
         np.testing.assert_array_equal(whole15["posterior"]["accuracy"].values[0], before[chain, draw])
-        assert 0.3 < stats["mode"].values[0][: chain.size // 2].mean() / stats["mode"].values.mean() < 1.1
 
     def test_tables_of_chains_in_several_modes_name_the_call_that_weighs_them(self, table15, whole15):
         fit, _ = table15
@@ -132,25 +121,22 @@ class TestMirroredAccuracies:
         assert "2 chains, and its labels and diagnostics are still those of 4" in said
         assert "bayesanno.drop_chains" in said
 
-    def test_dropping_chains_computes_labels_and_diagnostics_anew(self, table15, dropped15):
+    @NOISY
+    def test_dropping_chains_computes_all_anew_and_joined_again_they_can_be_combined(self, table15, refuses):
         fit, _ = table15
-        dropped, said, kept = dropped15
-        for name in ("probability", "label_probability"):
-            parts = [one["latent"][name].values for one in (dropped, kept, fit)]
-            np.testing.assert_allclose((3 * parts[0] + parts[1]) / 4, parts[2], rtol=1e-9)
+        (alone,) = ba.diagnostics_of(fit)["modes"]["found"][1]["chains"]
+        dropped, said = said_of(lambda: ba.drop_chains(fit, [alone]))
+        kept = ba.drop_chains(fit, [chain for chain in range(4) if chain != alone])
+        parts = [one["latent"]["probability"].values for one in (dropped, kept, fit)]
+        np.testing.assert_allclose((3 * parts[0] + parts[1]) / 4, parts[2], rtol=1e-9)
         found = ba.diagnostics_of(dropped)
         assert found["max_rhat"] < 1.05 < ba.diagnostics_of(fit)["max_rhat"]
         assert [mode["chains"] for mode in found["modes"]["found"]] == [[0, 1, 2], []]
-        assert dropped["posterior"]["chain"].values.tolist() == [0, 1, 2]
         assert json.loads(dropped.attrs["settings"])["chains"] == 3
         assert "No chain is in mode 2" in said[0]
-
-    @NOISY
-    def test_what_no_chain_is_in_cannot_be_combined_until_a_fit_has_it(self, dropped15, refuses):
-        others, _, alone = dropped15
-        with refuses(FitError, r"there is nothing to combine; modes without a chain have probability 12\.7%"):
-            ba.combine_modes(others)
-        joined = join(others, alone)
+        with refuses(FitError, "there is nothing to combine; modes without a chain have probability"):
+            ba.combine_modes(dropped)
+        joined = join(dropped, kept)
         assert "found" not in ba.diagnostics_of(joined)["modes"]
         weight = json.loads(ba.combine_modes(joined, random_seed=1).attrs["combination"])["modes"][1]["weight"]
         assert weight == pytest.approx(0.127, abs=0.015)

@@ -135,25 +135,6 @@ def test_types_of_items_may_be_at_the_end_of_the_scale():
     assert best["rate[type 3]"] == 1
 
 
-def test_the_density_of_a_gaussian_of_no_width_has_no_bound():
-    """The zoo's gaussian_mixture has probabilities of whole numbers, which are bounded; a density at points is not."""
-    points = np.random.default_rng(1).normal(size=20)
-
-    def density(z):  # weights of two normals, one centred at the first point, and their sds
-        away = points[:, None] - [0.0, points[0]]
-        each = np.exp(-0.5 * (away / z[2:]) ** 2) / z[2:]
-        p = each @ z[:2]
-        share = each * z[:2] / p[:, None]
-        by_sd = (share * (away**2 / z[2:] ** 3 - 1 / z[2:])).sum(axis=0)
-        return np.log(p).sum(), np.concatenate([(each / p[:, None]).sum(axis=0), by_sd])
-
-    objective = Objective(density, (2, 1, 1))
-    starts = ([0.9, 0.1, 1.0, sd] for sd in (1e-4, 1e-3, 1e-2, 0.1, 1.0))
-    ends = [polish(objective, ascend(objective, np.array(start)), np.random.default_rng(1)) for start in starts]
-    assert (ends[0].singular, ends[0].log_density, ends[0].is_reached) == ((3,), np.inf, False)
-    assert any(end.is_reached and np.isfinite(end.log_density) and not end.singular for end in ends)
-
-
 @pytest.mark.usefixtures("few_calls")
 def test_priors_that_are_infinite_on_the_boundary_are_named_and_no_mode():
     data = AnnotationData.from_records(TINY_RECORDS)

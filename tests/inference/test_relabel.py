@@ -13,7 +13,7 @@ from bayesanno.inference.methods import METHODS
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
-from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws, posterior_of
 from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY
 
 CYCLE = [1, 2, 0]
@@ -126,15 +126,9 @@ def test_every_variable_over_classes_and_responses_has_its_say(rng):
 
 
 def test_the_weights_are_the_variable_that_is_a_distribution_over_classes():
-    confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 2, 2))
-    draws = xr.Dataset(
-        {
-            "concentration": (("chain", "draw", "true_class"), [[[0.1, 9.0]]]),
-            "confusion": (("chain", "draw", "true_class", "response"), confusion),
-            "share": (("chain", "draw", "true_class"), [[[0.9, 0.1]]]),
-        },
-        coords={"chain": [0], "draw": [0], "true_class": ["no", "yes"]},
-    )
+    confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 1, 2, 2))
+    more = {"concentration": np.array([[[0.1, 9.0]]]), "share": np.array([[[0.9, 0.1]]])}
+    draws = posterior_of(["ada"], ["no", "yes"], ["no", "yes"], confusion=confusion, **more)
     assert share_changed(align_classes(draws, "weighted")[1]) == 1
     with pytest.raises(FitError, match='"weighted" needs the prevalence'):
         align_classes(draws.drop_vars("share"), "weighted")

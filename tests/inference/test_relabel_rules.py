@@ -14,7 +14,7 @@ from bayesanno.inference import relabelling
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import minimise_divergence
 from bayesanno.models.model_b import ModelB
-from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws, posterior_of
 from tests.models.contract import EXACT, TINY
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
@@ -75,15 +75,8 @@ def at_odds(rng):
     right = np.stack([np.full((2, 100), 0.9), np.full((2, 100), 0.1), rng.uniform(0.4, 0.6, size=(2, 100))], axis=-1)
     right = np.clip(right + rng.normal(scale=0.02, size=right.shape), 0.02, 0.98)  # (chain, draw, annotator)
     rows = np.stack([np.stack([right, 1 - right], -1), np.stack([1 - right, right], -1)], -2)
-    coords = {"chain": [0, 1], "draw": np.arange(100), "annotator": ["ada", "bo", "cy"]}
-    names = ["no", "yes"]
-    posterior = xr.Dataset(
-        {
-            "confusion": (("chain", "draw", "annotator", "true_class", "response"), rows),
-            "prevalence": (("chain", "draw", "true_class"), rng.dirichlet([50, 50], size=(2, 100))),
-        },
-        coords=coords | {"true_class": names, "response": names},
-    )
+    names, prevalence = ["no", "yes"], rng.dirichlet([50, 50], size=(2, 100))
+    posterior = posterior_of(["ada", "bo", "cy"], names, names, confusion=rows, prevalence=prevalence)
     said = {"ada": lambda i: i % 2, "bo": lambda i: 1 - i % 2, "cy": lambda i: i % 3 % 2}
     records = [(f"s{i}", who, names[label(i)]) for i in range(12) for who, label in said.items()]
     data = AnnotationData.from_records(records, labels=names)

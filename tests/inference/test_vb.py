@@ -67,16 +67,6 @@ class TestFit:
         right = found.probability[data.item, data.label]
         np.testing.assert_allclose(approximation["latent"]["spam"], 1 - right * know / (know + spam * habit), atol=1e-4)
 
-    def test_tables_have_intervals_and_no_convergence(self, approximation, crowd):
-        annotators, parameters = ba.annotator_table(approximation), ba.summary(approximation)
-        for table, prefix in ((annotators, "competence_"), (parameters, "")):
-            assert table[[prefix + name for name in ("ess_bulk", "ess_tail", "r_hat")]].isna().all(axis=None)
-            low, mean, high = (table[prefix + name] for name in ("eti89_lb", "mean", "eti89_ub"))
-            assert ((low < mean) & (mean < high)).all()
-        truth = crowd[1]["competence"].values
-        assert np.corrcoef(annotators["competence_mean"], truth)[0, 1] > 0.95
-        assert accuracy(approximation) > 0.9
-
     def test_what_takes_draws_works_and_what_takes_chains_is_refused(self, approximation, crowd, refuses):
         assert np.isfinite(leave_one_out(approximation).elpd)
         predicted = ba.predict_labels(approximation, crowd[0])

@@ -9,7 +9,6 @@ from pymc.logprob.transforms import SimplexTransform
 from pytensor.compile.mode import Mode
 from scipy.special import log_softmax
 
-import bayesanno as ba
 from bayesanno.modeling.ops.transforms import (
     LogSimplex,
     LogSimplexTransform,
@@ -95,9 +94,3 @@ def test_only_simplexes_change_and_no_density_does(rng):
     assert [variable.name for variable in model.value_vars] == names
     changed = [v.name for v, how in model.rvs_to_transforms.items() if isinstance(how, LogSimplexTransform)]
     assert changed == ["p"]
-
-
-def test_models_of_the_zoo_get_it():
-    data = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")])
-    model = ba.get_model("model_b").build(data)
-    assert {type(transform) for transform in model.rvs_to_transforms.values() if transform} == {LogSimplexTransform}
