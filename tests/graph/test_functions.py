@@ -7,7 +7,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.graph.traversal import toposort
+from pytensor.conditional.op import ifelse
+from pytensor.graph.traversal import graph_inputs, toposort
 from pytensor.scalar.math import GammaLn
 
 from bayesanno.graph import functions
@@ -143,6 +144,13 @@ class TestManyDraws:
         found = np.stack([one for (one,) in function([rows_of], [weights])])
         np.testing.assert_allclose(found, rows_of[:, :, None] + weights, rtol=1e-14)
 
+    def test_an_output_that_rests_on_no_draw_is_given_with_each(self, rng):
+        x, weight = pt.vector("x"), pt.vector("weight")
+        values, weights = rng.normal(size=(5, 3)), np.array([1.0, 2.0])
+        found = list(compile_draws({x: values}, {weight: weights}, [2.0 * x, 3.0 * weight])([values], [weights]))
+        np.testing.assert_allclose([one for one, _ in found], 2 * values)
+        np.testing.assert_allclose([other for _, other in found], np.tile(3 * weights, (5, 1)))
+
 
 class TestDataBeforehand:
     """What rests on data alone is computed once."""
@@ -159,3 +167,9 @@ class TestDataBeforehand:
                 other.eval({x: values}, mode=BY_NUMPY, on_unused_input="ignore"),
                 rtol=1e-14,
             )
+
+    def test_what_numpy_cannot_do_is_left(self):
+        x, data = pt.vector("x"), pytensor.shared(2.0, name="data")
+        (found,) = precompute_data([x], [x * ifelse(pt.gt(data, 0), data, 2.0 * data)])
+        assert data in graph_inputs([found])
+        np.testing.assert_allclose(found.eval({x: X}, mode=BY_NUMPY), 2 * X)

@@ -11,7 +11,7 @@ import xarray as xr
 from bayesanno._core.errors import FitError
 from bayesanno.graph.density import compile_graph
 from bayesanno.inference.sampling import advi
-from bayesanno.inference.sampling.advi import ROUND, ADVISettings, Normal, _climb, approximate
+from bayesanno.inference.sampling.advi import ROUND, TRIES, ADVISettings, Normal, _climb, _draw_where_dense, approximate
 from bayesanno.inference.sampling.starts import start_near
 
 MEAN, COVARIANCE = np.array([1.0, -2.0]), np.array([[1.0, 0.8], [0.8, 2.0]])
@@ -77,6 +77,11 @@ def test_the_end_is_the_mean_of_the_last_round(steps, of_last, normal, rng, monk
     assert len(seen) == steps
     for number, *visited in zip(normal.numbers, *seen[-of_last:], strict=True):
         np.testing.assert_allclose(number, np.mean(visited, axis=0), rtol=1e-12)
+
+
+def test_where_there_is_no_density_nothing_is_drawn(rng, refuses):
+    with refuses(FitError, f"ADVI: {TRIES} draws of the approximation are where the posterior has no density"):
+        _draw_where_dense(lambda z: (-np.inf, 0 * z), Normal(np.zeros(2), np.ones(2)), rng)
 
 
 def test_a_covariance_that_memory_does_not_hold_is_refused(monkeypatch, refuses):

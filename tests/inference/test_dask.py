@@ -1,5 +1,7 @@
 """Annotations on a Dask cluster: estimates and labels are those in memory, wherever parts lie or are lost."""
 
+import os
+
 import krippendorff
 import numpy as np
 import pandas as pd
@@ -183,6 +185,12 @@ class TestDesign:
                 read(frame)
             said.append([str(one.message).split(": ", 1)[1] for one in caught])
         assert said[0] == said[1]
+
+
+def test_a_local_cluster_has_a_worker_for_each_core_and_keeps_memory():
+    with of_cluster.connect("local") as local:
+        assert list(local.nthreads().values()) == [1] * os.cpu_count()
+        assert set(local.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_").values()) == {str(2**28)}
 
 
 class TestRefused:

@@ -119,3 +119,16 @@ class TestScheduler:
                     assert list(tmp_path.iterdir()) == []
             finally:
                 process.kill()
+
+    @pytest.mark.parametrize(
+        ("error", "match"),
+        [
+            (distributed.KilledWorker("step", None, 1), "2 workers were lost at the same task, .* more memory"),
+            (RuntimeError("P2P 12 failed during transfer phase"), "annotations of each item: P2P 12 failed"),
+        ],
+    )
+    def test_its_errors_are_one_line(self, error, match, refuses):
+        with refuses(FitError, match), of_cluster.explain_errors():
+            raise error
+        with pytest.raises(RuntimeError, match="of ours"), of_cluster.explain_errors():
+            raise RuntimeError("of ours")

@@ -136,7 +136,7 @@ REFUSED = [
     ({"initvals": "mode"}, "initvals is 'mode'"),
     ({"initvals": {"accuracy": [1, 1, 1]}}, "initvals: the model has no free variable 'accuracy'"),
     ({"initvals": {"prevalence": [0.2, 0.2, 0.6]}}, r"initvals: prevalence has shape \(3,\), .* is \(2,\)"),
-    ({"draws": 10**12}, "confusion has 3 x 2 x 2 numbers, and 4,000,000,000,000 draws of model_b take 506,639 GiB"),
+    ({"draws": 10**12}, "confusion has 3 x 2 x 2 numbers, and 2,000,000,000,000 draws of model_b take 253,320 GiB"),
 ]
 
 

@@ -80,15 +80,13 @@ def test_nothing_is_found_where_nothing_can_be(rng):
     assert label_copiers(data_of(answers, GRADES), labels) is None
 
 
-def test_a_fit_names_them_and_all_but_one_left_out_makes_labels_better(rng):
-    answers, truth = grade(rng, n_items=150, copies=5, careless=7)
-    followed = fit_quietly("model_b", data_of(answers, GRADES, truth=truth), method="vb")
+def test_a_fit_names_them_unless_all_but_one_are_left_out(rng):
+    answers, _ = grade(rng, n_items=150, copies=5, careless=7)
+    followed = fit_quietly("model_b", data_of(answers, GRADES), method="vb")
     assert ba.findings(followed).set_index("code").loc["labels-follow", "about"] == "a00, a01, a02, a03, a04"
     answers[:, 1:5] = -1
-    alone = fit_quietly("model_b", data_of(answers, GRADES, truth=truth), method="vb")
+    alone = fit_quietly("model_b", data_of(answers, GRADES), method="vb")
     assert "labels-follow" not in set(ba.findings(alone)["code"])
-    right = [(ba.label_table(fit)["label"] == ba.label_table(fit)["gold"]).mean() for fit in (followed, alone)]
-    assert right[1] > right[0] + 0.1
 
 
 def test_other_kinds_of_data_and_states_have_nothing(rng):

@@ -14,7 +14,7 @@ from tests.models.guests import HardItems
 
 @pytest.mark.usefixtures("by_numpy")
 @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
-def test_items_with_parameters_are_labelled_and_not_predicted(refuses):
+def test_items_with_parameters_are_labelled_and_not_predicted(refuses, rng):
     design = ba.make_design(items=60, annotators=8, labels=["no", "yes"], per_item=6, random_seed=1)
     difficulty = np.where(np.arange(60) < 30, 0.02, 0.9)
     given = {"competence": np.full(8, 0.9), "difficulty": difficulty}
@@ -22,7 +22,7 @@ def test_items_with_parameters_are_labelled_and_not_predicted(refuses):
 
     def know(drawn):
         for name, values in given.items():
-            drawn[name][:] = values
+            drawn[name][:] = np.clip(values + 0.01 * rng.normal(size=drawn[name].shape), 0.001, 0.999)
 
     fit = from_prior(HardItems(), data, change=know)
     entropy = fit["latent"]["entropy"].values

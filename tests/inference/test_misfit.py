@@ -62,7 +62,7 @@ def test_the_same_seed_sees_the_same_and_large_tables_are_sampled(fit_of_copies,
     monkeypatch.setattr("bayesanno.inference.diagnosis.misfit.MOST_ANSWERS", 500)
     found = measure_misfit(drawn, 1)[0].found
     assert found["errors"]["n_answers"] == pytest.approx(10, abs=0.5)
-    assert found["pairs"]["named"][0]["n"] == 198  # of pairs, all items with answers of both
+    assert found["pairs"]["named"][0]["n"] == 197  # of pairs, all items with answers of both that are no controls
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -106,9 +106,13 @@ def correlate(data, label, joint):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_with_known_classes_it_is_the_dependence_table_s_correlation(copies):
-    """Two ways to sum the same residuals; they part where an annotator answers an item twice."""
-    known = replace(copies, controls=copies.gold)
+def test_with_known_classes_it_is_the_dependence_table_s_correlation(rng):
+    """Two ways to sum the same residuals; they part where an annotator answers an item twice, or not."""
+    truth = rng.integers(3, size=200)
+    bad = noisy(truth, 0.6, 3, rng)
+    answers = [np.where(rng.random(200) < 0.5, bad, noisy(truth, 0.6, 3, rng)) for _ in range(5)]
+    known = data_of(np.column_stack(answers), "abc", truth=truth)
+    known = replace(known, controls=known.gold)
     fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)
     chance, _ = error_chances(view_of(fit), part_of(view_of(fit), None))
     (found,) = ba.dependence_table(fit).query("level == 'all'")["correlation"]

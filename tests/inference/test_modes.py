@@ -235,6 +235,7 @@ def test_a_level_is_left_where_a_way_leads_up():
     assert (end.log_density, end.is_reached) == (pytest.approx(0.7), True)
 
 
+@pytest.mark.usefixtures("few_calls")
 def test_a_level_on_which_boundaries_differ_is_one_mode():
     """Two answer the same to both items, and only the third tells them apart: at best, with probability 1/4."""
     answers = [

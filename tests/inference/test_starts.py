@@ -6,6 +6,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.graph.density import compile_graph
+from bayesanno.inference.em_vb.em import start_at_point
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes, search
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_places, choose_starts, start_near
@@ -108,15 +109,18 @@ class TestStarts:
         assert (np.abs(points).max(axis=1) < 0.05).all()
         assert (points != 0).all()
 
-    @pytest.mark.parametrize("initvals", ["vote", {"prevalence": [0.8, 0.2]}])
-    def test_chains_start_around_what_is_given(self, graph, initvals):
-        starts = self.choose(graph, initvals)
-        given = dict(ba.get_model("model_b").start(tiny_data())) | (initvals if initvals != "vote" else {})
+    @pytest.mark.parametrize("initvals", ["vote", "em", {"prevalence": [0.8, 0.2]}])
+    def test_chains_start_around_what_is_given(self, graph, initvals, refuses):
+        starts, model, data = self.choose(graph, initvals), ba.get_model("model_b"), tiny_data()
+        of_words = {"vote": {}, "em": start_at_point(model, data, 1)}
+        given = model.start(data) | (of_words[initvals] if isinstance(initvals, str) else initvals)
         for name, value in starts.values.items():
             np.testing.assert_allclose(value, given[name])
         assert starts.modes is None
         away = np.array([starts.draw(seed) - starts.centre for seed in range(200)])
         assert 0.9 < np.abs(away).max() <= 1
+        with refuses(ba.BayesannoError, "initvals: model_b has no density there"):
+            self.choose(graph, {"prevalence": [1.0, 0.0]})
 
     def test_from_the_prior_starts_are_spread_as_it_is(self, graph):
         starts = self.choose(graph, "prior")
