@@ -1,7 +1,6 @@
 """A fit where a library is not what it was: with each private name gone in turn it ends, slower, and says so once."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import nutpie
@@ -12,9 +11,6 @@ from bayesanno._core.errors import CacheWarning, FitError
 from bayesanno._core.private import numba as of_numba
 from bayesanno.graph import functions
 from bayesanno.graph.density import compile_graph
-from bayesanno.inference.methods import NUTSSettings
-from bayesanno.inference.sampling.nuts import sample_nuts
-from bayesanno.inference.sampling.starts import start_near
 from tests.inference.exact import exact_posterior
 from tests.samples import SHORT, tiny_data
 
@@ -48,21 +44,6 @@ def test_without_a_private_name_the_posterior_is_the_same(monkeypatch, library, 
         off = abs(fit["posterior"][name].mean(("chain", "draw")).values - getattr(exact, name))
         assert (off < 0.4 * getattr(exact, f"{name}_sd")).all()
     np.testing.assert_allclose(fit["latent"]["probability"], exact.probability, atol=0.1)
-
-
-@NOISY
-def test_the_warning_comes_once_where_nutpie_runs_twice(monkeypatch):
-    """As it is where chains are shared out among modes: two runs, one line; and of an error of many lines the first."""
-    monkeypatch.setattr(
-        nutpie.compile_pymc, "CompiledPyMCModel", lambda **_: (_ for _ in ()).throw(TypeError("no\nsuch\nthing"))
-    )
-    graph = ba.get_model("model_b").build(tiny_data())
-    near = start_near(compile_graph(graph, ba.get_model("model_b").start(tiny_data())))
-    points = near.centre + np.array([[0.0], [0.1]])
-    starts = replace(near, points=points, widths=np.full(points.shape, 0.1), shares=np.array([0.5, 0.5]))
-    with pytest.warns(CacheWarning) as said:
-        sample_nuts(graph, starts, NUTSSettings(draws=20, tune=20), random_seed=1, progressbar=False)
-    assert [str(one.message).count("(TypeError: no)") for one in said] == [1]
 
 
 def test_values_that_cannot_be_computed_are_an_error(refuses):

@@ -153,8 +153,3 @@ TABLES = (
     *(Table("opposed", seed) for seed in (0, 1, 2, 4, 5, 8, 11, 12, 13, 15, 16, 17, 18, 21, 22, 28)),
     *(Table("pairs", seed) for seed in (0, 6, 10, 21)),
 )
-# a twentieth to a seventh
-CROSSING = (
-    *(Table("opposed", seed) for seed in (7, 14, 19, 26)),
-    *(Table("pairs", seed) for seed in (1, 5, 7, 9, 12, 13)),
-)

@@ -125,12 +125,10 @@ def frames():
     missing.loc[len(missing)] = ["s9", "w9", None]  # an item and an annotator of whom nothing is known but the names
     missing.loc[len(missing)] = [None, None, None]
     whole = text.assign(rating=[float(i % 3) if i % 5 else np.nan for i in range(40)], worker=range(40, 0, -1))
-    halves = whole.assign(rating=[1.0] * 30 + [0.5] * 10)
     spaces = text.assign(rating=[f" {label} " if at % 2 else label for at, label in enumerate(text["rating"])])
     known = text.assign(truth=["yes" if task in ("s1", "s2") else None for task in text["Task"]])
     return {
-        "text": text, "missing": missing, "whole": whole, "halves": halves, "spaces": spaces, "gold": known,
-        "categories": text.astype("category"),
+        "text": text, "missing": missing, "whole": whole, "spaces": spaces, "gold": known,
     }  # fmt: skip
 
 
@@ -174,16 +172,6 @@ class TestDesign:
             with pytest.warns(ba.errors.IdentifiabilityWarning, match="^class-or-habit: ") as caught:
                 ba.fit("mace", data, method="em", method_options={"restarts": 1}, **ONE, **more)
             said.append([str(one.message) for one in caught])
-        assert said[0] == said[1]
-
-    def test_names_are_doubted_as_in_memory(self, client):
-        answers = [("ada", "yes"), ("bo", "no"), ("Ada", "Yes")]
-        rows = [(f"s{i}", who, label) for i in range(4) for who, label in answers]
-        frame, said = pd.DataFrame(rows, columns=["item", "annotator", "label"]), []
-        for read in (ba.read_annotations, lambda table: ba.distribute_annotations(dd.from_pandas(table), client)):
-            with pytest.warns(ba.errors.NamesWarning) as caught:
-                read(frame)
-            said.append([str(one.message).split(": ", 1)[1] for one in caught])
         assert said[0] == said[1]
 
 

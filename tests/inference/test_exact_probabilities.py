@@ -9,7 +9,7 @@ from scipy.special import betaln, logit
 
 import bayesanno as ba
 from bayesanno.inference.modes.probabilities import LAPLACE_ERROR
-from tests.inference.exact_probabilities import CROSSING, TABLES, TIE, Table, weigh_exactly, weigh_table
+from tests.inference.exact_probabilities import TABLES, TIE, Table, weigh_exactly, weigh_table
 
 QUICK = (Table("opposed", 5), Table("pairs", 0))  # the others are `slow`
 OF_PAIRS = np.array([0.5, 0.5, -0.5, -0.5])
@@ -80,7 +80,7 @@ def judge(table):
     "table",
     [
         pytest.param(table, id=f"{table.kind}-{table.seed}", marks=() if table in QUICK else pytest.mark.slow)
-        for table in (*TABLES, *CROSSING)
+        for table in TABLES
     ],
 )
 def test_the_probabilities_that_are_printed_are_exact_within_their_error(table):

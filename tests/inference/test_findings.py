@@ -19,7 +19,6 @@ from bayesanno.inference.diagnosis.findings import (
     find_in_diagnostics,
     read_findings,
 )
-from bayesanno.inference.diagnosis.modes import chains_are_apart
 from bayesanno.modeling.findings import LEVELS, Finding, read_rules
 from bayesanno.models import (
     MACE,
@@ -131,22 +130,22 @@ def test_diagnostics_beyond_a_threshold_are_found_and_others_are_not(code):
     assert code not in {one.code for one in find_in_diagnostics(within)}
 
 
-def codes_of(diagnostics, **more):
-    return [one.code for one in find_in_diagnostics({"modes": diagnostics["modes"] | more, "max_rhat": 1.2})]
+def codes_of(*found, max_rhat=1.2, **more):
+    diagnostics = modes(*found, groups=[one["chains"] for one in found if one["chains"]], **more)
+    return [one.code for one in find_in_diagnostics(diagnostics | {"max_rhat": max_rhat}) if one.code != "rhat"]
 
 
 def test_modes_that_chains_cross_between_or_that_label_alike_are_no_alarm():
-    both = modes(mode(0.6, [0, 1, 3]), mode(0.4, [2]), groups=[[0, 1, 3], [2]])
-    assert codes_of(both)[0] == "modes-apart"
-    assert chains_are_apart(both | {"max_rhat": 1.2})
-    assert not chains_are_apart(both | {"max_rhat": 1.005})
-    assert "modes-apart" not in codes_of(modes(mode(0.6, [0, 1, 3]), mode(0.4, [2], items_differ=1)))
-    swapped = mode(0.4, [2], items_differ=1, classes={"no": "yes", "yes": "no"})
-    assert "modes-apart" in codes_of(modes(mode(0.6, [0, 1, 3]), swapped))
-    empty = modes(mode(0.6, [0, 1, 2, 3]), mode(0.4, []))
-    assert "mode-unsampled" in codes_of(empty, crossing=[1])  # no draw of twenty in a mode of probability two fifths
-    crossed = modes(mode(0.6, [0, 1, 2, 3], draws=15), mode(0.4, [], draws=5))
-    assert "mode-unsampled" not in codes_of(crossed, crossing=[1])
+    both = mode(0.6, [0, 1, 3]), mode(0.4, [2])
+    assert codes_of(*both) == ["modes-apart"]
+    assert codes_of(*both, max_rhat=1.005) == []
+    assert codes_of(both[0], mode(0.4, [2], items_differ=1)) == []
+    assert codes_of(both[0], mode(0.4, [2], items_differ=1, classes={"no": "yes", "yes": "no"})) == ["modes-apart"]
+    one = mode(0.6, [0, 1, 2, 3]), mode(0.4, [])
+    assert codes_of(*one, max_rhat=1.005) == ["mode-unsampled"]
+    assert codes_of(*one, max_rhat=1.005, crossing=[1]) == ["mode-unsampled"]  # no draw of twenty in such a mode
+    crossed = mode(0.6, [0, 1, 2, 3], draws=15), mode(0.4, [], draws=5)
+    assert codes_of(*crossed, max_rhat=1.005, crossing=[1]) == []
 
 
 # ----------------------------------------------------------------------------------------------- cases of data, models

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pymc as pm
 import pytest
-import scipy.stats
 import xarray as xr
 from arviz_stats.base import array_stats
 
@@ -95,16 +94,6 @@ def test_advi_is_near_the_exact_posterior(method, exact):
 
 
 # ------------------------------------------------------------------------------------------------------- recovery
-
-
-def test_intervals_cover_the_true_parameters_as_often_as_they_should(mace_fit, crowd):
-    low, high = (draws_of(mace_fit).quantile(tail, ("chain", "draw")) for tail in (0.03, 0.97))
-    for name in ("competence", "strategy"):
-        inside = (low[name] <= crowd[1][name]) & (crowd[1][name] <= high[name])
-        assert scipy.stats.binomtest(int(inside.sum()), inside.size, 0.94).pvalue > 1e-3, name
-    others = crowd[1]["competence"].roll(annotator=7)  # of other annotators they do not cover them
-    inside = (low["competence"] <= others) & (others <= high["competence"])
-    assert scipy.stats.binomtest(int(inside.sum()), inside.size, 0.94).pvalue < 1e-3
 
 
 def test_probabilities_are_calibrated_on_the_data_of_their_own_model(mace_fit, crowd):

@@ -8,7 +8,6 @@ from threadpoolctl import threadpool_limits
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno._core.errors import DataError, FitError
-from bayesanno.inference.modes.find import choose_points
 from bayesanno.inference.modes.objective import Objective, Parameters
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.models.binomial_mixture import BinomialMixture
@@ -189,22 +188,6 @@ def test_controls_tell_the_classes_apart():
 
 
 # ---------------------------------------------------------------------------------------------------------- starts
-
-
-def test_starts_are_the_given_ones_and_uniform_points():
-    objective = Objective(lambda z: (0.0, 0 * z), (2, 3, 1))
-    first = np.array([1.0, 0.0, 0.2, 0.3, 0.5, 4.0])
-    one, again, other = (
-        np.array(choose_points(objective, [first, first / 4], 400, np.random.default_rng(seed))) for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(one, again)
-    np.testing.assert_array_equal(one[:2], other[:2])
-    np.testing.assert_allclose(one[:2], [first, [*first[:5], 1.0]], atol=5e-4)
-    assert len(np.unique(one[2:].round(6), axis=0)) == 398
-    assert (one > 0).all()
-    np.testing.assert_allclose([one[:, :2].sum(axis=1), one[:, 2:5].sum(axis=1)], 1, rtol=1e-12)
-    np.testing.assert_allclose(one[2:].mean(axis=0), [1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3, 1], atol=0.15)
-    assert len(choose_points(objective, [first, first], 1, np.random.default_rng(1))) == 1
 
 
 def test_that_nobody_knows_is_an_explanation_that_is_looked_for():

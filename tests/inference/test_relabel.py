@@ -117,14 +117,6 @@ def test_a_response_that_is_no_class_counts_for_no_class(rng):
     np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
 
 
-def test_every_variable_over_classes_and_responses_has_its_say(rng):
-    posterior = one_for_all(clear_posterior(rng))
-    orders = np.tile(CYCLE, (2, 6, 1))
-    louder = xr.ones_like(posterior["confusion"]) * np.eye(3)[CYCLE] * 5  # of two variables, the sum decides
-    _, permutation = align_classes(posterior.assign(population=louder))
-    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
-
-
 def test_the_weights_are_the_variable_that_is_a_distribution_over_classes():
     confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 1, 2, 2))
     more = {"concentration": np.array([[[0.1, 9.0]]]), "share": np.array([[[0.9, 0.1]]])}

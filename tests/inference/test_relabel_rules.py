@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno._core.errors import FitError
 from bayesanno.inference import relabelling
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import minimise_divergence
 from bayesanno.models.model_b import ModelB
-from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws, posterior_of
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import EXACT, TINY
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
@@ -67,35 +66,6 @@ def test_permuted_draws_are_put_back(rule, switched):
     np.testing.assert_array_equal(aligned["sample_stats"]["permutation"], np.argsort(orders, axis=2))
     changed = (orders != np.arange(orders.shape[2])).any(axis=2).mean()
     assert json.loads(aligned.attrs["diagnostics"])["relabelled_fraction"] == pytest.approx(changed)
-
-
-@pytest.fixture
-def at_odds(rng):
-    """An expert, one who is always wrong, and one who guesses: names hang on the guesses, the classes do not."""
-    right = np.stack([np.full((2, 100), 0.9), np.full((2, 100), 0.1), rng.uniform(0.4, 0.6, size=(2, 100))], axis=-1)
-    right = np.clip(right + rng.normal(scale=0.02, size=right.shape), 0.02, 0.98)  # (chain, draw, annotator)
-    rows = np.stack([np.stack([right, 1 - right], -1), np.stack([1 - right, right], -1)], -2)
-    names, prevalence = ["no", "yes"], rng.dirichlet([50, 50], size=(2, 100))
-    posterior = posterior_of(["ada", "bo", "cy"], names, names, confusion=rows, prevalence=prevalence)
-    said = {"ada": lambda i: i % 2, "bo": lambda i: 1 - i % 2, "cy": lambda i: i % 3 % 2}
-    records = [(f"s{i}", who, names[label(i)]) for i in range(12) for who, label in said.items()]
-    data = AnnotationData.from_records(records, labels=names)
-    return posterior, data
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_some_rules_give_equal_draws_equal_names_of_classes(rule, at_odds, rng):
-    posterior, data = at_odds
-    permuted = permute_draws(posterior, random_orders(posterior, rng))
-    aligned = relabel(make_fit(ModelB(confusion_accuracy=0.5), data, permuted), rule=rule)
-    expert = aligned["posterior"]["confusion"].sel(annotator="ada", true_class="no", response="no")
-    entropy = float(ba.label_table(aligned)["entropy"].mean())
-    if rule in ("stephens", "pivot"):
-        assert float(expert.std()) < 0.03
-        assert entropy < 0.25
-    else:
-        assert float(expert.std()) > 0.3
-        assert entropy > 0.6
 
 
 # ----------------------------------------------------------------------------------------------------- stephens

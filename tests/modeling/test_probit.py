@@ -8,7 +8,6 @@ from pytensor.compile.mode import Mode
 from scipy.special import betaln, log_ndtr, ndtr
 from scipy.stats import norm
 
-import bayesanno as ba
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
@@ -43,15 +42,3 @@ def test_there_and_back_keeps_the_digits_of_the_smaller_part():
         back = transform.backward(pt.as_tensor(z)).eval(mode=PYTHON)
         np.testing.assert_allclose(np.minimum(back, 1 - back), np.minimum(share, 1 - share), rtol=1e-11, atol=2e-16)
         np.testing.assert_allclose(ndtr(z), share, rtol=1e-11)
-
-
-def test_no_competence_makes_the_density_of_mace_infinite(rng):
-    data = ba.read_annotations("@crowd")
-    graph = ba.models.MACE().build(data)
-    logp, slope = graph.compile_logp(mode=PYTHON), graph.compile_dlogp(mode=PYTHON)
-    origin = graph.initial_point()
-    for far in (1.0, 8.0, 9.0, 40.0):
-        z = rng.choice([-far, far], size=data.n_annotators)
-        point = origin | {"competence_probit__": z}
-        assert np.isfinite(logp(point))
-        assert np.isfinite(slope(point)).all()

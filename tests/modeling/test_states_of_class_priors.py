@@ -1,4 +1,4 @@
-"""The states of items whose class has a prior of its own, against sums by hand over classes and a dense grid."""
+"""The states of items whose class has a prior of its own, against sums by hand over classes."""
 
 import numpy as np
 import pytest
@@ -45,43 +45,26 @@ def log_class_by_length(one):
     return log_softmax(np.log(one["base_rate"].values) + x[:, None] * one["length"].values, axis=1)
 
 
-def log_answers_of_confusion(one):
-    """log p(response | class): (annotator, response, class, 1)."""
-    return np.log(one["confusion"].values).swapaxes(1, 2)[..., None], np.zeros(1)
-
-
-def log_answers_of_difficulty(one):
-    """log p(response | class, z) on a dense grid of z (annotator, response, class, z), and the log weight of each z."""
-    z = np.linspace(-9, 9, 3001)
-    odds = one["ability"].values[:, None] * np.exp(-float(one["spread"]) * z) - np.log(2)  # (annotator, z)
-    gain = np.log(2) + odds
-    logits = one["habit"].values[:, :, None, None] + np.eye(3)[None, :, :, None] * gain[:, None, None, :]
-    return log_softmax(logits, axis=1), log_softmax(-(z**2) / 2)
-
-
-ANSWERS = {"model_b": log_answers_of_confusion, "item_difficulty": log_answers_of_difficulty}
 PRIORS = {"pairs": (ba.Pairs(), log_class_by_pairs), "columns": (ba.Columns("length"), log_class_by_length)}
 
 
-@pytest.mark.parametrize("model", ANSWERS)
 @pytest.mark.parametrize("prior", PRIORS)
-def test_states_are_those_of_each_items_own_prior(model, prior, rng):
+def test_states_are_those_of_each_items_own_prior(prior, rng):
     data, (term, log_class_of) = make_data(), PRIORS[prior]
-    chosen = ba.get_model(model, {"class_prior": term})
+    chosen = ba.models.ModelB(class_prior=term)
     posterior = draw_prior(chosen, data, 4, rng)
     found = find_states(chosen, data, posterior, {})
     for draw in range(4):
         one = posterior.isel(chain=0, draw=draw)
-        log_answer, log_weight = ANSWERS[model](one)
-        logs = log_class_of(one)[:, :, None] + log_weight  # (item, class, z)
+        log_answer = np.log(one["confusion"].values).swapaxes(1, 2)  # (annotator, response, class)
+        logs = log_class_of(one)  # (item, class)
         for item, annotator, label in RECORDS:
             logs[ITEMS.index(item)] += log_answer[data.annotators.index(annotator), LABELS.index(label)]
         for item, label in CONTROLS.items():
             logs[ITEMS.index(item), [k for k in range(3) if LABELS[k] != label]] = -np.inf
-        state = softmax(logs.reshape(len(ITEMS), -1), axis=1).reshape(logs.shape)
-        np.testing.assert_allclose(found.state[draw].sum(axis=2), state.sum(axis=2), atol=2e-5)
-        # what each annotator would answer next, which is of nodes and dense grid the same
-        expected = np.einsum("ikz,jvkz->ijvk", state, np.exp(log_answer))
+        state = softmax(logs, axis=1)
+        np.testing.assert_allclose(found.state[draw].sum(axis=2), state, atol=2e-5)
+        expected = np.einsum("ik,jvk->ijvk", state, np.exp(log_answer))  # what each annotator would answer next
         by_factors = np.einsum("ikn,jvkn->ijvk", found.state[draw], found.answer[draw])
         np.testing.assert_allclose(by_factors, expected, atol=2e-5)
     nobody = found.state[:, ITEMS.index("q5")].sum(axis=2)  # (draw, class)
