@@ -1,4 +1,4 @@
-"""A fit where a library is not what it was: with each private name gone in turn it ends, slower, and says so once."""
+"""A fit where a library is not what it was: with a private name gone it ends, slower, and says so once."""
 
 import re
 

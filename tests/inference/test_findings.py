@@ -144,6 +144,8 @@ def test_modes_that_chains_cross_between_or_that_label_alike_are_no_alarm():
     one = mode(0.6, [0, 1, 2, 3]), mode(0.4, [])
     assert codes_of(*one, max_rhat=1.005) == ["mode-unsampled"]
     assert codes_of(*one, max_rhat=1.005, crossing=[1]) == ["mode-unsampled"]  # no draw of twenty in such a mode
+    few = mode(0.6, [0, 1, 2, 3], draws=4), mode(0.4, [], draws=0)  # of so few draws it is no wonder
+    assert codes_of(*few, max_rhat=1.005) == ["mode-unsampled"]
     crossed = mode(0.6, [0, 1, 2, 3], draws=15), mode(0.4, [], draws=5)
     assert codes_of(*crossed, max_rhat=1.005, crossing=[1]) == []
 

@@ -1,4 +1,4 @@
-"""A graph that nobody holds lets go of its data, and what is made once serves the next one, too."""
+"""A graph that nobody holds lets go of its data."""
 
 import gc
 import weakref
