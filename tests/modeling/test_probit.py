@@ -1,4 +1,4 @@
-"""A Beta on the probit scale: the same prior, as far out as doubles go, and what is drawn from it."""
+"""A Beta on the probit scale: the same prior, as far out as doubles go."""
 
 import numpy as np
 import pymc as pm
