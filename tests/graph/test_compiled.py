@@ -2,24 +2,19 @@
 
 import subprocess
 import sys
-import warnings
 from collections import OrderedDict
 from dataclasses import replace
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-import numba
 import numpy as np
 import nutpie
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from numba.core import caching
-from numba.core.codegen import JITCPUCodegen
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
 from pytensor.link.numba import cache as numba_cache
-from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
+from scipy.stats import norm
 
 import bayesanno as ba
 from bayesanno._core.private import pytensor as of_pytensor
@@ -27,7 +22,7 @@ from bayesanno._core.private.nutpie import make_compiled_model
 from bayesanno.graph import c_functions, functions
 from bayesanno.graph import density as compiled
 from bayesanno.graph.c_functions import WRITERS
-from bayesanno.graph.density import compile_graph, retry_without_cache
+from bayesanno.graph.density import compile_graph
 from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.inference.sampling import starts
 from bayesanno.modeling.ops.sums import sum_out_states
@@ -44,29 +39,6 @@ def small_graph(centre=(0.0, 1.0), sd=1.0):
     return graph
 
 
-class Doubled(Op):
-    """Of a user's own, whose code may change from one run to the next."""
-
-    __props__ = ()
-
-    def make_node(self, x):
-        return Apply(self, [x], [x.type()])
-
-    def perform(self, _, inputs, output_storage):
-        output_storage[0][0] = 2 * inputs[0]
-
-    def pullback(self, *of):
-        return [2 * of[-1][0]]
-
-
-@numba.njit
-def double(x):
-    return 2 * x
-
-
-register_funcify_default_op_cache_key(Doubled)(lambda *_, **__: (double, 1))
-
-
 def sample(model):
     drawn = nutpie.sample(model, draws=50, tune=50, chains=2, seed=1, progress_bar=False)["posterior"]
     return {name: drawn[name].values for name in ("x",)}
@@ -81,11 +53,11 @@ def are_equal(one, other):
     return all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def draw_uncached(graph, start=START):
+def draw_uncached(graph):
     import pytensor
 
     with pytensor.config.change_flags(numba__cache=False), exact_arithmetic():
-        return sample(nutpie.compile_pymc_model(graph, initial_points=start, jitter_rvs=set(), var_names=["x"]))
+        return sample(nutpie.compile_pymc_model(graph, initial_points=START, jitter_rvs=set(), var_names=["x"]))
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +95,13 @@ def on_disk(folder, monkeypatch):
 
 
 class TestSameDesign:
-    def test_draws_equal_those_of_nutpies_own_compiling(self, expected_draws):
-        assert are_equal(draw(compile_graph(small_graph(), START)), expected_draws)
-
     def test_graphs_of_one_design_share_functions_and_not_data(self, expected_draws):
         first, second = (compile_graph(small_graph(centre), START) for centre in ((0.0, 1.0), (5.0, -7.0)))
         assert second.functions.logp is first.functions.logp
-        assert are_equal(draw(first), expected_draws)  # drawn after the second was made
-        assert are_equal(draw(second), draw_uncached(small_graph((5.0, -7.0))))
+        assert are_equal(draw(first), expected_draws)  # nutpie's own; drawn after the second was made
+        value, gradient = second(np.zeros(2))
+        assert value == pytest.approx(norm([5, -7]).logpdf(0).sum() + norm(0, 2).logpdf([3, 4, 5]).sum())
+        assert gradient == pytest.approx([5 + 3, -7 + 3])
 
     def test_a_graph_may_have_more_data_than_a_tuple_that_numba_can_make(self):
         with pm.Model() as graph:
@@ -141,21 +112,12 @@ class TestSameDesign:
         value, _ = found(np.array([1.0, 2.0]))
         assert value == pytest.approx(-2.5 - np.log(2 * np.pi) + 0.1 * (np.arange(0, 40, 2).sum() + 2 * 400))
 
-    def test_graphs_with_and_without_checks_of_bounds_do_not_share(self):
-        checked, unchecked = small_graph(), small_graph()
-        unchecked.check_bounds = False
-        first, second = (compile_graph(graph, START) for graph in (checked, unchecked))
-        assert second.functions.logp is not first.functions.logp
-
 
 @pytest.mark.usefixtures("on_disk")
 class TestNeverStale:
-    def test_a_graph_on_disk_is_found(self):
-        assert hits(compile_graph(small_graph((3.0, 4.0)), START)) == [1, 1]
-
-    @pytest.mark.parametrize("changed", WRITERS)
-    def test_another_version_of_what_writes_code_is_not_found(self, monkeypatch, changed):
-        monkeypatch.setattr(c_functions, "version", lambda name: "0" if name == changed else version_of(name))
+    def test_another_version_of_what_writes_code_is_not_found(self, monkeypatch):
+        assert {"numba", "pytensor", "pymc", "bayesanno"} <= set(WRITERS)
+        monkeypatch.setattr(c_functions, "version", lambda name: "0" if name == "numba" else version_of(name))
         c_functions._writers.cache_clear()
         try:
             assert hits(compile_graph(small_graph(), START)) == [0, 0]
@@ -174,20 +136,8 @@ class TestNeverStale:
         monkeypatch.setattr(of_pytensor, "hash_source", lambda _: 1)
         assert compile_anew() == 0
 
-    def test_another_cpu_is_not_found(self, monkeypatch):
-        monkeypatch.setattr(JITCPUCodegen, "magic_tuple", lambda _: ("another", "cpu"))
-        assert hits(compile_graph(small_graph(), START)) == [0, 0]
-
-    def test_another_constant_is_not_found(self, expected_draws):
-        model = compile_graph(small_graph(sd=3.0), START)
-        assert model.functions.logp.cache_hits == 0
-        assert draw(model)["x"].std() > 1.5 * expected_draws["x"].std()
-
-    def test_other_types_of_data_are_not_found(self, expected_draws):
-        with pm.Model(coords={"which": range(2)}) as graph:
-            x = pm.Normal("x", pm.Data("centre", np.array([0, 1])), 1.0, dims="which")
-            pm.Normal("sum", x.sum(), pm.Data("noise", np.array(2.0)), observed=pm.Data("seen", np.array([3, 4, 5])))
-        assert are_equal(draw(compile_graph(graph, START)), expected_draws)
+    def test_another_constant_is_not_found(self):
+        assert compile_graph(small_graph(sd=3.0), START).functions.logp.cache_hits == 0
 
     def test_arithmetic_is_exact_whatever_the_flag(self, expected_draws):
         import pytensor
@@ -196,15 +146,6 @@ class TestNeverStale:
             found = compile_graph(small_graph(), START)
         assert hits(found) == [1, 1]
         assert are_equal(draw(found), expected_draws)
-
-
-def test_an_operation_of_ones_own():
-    with pm.Model() as graph:
-        x = pm.Normal("x", shape=2)
-        pm.Potential("own", Doubled()(x).sum())
-    with exact_arithmetic():
-        value, _ = compile_graph(graph, START)(np.array([1.0, 2.0]))
-    assert value == pytest.approx(-2.5 - np.log(2 * np.pi) + 6)
 
 
 def test_where_the_gradient_is_not_finite_there_is_no_density():
@@ -220,25 +161,6 @@ def test_where_the_gradient_is_not_finite_there_is_no_density():
     value, gradient = density(np.zeros(2))
     assert value == -np.inf
     assert np.isfinite(gradient).all()
-
-
-@pytest.mark.usefixtures("on_disk")
-class TestNeverNeeded:
-    @pytest.mark.parametrize("what", ["_save_data", "_load_index"])
-    def test_a_cache_that_does_not_work_costs_time_only(self, monkeypatch, expected_draws, what):
-        def fail(*_):
-            raise PermissionError("no place for this")
-
-        if what == "_save_data":
-            monkeypatch.setattr(caching.IndexDataCacheFile, "load", lambda *_: None)  # so that there is more to write
-        monkeypatch.setattr(caching.IndexDataCacheFile, what, fail)
-        with pytest.warns(ba.errors.CacheWarning, match="cannot be used .PermissionError: no place for this"):
-            model = retry_without_cache(lambda: compile_graph(small_graph(), START))
-        assert are_equal(draw(model), expected_draws)
-
-    def test_other_errors_are_not_taken_for_the_caches(self):
-        with pytest.raises(PermissionError, match="mine"), warnings.catch_warnings():
-            retry_without_cache(lambda: (_ for _ in ()).throw(PermissionError("mine")))
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.errors.IdentifiabilityWarning")
@@ -274,7 +196,7 @@ class TestFits:
             ba.fit("model_b", tiny_data(), **SHORT)
 
 
-def test_two_processes_at_once_and_this_one_finds_their_code(folder, monkeypatch):
+def test_this_process_finds_the_code_of_another(folder, monkeypatch):
     script = f"""
 from pathlib import Path
 from pytensor.link.numba import cache
@@ -283,19 +205,12 @@ from bayesanno.graph.density import compile_graph
 from tests.graph.test_compiled import START, draw, hits, small_graph
 cache.NUMBA_CACHE_PATH = Path({str(folder)!r})
 c_functions._writers = lambda: ("versions of their own",)
-model = compile_graph(small_graph(), START)
-print(*hits(model), draw(model)["x"].sum())
+print(draw(compile_graph(small_graph(), START))["x"].sum())
 """
     root = Path(__file__).parents[2]
-
-    def start():
-        command = [sys.executable, "-c", script]
-        return subprocess.Popen(command, cwd=root, text=True, stdout=subprocess.PIPE)
-
-    both = [start(), start()]
-    printed = [process.communicate(timeout=300)[0].split() for process in both]
+    printed = subprocess.run([sys.executable, "-c", script], cwd=root, text=True, stdout=subprocess.PIPE, check=True)
     monkeypatch.setattr(numba_cache, "NUMBA_CACHE_PATH", folder)
     monkeypatch.setattr(c_functions, "_writers", lambda: ("versions of their own",))
     found = compile_graph(small_graph(), START)
     assert hits(found) == [1, 1]
-    assert printed[0][2] == printed[1][2] == str(draw(found)["x"].sum())
+    assert printed.stdout.split() == [str(draw(found)["x"].sum())]

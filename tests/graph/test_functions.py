@@ -54,24 +54,11 @@ def test_graphs_that_differ_do_not_share_one(compiled, other):
     np.testing.assert_array_equal(first(X)[0], 2 * X)
 
 
-def test_the_order_and_the_number_of_inputs_count(compiled):
-    def difference(*order):
-        named = {name: pt.vector(name) for name in "xyz"}
-        return compile_once([named[name] for name in order], [named["x"] - named["y"]], by_numpy=True)
-
-    np.testing.assert_array_equal(difference("x", "y")(X, 0 * X)[0], X)
-    np.testing.assert_array_equal(difference("y", "x")(X, 0 * X)[0], -X)
-    np.testing.assert_array_equal(difference("x", "y", "z")(X, 0 * X, X)[0], X)
-    assert len(compiled) == 3
-
-
-def test_how_it_is_compiled_counts(compiled):
-    scaled()
-    with pytensor.config.change_flags(numba__cache=not pytensor.config.numba__cache):
-        scaled()
-    x = pt.vector("x")
-    np.testing.assert_allclose(compile_once([x], [x * 2.0])(X)[0], 2 * X)
-    assert len(compiled) == 3
+def test_the_order_of_inputs_counts():
+    x, y = pt.vector("x"), pt.vector("y")
+    one, other = (compile_once(order, [x - y], by_numpy=True) for order in ([x, y], [y, x]))
+    np.testing.assert_array_equal(one(X, 0 * X)[0], X)
+    np.testing.assert_array_equal(other(X, 0 * X)[0], -X)
 
 
 def test_arithmetic_is_exact_whatever_the_flag(compiled, monkeypatch):
@@ -163,11 +150,6 @@ class TestManyDraws:
         found = list(compile_draws({x: values}, {weight: weights}, [2.0 * x, 3.0 * weight])([values], [weights]))
         np.testing.assert_allclose([one for one, _ in found], 2 * values)
         np.testing.assert_allclose([other for _, other in found], np.tile(3 * weights, (5, 1)))
-
-    def test_what_numpy_cannot_do_is_compiled(self, rng):
-        x, values = pt.scalar("x"), rng.normal(size=6)
-        function = compile_draws({x: values}, {}, [ifelse(pt.gt(x, 0), x, 2.0 * x)])
-        np.testing.assert_allclose([one for (one,) in function([values], [])], np.where(values > 0, values, 2 * values))
 
 
 class TestDataBeforehand:

@@ -36,14 +36,6 @@ def test_arrays_and_lengths_are_data_and_the_value_is_the_same(n):
     assert value == n * (n + 1) / 2 + 2 * n
 
 
-def test_an_axis_of_length_one_is_stretched_as_before():
-    x = pt.matrix("x", shape=(4, 1))
-    (free,), without = make_shapes_symbolic([x], [x + np.arange(3.0)])
-    assert free.type.shape == (None, 1)
-    (value,) = evaluate([free], without, np.zeros((4, 1)))
-    assert value.tolist() == [[0.0, 1.0, 2.0]] * 4
-
-
 def test_a_number_that_is_a_length_and_an_axis_is_data_as_a_length_only():
     x = pt.tensor3("x")
     two = pt.constant(2)

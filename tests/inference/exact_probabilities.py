@@ -6,10 +6,8 @@ and the likelihood is closed. It depends on the classes by few numbers alone, th
 counted exactly, item by item; so nothing is left out, whatever the table. Every annotator answers every item once.
 
 Two modes are told apart by a `contrast` of the annotators' accuracies, as of those in whom the modes differ: an
-assignment is of the upper mode if the contrast's mean, given its counts, is positive. Its variance is exact as well.
-How sharp the modes are is so known: by the probability of assignments near the border (`border`), and by how much of it
-has parameters that may be on the other side than the assignment's mean (`doubt`, from a normal of that mean and
-variance).
+assignment is of the upper mode if the contrast's mean, given its counts, is positive. The probability of assignments
+near the border (`border`) tells how sharp the modes are.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import betaln, ndtr
+from scipy.special import betaln
 
 import bayesanno as ba
 from tests.inference.answers import data_of
@@ -34,23 +32,14 @@ class ExactModes:
 
     Attributes
     ----------
-    log_marginal : float
-        Log of the marginal likelihood, of the answers in their order.
     upper : float
         Probability of the assignments whose expected contrast is positive.
     border : float
         Probability of those whose expected contrast is in the middle third between the modes' means.
-    doubt : float
-        Probability of parameters whose contrast has another sign than it is expected to have.
-    accuracy : array, shape (mode, annotator)
-        Expected accuracies in the upper and in the lower mode.
     """
 
-    log_marginal: float
     upper: float
     border: float
-    doubt: float
-    accuracy: np.ndarray
 
     @property
     def lesser(self) -> float:
@@ -74,29 +63,20 @@ def log_multiplicities(said: np.ndarray) -> np.ndarray:
         return np.log(number)
 
 
-def weigh_exactly(
-    said: np.ndarray,
-    contrast: np.ndarray,
-    *,
-    prevalence_prior: float = 3.0,
-    strength: float = 8.0,
-    accuracy: float = 0.6,
-) -> ExactModes:
-    """Sum over all assignments of classes.
+def weigh_exactly(said: np.ndarray, contrast: np.ndarray) -> ExactModes:
+    """Sum over all assignments of classes, by the prior that model B has by default.
 
     Parameters
     ----------
     said : array of 0 and 1, shape (item, annotator)
     contrast : array, shape (annotator,)
         The weights of the accuracies' distances from 1/2.
-    prevalence_prior, strength, accuracy : float
-        The fields of model B.
     """
     n_items, n_annotators = said.shape
-    right, wrong = strength * accuracy, strength * (1 - accuracy)
+    right, wrong, even = 8 * 0.6, 8 * 0.4, 3.0  # of the Betas of the accuracies, and of the prevalence
     ones = np.arange(n_items + 1)  # items of class 1
     log_p = log_multiplicities(said)
-    log_p += betaln(prevalence_prior + ones, prevalence_prior + n_items - ones).reshape(-1, *(1,) * n_annotators)
+    log_p += betaln(even + ones, even + n_items - ones).reshape(-1, *(1,) * n_annotators)
     betas = []  # per annotator, of the two classes' accuracies: (class, a or b, items of class 1, hits)
     for j, total in enumerate(said.sum(axis=0).tolist()):
         size, hit = np.meshgrid(ones, np.arange(total + 1), indexing="ij")  # hit: of class 1, and 1 was said
@@ -105,35 +85,18 @@ def weigh_exactly(
         beta = np.maximum([of_zero, of_one], min(right, wrong))  # of counts that no assignment has, anything
         log_p += betaln(beta[:, 0], beta[:, 1]).sum(axis=0).reshape(_place(log_p.shape, j))
         betas.append(beta)
-    log_p -= betaln(prevalence_prior, prevalence_prior) + 2 * n_annotators * betaln(right, wrong)
-    highest = log_p.max()
-    some = np.nonzero(log_p > highest - NEGLIGIBLE)
-    log_marginal = float(highest + np.log(np.exp(log_p[some] - highest).sum()))
-    p = np.exp(log_p[some] - log_marginal)  # (counts,)
-
+    some = np.nonzero(log_p > log_p.max() - NEGLIGIBLE)
+    p = np.exp(log_p[some] - log_p.max())  # (counts,)
+    p /= p.sum()
     n_ones, *hits = some
-    a, b = prevalence_prior + n_items - n_ones, prevalence_prior + n_ones
-    share = np.stack([a, b]) / (a + b)  # (class, counts), the expected prevalence
-    spread = a * b / ((a + b) ** 2 * (a + b + 1))  # its variance
+    share = np.stack([even + n_items - n_ones, even + n_ones]) / (2 * even + n_items)  # the expected prevalence
     found = np.stack([beta[:, :, n_ones, own] for beta, own in zip(betas, hits, strict=True)])
-    a, b = found[:, :, 0], found[:, :, 1]  # (annotator, class, counts)
-    means = a / (a + b)
-    mean = np.einsum("j,jcn->cn", contrast, means - 0.5)
-    variance = np.einsum("j,jcn->cn", contrast**2, means * (1 - means) / (a + b + 1))
-    expected = (share * mean).sum(axis=0)
-    sd = np.sqrt(((share**2 + spread) * variance).sum(axis=0) + spread * (mean[0] - mean[1]) ** 2)
+    means = found[:, :, 0] / found.sum(axis=2)  # (annotator, class, counts)
+    expected = (share * np.einsum("j,jcn->cn", contrast, means - 0.5)).sum(axis=0)
     above = expected > TIE
-    upper = float(p @ above)
     high, low = (float((p * part) @ expected / (p @ part)) for part in (above, ~above))
     between = np.abs(expected - (high + low) / 2) < (high - low) / 6
-    accuracies = (share * means).sum(axis=1)  # (annotator, counts)
-    return ExactModes(
-        log_marginal=log_marginal,
-        upper=upper,
-        border=float(p @ between),
-        doubt=float(p @ ndtr(-np.abs(expected) / sd)),
-        accuracy=np.stack([accuracies @ (p * part) / (p @ part) for part in (above, ~above)]),
-    )
+    return ExactModes(upper=float(p @ above), border=float(p @ between))
 
 
 def _place(shape: tuple[int, ...], annotator: int) -> tuple[int, ...]:
@@ -189,9 +152,4 @@ def weigh_table(table: Table) -> ExactModes:
 TABLES = (
     *(Table("opposed", seed) for seed in (0, 1, 2, 4, 5, 8, 11, 12, 13, 15, 16, 17, 18, 21, 22, 28)),
     *(Table("pairs", seed) for seed in (0, 6, 10, 21)),
-)
-# a twentieth to a seventh
-CROSSING = (
-    *(Table("opposed", seed) for seed in (7, 14, 19, 26)),
-    *(Table("pairs", seed) for seed in (1, 5, 7, 9, 12, 13)),
 )

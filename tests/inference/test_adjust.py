@@ -11,23 +11,14 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.fits.parts import log_label_posterior, parts_of, split_data
 from bayesanno.fits.view import ADJUSTMENT, is_tempered, view_of
+from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure
 from bayesanno.inference.tempering.parts import adjust_labels, count_answers, temperings_of
 from bayesanno.inference.tempering.rule import LEAST_VOTE, MOST_VOTE, Tempering, weigh_errors, weigh_votes
-from bayesanno.modeling.latents import ITEM_TYPE
 from tests.inference.answers import data_of, noisy
-from tests.inference.draws import make_fit
-from tests.models.contract import cases, make_case
-from tests.models.guests import GUESTS
-
-QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
-
-
-def fit_quietly(model, data, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ba.fit(model, data, **QUICK | settings)
+from tests.inference.draws import fit_quietly, make_fit, posterior_of
+from tests.models.contract import make_case
 
 
 def log_score(probability, truth):
@@ -38,22 +29,9 @@ def probabilities(fit):
     return view_of(fit).latent["probability"].values
 
 
-@pytest.fixture(scope="module")
-def copies():
-    """Five good annotators, and five who copy a bad one; a rare class, a control, items of one answer and of none."""
-    rng = np.random.default_rng(1)
-    truth = rng.choice(3, p=[0.6, 0.35, 0.05], size=200)
-    bad = noisy(truth, 0.6, 3, rng)
-    copied = [np.where(rng.random(200) < 0.95, bad, noisy(truth, 0.6, 3, rng)) for _ in range(5)]
-    answers = np.column_stack([*(noisy(truth, 0.75, 3, rng) for _ in range(5)), *copied])
-    answers[0, 1:] = answers[1] = -1
-    data = data_of(answers, "abc", truth=truth)
-    return replace(data, controls={"item 002": data.gold["item 002"], "item 001": data.gold["item 001"]})
-
-
-@pytest.fixture(scope="module", params=["em", "vb", "nuts"])
-def adjusted(request, copies):
-    return fit_quietly("model_b", copies, method=request.param)
+@pytest.fixture(scope="module", params=["em", "vb"])
+def adjusted(request, copies, fit_of_copies):
+    return fit_of_copies if request.param == "vb" else fit_quietly("model_b", copies, method="em")
 
 
 # ------------------------------------------------------------------------------------------------------ the formula
@@ -96,7 +74,7 @@ def test_the_weight_grows_with_the_evidence_and_with_what_it_matters():
     def weigh(z, n, r):
         return weigh_errors({"errors": {"z": z, "n_answers": n}}, r)
 
-    by_z = [weigh(z, 10.0, 0.05) for z in (-3, 0, 1, 2, 3, 5)]
+    by_z = [weigh(z, 10.0, 0.05) for z in (-3, 0, 2, 5)]
     assert by_z == sorted(by_z)
     assert by_z[0] == by_z[1] < 0.01
     assert by_z[-1] > 0.99
@@ -142,25 +120,33 @@ def test_labels_of_copies_are_about_as_sure_as_they_should_be(adjusted, copies):
     assert made / 4 < (1 - after.max(axis=1)).sum() < made * 2  # the copies are more than half: no vote sees that
 
 
-@pytest.mark.parametrize("model", ["model_b", "mace"])
-def test_labels_of_data_of_the_model_itself_stay(model):
+def test_nothing_is_found_in_data_of_the_model_itself_and_labels_stay():
     """Hardly any of a probability moves, on average: little more than 2% of the way to the vote."""
     moved = []
     for seed in range(4):
-        design = ba.make_design(items=150, annotators=8, labels=["a", "b", "c"], per_item=(3, 6), random_seed=seed)
-        data, _ = ba.simulate(model, design, random_seed=seed)
-        fit = fit_quietly(model, data, method="vb")
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(3, size=150)
+        answers = np.column_stack([noisy(truth, accuracy, 3, rng) for accuracy in rng.uniform(0.5, 0.95, size=8)])
+        answers[rng.random(answers.shape) < 0.4] = -1
+        fit = fit_quietly("one_coin", data_of(answers, "abc"), method="vb")
+        assert not is_misfit(view_of(fit))
         moved.append(np.abs(probabilities(fit) - fit["latent"]["probability"].values).mean())
     assert np.mean(moved) < 0.015
     assert min(moved) > 0.001
 
 
-def test_labels_of_a_point_are_not_certain(copies):
+def test_labels_of_a_point_are_not_certain_and_what_was_done_is_said(copies):
     """By EM, MACE excludes labels; with 2% of the vote each is possible."""
     fit = fit_quietly("mace", replace(copies, controls={}), method="em")
-    assert fit["latent"]["probability"].values.min() < 1e-9
-    given = np.bincount(copies.item, minlength=200) > 0
-    assert probabilities(fit)[given].min() > 1e-4
+    own, after = fit["latent"]["probability"].values, probabilities(fit)
+    assert own.min() < 1e-9
+    assert after[np.bincount(copies.item, minlength=200) > 0].min() > 1e-4
+    found = ba.diagnostics_of(fit)["misfit"][0]
+    done = found["adjustment"]
+    assert 1 < done["worth"] < 8
+    assert done["expected_errors"] == pytest.approx([(1 - p.max(axis=1)).sum() for p in (own, after)])
+    assert is_tempered(found)
+    assert not is_tempered({"adjustment": done | {"weight": 0.01, "vote_weight": 0.02}})
 
 
 # ------------------------------------------------------------------------------------------------ priors of the items
@@ -175,26 +161,17 @@ def with_classifier():
     p = 1 / (1 + np.exp(-odds))
     answers = np.column_stack([noisy(truth, 0.75, 2, rng) for _ in range(5)])
     answers[150:] = -1
-    data = data_of(answers, "ab", truth=truth)
-    columns = {f"p[{name}]": column for name, column in zip(data.labels, (1 - p, p), strict=True)}
-    said = [(row.item, row.annotator, row.label) for row in data.to_frame().itertuples()]
-    data = ba.AnnotationData.from_records(
-        said, items=data.items, labels=data.labels, gold=dict(data.gold), item_columns=columns
+    data = data_of(answers, "ab", truth=truth, item_columns={"p[a]": 1 - p, "p[b]": p})
+    right = rng.beta(75, 25, size=(2, 50, 5, 2))[..., None]
+    posterior = posterior_of(
+        data.annotators,
+        "ab",
+        "ab",
+        confusion=np.where(np.eye(2) == 1, right, 1 - right),
+        base_rate=rng.dirichlet([150, 150], size=(2, 50)),
+        slope=rng.normal(1, 0.1, size=(2, 50)),
     )
-    right = rng.beta(75, 25, size=(2, 50, 5, 2))
-    posterior = xr.Dataset(
-        {
-            "confusion": (
-                ("chain", "draw", "annotator", "true_class", "response"),
-                np.where(np.eye(2) == 1, right[..., None], 1 - right[..., None]),
-            ),
-            "base_rate": (("chain", "draw", "true_class"), rng.dirichlet([150, 150], size=(2, 50))),
-            "slope": (("chain", "draw"), rng.normal(1, 0.1, size=(2, 50))),
-        },
-        coords={"annotator": list(data.annotators), "true_class": list("ab"), "response": list("ab")},
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         fit = make_fit(ba.models.ModelB(class_prior=ba.Classifier()), data, posterior, check=True)
     view = view_of(fit)
     (part,), found = split_data(data, view.latents), temperings_of(view, ADJUSTMENT)[""]
@@ -228,8 +205,8 @@ def test_tempering_pulls_towards_the_prior_of_the_item(with_classifier):
 # ---------------------------------------------------------------------------------------------- what stays as it is
 
 
-def test_the_models_own_posterior_controls_and_empty_items_stay(copies):
-    adjusted, plain = (fit_quietly("model_b", copies, method="vb", adjust=adjust) for adjust in (True, False))
+def test_the_models_own_posterior_controls_and_empty_items_stay(copies, fit_of_copies):
+    adjusted, plain = fit_of_copies, fit_quietly("model_b", copies, method="vb", adjust=False)
     assert "labels" not in plain.children
     xr.testing.assert_identical(plain["latent"].to_dataset(), adjusted["latent"].to_dataset())
     xr.testing.assert_identical(plain["posterior"].to_dataset(), adjusted["posterior"].to_dataset())
@@ -243,70 +220,40 @@ def test_the_models_own_posterior_controls_and_empty_items_stay(copies):
     assert 0.3 < labels.loc["item 000", "probability"] < 0.95
 
 
-def test_all_that_is_read_of_labels_is_adjusted(adjusted, copies, tmp_path):
+def test_all_that_is_read_of_labels_is_adjusted(fit_of_copies, copies, tmp_path):
+    adjusted = fit_of_copies
     p, labels = probabilities(adjusted), ba.label_table(adjusted)
     np.testing.assert_array_equal(labels[[f"p[{name}]" for name in copies.labels]], p)
     cost = {truth: {said: float(said != truth) for said in copies.labels} for truth in copies.labels}
     np.testing.assert_allclose(ba.decide_labels(adjusted, cost)["expected_cost"], 1 - p.max(axis=1), atol=1e-12)
     drawn = ba.sample_labels(adjusted, random_seed=1)
-    n = drawn.sizes["chain"] * drawn.sizes["draw"]
-    if n > 1:
-        shares = np.stack([(drawn == code).mean(("chain", "draw")) for code in range(3)], axis=1)
-        np.testing.assert_allclose(shares, p, atol=4.5 * 0.5 / np.sqrt(n))
-    free = replace(copies, controls={}, gold={})
-    new = ba.predict_labels(adjusted, free)
-    near = 0.02 if adjusted.attrs["method"] == "nuts" else 0.05  # the weights of draws, and what VB takes for an item
-    rest = copies.control_codes < 0
-    assert np.abs(new["probability"].to_numpy() - labels["probability"].to_numpy())[rest].mean() < near
+    shares = np.stack([(drawn == code).mean(("chain", "draw")) for code in range(3)], axis=1)
+    np.testing.assert_allclose(shares, p, atol=4.5 * 0.5 / np.sqrt(drawn.sizes["chain"] * drawn.sizes["draw"]))
+    new = ba.predict_labels(adjusted, replace(copies, controls={}, gold={}))
+    rest = copies.control_codes < 0  # near: the weights of draws, and what VB takes for an item
+    assert np.abs(new["probability"].to_numpy() - labels["probability"].to_numpy())[rest].mean() < 0.05
     ba.save(adjusted, tmp_path / "posterior.nc")
     pd.testing.assert_frame_equal(ba.label_table(ba.load(tmp_path)), labels)
-
-
-def test_what_was_done_is_said(copies):
-    fit = fit_quietly("mace", replace(copies, gold={}), method="em")
-    found = ba.diagnostics_of(fit)["misfit"][0]
-    done = found["adjustment"]
-    assert done.keys() == {"weight", "vote_weight", "correlation", "worth", "expected_errors"}
-    assert 1 < done["worth"] < 8
-    free = copies.control_codes < 0
-    own, after = (p[free] for p in (fit["latent"]["probability"].values, probabilities(fit)))
-    assert done["expected_errors"] == pytest.approx([(1 - p.max(axis=1)).sum() for p in (own, after)])
-    assert is_tempered(found)
-    assert not is_tempered({"adjustment": done | {"weight": 0.01, "vote_weight": 0.02}})
-    assert not is_tempered({})
 
 
 # ----------------------------------------------------------------------------------------------- models of all kinds
 
 
+@pytest.mark.usefixtures("by_numpy")
 @pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of made-up draws
-@pytest.mark.parametrize("of", [one for one in cases() if one.values[0][0] not in GUESTS])
-def test_every_model_with_classes_can_be_adjusted(of, rng):
-    case = make_case(*of)
+@pytest.mark.parametrize("name", ["model_a", "item_difficulty", "ordinal_dawid_skene", "shared_errors"])
+def test_models_of_other_kinds_can_be_adjusted(name, rng):
+    case = make_case(name, {})
     data = case.designs.tiny
     fit = make_fit(case.entry, data, case.posterior(case.draw(8, rng), 2))
-    view = view_of(fit)
-    parts = parts_of(view)
-    if any(ITEM_TYPE in part.posterior.dims or part.posterior.shape[1] == 1 for part in parts):
-        pytest.skip("items of this model have no label")
-    found = {"pairs": {"close": 1}}
+    (part,) = parts_of(view_of(fit))
     errors = {"z": 0.0, "n_answers": 2.0}
-    misfits = [
-        Misfit(
-            {"dimension": part.dimension, "errors": errors, **found},
-            ErrorMeasure(errors, np.array([-0.1, 0.2, 0.5]), rng.random(part.data.n_annotators)),
-        )
-        for part in parts
-    ]
-    adjust_labels(fit, parts, misfits)
-    for before, after in zip(parts, parts_of(view_of(fit)), strict=True):
-        p = after.posterior.values
-        np.testing.assert_allclose(p.sum(axis=1), 1)
-        given = np.array([item in after.data.controls for item in after.data.items])
-        np.testing.assert_array_equal(p[given], before.posterior.values[given])
-        assert np.abs(p - before.posterior.values)[~given].max() > 0.01
-        adjustment: Tempering = temperings_of(view_of(fit), ADJUSTMENT)[after.dimension]
-        assert adjustment.correlation.min() == 0
-        drawn = ba.sample_labels(fit, dimension=after.dimension or None, random_seed=1)
-        assert drawn.sizes["item"] == after.data.n_items
-    assert len(ba.label_table(fit)) == sum(part.data.n_items for part in parts)
+    measured = ErrorMeasure(errors, np.array([-0.1, 0.2, 0.5]), rng.random(data.n_annotators))
+    adjust_labels(fit, [part], [Misfit({"dimension": "", "errors": errors, "pairs": {"close": 1}}, measured)])
+    (after,) = parts_of(view_of(fit))
+    p = after.posterior.values
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert np.abs(p - part.posterior.values).max() > 0.01
+    adjustment: Tempering = temperings_of(view_of(fit), ADJUSTMENT)[""]
+    assert adjustment.correlation.min() == 0
+    assert ba.sample_labels(fit, random_seed=1).sizes["item"] == len(ba.label_table(fit)) == data.n_items

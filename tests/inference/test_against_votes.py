@@ -1,7 +1,6 @@
 """Labels that are not those of most annotators are said to be, whatever the model and the method."""
 
 import numpy as np
-import pytest
 import xarray as xr
 
 import bayesanno as ba
@@ -39,11 +38,3 @@ def test_few_items_controls_ties_and_other_kinds_say_nothing():
     assert not list(find_against_votes(tied, crowd(20, wrong=10)[1]))
     assert not list(find_against_votes(object(), latent))
     assert not list(find_against_votes(data, latent.rename(true_class="item_type")))
-
-
-def test_fits_say_it():
-    """By a prior under which annotators are seldom right."""
-    model = ba.models.ModelB(confusion_accuracy=0.05, confusion_strength=200.0)
-    with pytest.warns(ba.ConvergenceWarning, match="^labels-against-vote: "):
-        fit = ba.fit(model, crowd()[0], method="vb", random_seed=1, progressbar=False)
-    assert ba.findings(fit).set_index("code").loc["labels-against-vote", "value"] == 0

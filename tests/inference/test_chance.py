@@ -71,11 +71,3 @@ def test_with_a_rare_class_good_annotators_are_not_named():
         assert (table[[name for name in table.index if name.startswith(("good", "fair"))]] < 0.3).all()
         assert not {"good", "fair", "weak", "once"} & (listed(fit, "spammers") | listed(fit, "adversaries"))
         assert "against" in listed(fit, "adversaries")
-
-
-def test_a_point_has_none(even):
-    point = ba.fit("model_b", even, method="em", random_seed=1, progressbar=False)
-    assert "chance" not in ba.diagnostics_of(point)
-    table = ba.annotator_table(point).set_index("annotator")["p_chance"]
-    assert set(table) == {0.0, 1.0}
-    assert table[["good0", "always0", "against0"]].tolist() == [0, 1, 1]

@@ -17,7 +17,6 @@ from bayesanno.inference.diagnosis.findings import (
     COLUMNS,
     find_before,
     find_in_diagnostics,
-    find_in_fit,
     read_findings,
 )
 from bayesanno.modeling.findings import LEVELS, Finding, read_rules
@@ -129,6 +128,26 @@ def test_diagnostics_beyond_a_threshold_are_found_and_others_are_not(code):
     beyond, within = DIAGNOSED[code]
     assert code in {one.code for one in find_in_diagnostics(beyond)}
     assert code not in {one.code for one in find_in_diagnostics(within)}
+
+
+def codes_of(*found, max_rhat=1.2, **more):
+    diagnostics = modes(*found, groups=[one["chains"] for one in found if one["chains"]], **more)
+    return [one.code for one in find_in_diagnostics(diagnostics | {"max_rhat": max_rhat}) if one.code != "rhat"]
+
+
+def test_modes_that_chains_cross_between_or_that_label_alike_are_no_alarm():
+    both = mode(0.6, [0, 1, 3]), mode(0.4, [2])
+    assert codes_of(*both) == ["modes-apart"]
+    assert codes_of(*both, max_rhat=1.005) == []
+    assert codes_of(both[0], mode(0.4, [2], items_differ=1)) == []
+    assert codes_of(both[0], mode(0.4, [2], items_differ=1, classes={"no": "yes", "yes": "no"})) == ["modes-apart"]
+    one = mode(0.6, [0, 1, 2, 3]), mode(0.4, [])
+    assert codes_of(*one, max_rhat=1.005) == ["mode-unsampled"]
+    assert codes_of(*one, max_rhat=1.005, crossing=[1]) == ["mode-unsampled"]  # no draw of twenty in such a mode
+    few = mode(0.6, [0, 1, 2, 3], draws=4), mode(0.4, [], draws=0)  # of so few draws it is no wonder
+    assert codes_of(*few, max_rhat=1.005) == ["mode-unsampled"]
+    crossed = mode(0.6, [0, 1, 2, 3], draws=15), mode(0.4, [], draws=5)
+    assert codes_of(*crossed, max_rhat=1.005, crossing=[1]) == []
 
 
 # ----------------------------------------------------------------------------------------------- cases of data, models
@@ -272,21 +291,6 @@ def test_the_table_the_warnings_and_the_list_are_the_same(found_fit):
     assert (row["value"], row["threshold"]) == (2, 3)
 
 
-def test_a_fit_of_which_nothing_is_found_has_an_empty_table(tiny_fit):
-    left = [one for one in read_findings(view_of(tiny_fit)) if one.level != "note"]
-    assert left == []
-    empty = tiny_fit.copy()
-    empty.attrs = tiny_fit.attrs | {"findings": "[]"}
-    assert ba.findings(empty).shape == (0, len(COLUMNS))
-    assert ba.findings(empty).columns.tolist() == list(COLUMNS)
-
-
-def test_a_loaded_fit_has_the_same_findings(found_fit, tmp_path):
-    fit, _ = found_fit
-    ba.save(fit, tmp_path / "posterior.nc")
-    assert ba.findings(ba.load(tmp_path)).equals(ba.findings(fit))
-
-
 def test_a_fit_without_findings_gets_them_from_what_it_holds(found_fit):
     fit, _ = found_fit
     old = fit.copy()
@@ -321,28 +325,3 @@ def test_two_pairs_of_copies_are_two_findings_and_three_who_copy_one():
     found = [one for one in find_in_diagnostics(answers(pairs=PAIRS | {"named": chain})) if one.code == "copies"]
     assert [one.about for one in found] == [("ada", "bo", "cy"), ("dee", "eve")]
     assert enumerated(found[0].about) in found[0].remedy
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_known_labels_that_recalibrate_are_counted_again():
-    records = [(f"i{i}", who, "yes" if (i + k) % 5 else "no") for i in range(60) for k, who in enumerate("abcd")]
-    truth = {f"i{i}": "no" for i in range(60)}
-    fit = ba.fit("one_coin", ba.AnnotationData.from_records(records, gold=truth), **QUICK)
-    assert "labels-contradict-gold" in set(ba.findings(fit)["code"])
-    done = ba.recalibrate(fit)
-    found = {one.code: one for one in read_findings(view_of(done))}
-    assert "labels-contradict-gold" not in found
-    assert "labels-adjusted" not in found
-    assert ba.diagnostics_of(done)["gold"][""]["expected"] > ba.diagnostics_of(fit)["gold"][""]["expected"]
-    few = {one.code for one in read_findings(view_of(ba.recalibrate(fit, dict(list(truth.items())[:5]))))}
-    assert "few-true-labels" in few - set(found)
-
-
-def test_labels_that_say_no_more_than_frequencies_are_found(tiny_fit):
-    view = view_of(tiny_fit)
-    about = {"n_known": 30, "temperature": {"mean": 1.0, "hdi94_lb": 0.5, "hdi94_ub": 2.0}, "log_score": -0.69}
-    nothing, some = (view.tree.copy() for _ in range(2))
-    for tree, shares in ((nothing, -0.70), (some, -0.80)):
-        tree.attrs = view.tree.attrs | {"recalibration": json.dumps({"": about | {"log_score_shares": shares}})}
-    codes = [{one.code for one in find_in_fit(view_of(tree))} for tree in (nothing, some)]
-    assert ["labels-carry-nothing" in each for each in codes] == [True, False]

@@ -1,7 +1,5 @@
 """Few annotators whom the labels follow are named where they share errors, and not where they are precise."""
 
-import warnings
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,8 +7,8 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.inference.diagnosis.findings import EXPLAINED, find_in_diagnostics
 from bayesanno.inference.diagnosis.misfit import label_copiers, measure_copying
-from bayesanno.modeling.findings import threshold_of
 from tests.inference.answers import data_of
+from tests.inference.draws import fit_quietly
 
 GRADES = ("1", "2", "3", "4")
 
@@ -37,28 +35,23 @@ def leave_out(answers, rng, *, copies, others):
     return kept
 
 
-@pytest.mark.parametrize("more", [{}, {"copies": 2}, {"copies": 5}, {"severity": 0.7}, {"shared": 1.3}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"copies": 2}, {"severity": 0.7}, {"careless": 20}], ids=str)
 def test_copies_are_named(more, rng):
     answers, _ = grade(rng, **more)
+    if "careless" in more:  # each item has few answers
+        answers = leave_out(answers, rng, copies=3, others=5)
     found = label_copiers(data_of(answers, GRADES), answers[:, 0])
     assert found["who"] == tuple(f"a{j:02}" for j in range(more.get("copies", 3)))
-    assert found["z"] > threshold_of("labels-follow")
     (said,) = said_of(data_of(answers, GRADES), answers[:, 0])
     assert (said.code, said.about, said.value) == ("labels-follow", found["who"], pytest.approx(found["z"]))
 
 
-def test_copies_are_named_where_each_item_has_few_answers(rng):
-    answers, _ = grade(rng, careless=20)
-    assert said_of(data_of(leave_out(answers, rng, copies=3, others=5), GRADES), answers[:, 0])
-
-
-@pytest.mark.parametrize("others", [9, 3])
-def test_the_precise_are_not_named(others, rng):
-    """Nor are these z scores off: of 60 tables, their mean is within 4 standard errors of 0, or below."""
+def test_the_precise_are_not_named(rng):
+    """Nor are these z scores off: of 30 tables, their mean is within 4 standard errors of 0, or below."""
     z = []
-    for _ in range(60):
+    for _ in range(30):
         answers, truth = grade(rng, careless=20, shared=0.0, own=0.3)
-        data = data_of(leave_out(answers, rng, copies=3, others=others), GRADES)
+        data = data_of(leave_out(answers, rng, copies=3, others=3), GRADES)
         assert said_of(data, truth) == []
         z.append(label_copiers(data, truth)["z"])
     assert np.mean(z) < 4 / np.sqrt(len(z))
@@ -87,27 +80,15 @@ def test_nothing_is_found_where_nothing_can_be(rng):
     assert label_copiers(data_of(answers, GRADES), labels) is None
 
 
-@pytest.mark.filterwarnings("ignore:(rhat|ess|mode|errors-correlate|votes-off|copies|search)")
-def test_a_fit_names_them_and_all_but_one_left_out_makes_labels_better(rng):
-    answers, truth = grade(rng, n_items=150, copies=5, careless=7)
-    settings = {"draws": 60, "tune": 120, "chains": 2, "random_seed": 1, "progressbar": False}
-    with pytest.warns(ba.MisfitWarning) as said:
-        followed = ba.fit("ordinal_dawid_skene", data_of(answers, GRADES, truth=truth), **settings)
-    assert any(str(each.message).startswith("labels-follow: ") for each in said)
-    named = ba.findings(followed).set_index("code").loc["labels-follow", "about"]
-    assert named == "a00, a01, a02, a03, a04"
+def test_a_fit_names_them_unless_all_but_one_are_left_out(rng):
+    answers, _ = grade(rng, n_items=150, copies=5, careless=7)
+    followed = fit_quietly("model_b", data_of(answers, GRADES), method="vb")
+    assert ba.findings(followed).set_index("code").loc["labels-follow", "about"] == "a00, a01, a02, a03, a04"
     answers[:, 1:5] = -1
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        alone = ba.fit("ordinal_dawid_skene", data_of(answers, GRADES, truth=truth), **settings)
-    assert not [each for each in caught if "labels-follow" in str(each.message)]
-    right = [(ba.label_table(fit)["label"] == ba.label_table(fit)["gold"]).mean() for fit in (followed, alone)]
-    assert right[1] > right[0] + 0.1
+    alone = fit_quietly("model_b", data_of(answers, GRADES), method="vb")
+    assert "labels-follow" not in set(ba.findings(alone)["code"])
 
 
 def test_other_kinds_of_data_and_states_have_nothing(rng):
-    data, of_types = (
-        data_of(grade(rng)[0], GRADES),
-        xr.Dataset({"probability": (("item", "item_type"), np.ones((200, 1)))}),
-    )
-    assert measure_copying(data, of_types) == measure_copying(object(), of_types) == {}
+    of_types = xr.Dataset({"probability": (("item", "item_type"), np.ones((200, 1)))})
+    assert measure_copying(data_of(grade(rng)[0], GRADES), of_types) == measure_copying(object(), of_types) == {}

@@ -12,7 +12,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
-from bayesanno._core.fields import AtLeast, Range
+from bayesanno._core.fields import Range
 from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
 from bayesanno.inference.methods import ARGUMENTS, METHODS, Draws, GraphSettings, Method, NUTSSettings, choose_method
@@ -40,31 +40,6 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
     samplers = [f'"{name}"' for name in get_args(get_type_hints(NUTSSettings)["nuts_sampler"])]
     assert f"nuts_sampler : {{{', '.join(samplers)}}}" in ba.fit.__doc__
     assert set(ARGUMENTS) <= set(OF_FIT)
-    assert {name: method.options for name, method in METHODS.items()} == {
-        "nuts": {"starts": 20},
-        "advi": {"steps": 50_000, "starts": 20},
-        "fullrank_advi": {"steps": 50_000, "starts": 20},
-        "em": {
-            "objective": "ml", "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "smoothing": None, "epsilon": 0.0,
-        },
-        "vb": {"restarts": 10, "steps": 5_000, "tolerance": 1e-6},
-    }  # fmt: skip
-
-
-def test_settings_are_valid_plain_and_frozen():
-    @dataclass(frozen=True, kw_only=True)
-    class Own(GraphSettings):
-        steps: Annotated[int, AtLeast(2)] = 5
-        rate: Annotated[float, Range(0, 1)] = 0.5
-
-    made = Own(steps="7", rate=np.float32(0.25))
-    assert (made.steps, type(made.steps), made.rate, type(made.rate)) == (7, int, 0.25, float)
-    assert Own(steps=np.int64(3)) == Own(steps=3)
-    with pytest.raises(AttributeError):
-        made.steps = 1
-    for wrong in ({"steps": 1}, {"steps": 2.5}, {"steps": None}, {"rate": 1}, {"rate": 0}, {"rate": "x"}):
-        with pytest.raises(FitError, match=f"^{next(iter(wrong))} is "):
-            Own(**wrong)
 
 
 def test_a_method_takes_of_the_arguments_what_it_has():
@@ -72,28 +47,7 @@ def test_a_method_takes_of_the_arguments_what_it_has():
     assert choose_method("nuts", **arguments)[1] == NUTSSettings(**arguments)
     advi = choose_method("advi", {"steps": 6}, **arguments)[1]
     assert (advi.draws, advi.chains, advi.steps) == (9, 7, 6)
-
-
-@pytest.mark.parametrize("argument", ["draws", "tune", "chains", "target_accept"])
-def test_a_number_that_is_text_is_refused(refuses, argument):
-    with refuses(FitError, f"{argument} is '100': it must be a number, and this is text"):
-        ba.fit("model_b", tiny_data(), **{argument: "100"})
     assert choose_method("em", {"steps": "100"})[1].steps == 100  # as typed on the command line
-
-
-@pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
-def test_the_target_acceptance_rate_reaches_the_sampler(sampler):
-    """What is asked for comes out, and is had by shorter steps."""
-    low, high = (
-        ba.fit("model_b", tiny_data(), nuts_sampler=sampler, target_accept=target, **(SHORT | {"tune": 300}))
-        for target in (0.5, 0.98)
-    )
-    name = "mean_tree_accept" if sampler == "nutpie" else "acceptance_rate"
-    accepted = [float(one["sample_stats"][name].mean()) for one in (low, high)]
-    assert accepted[0] < 0.8 < 0.93 < accepted[1]
-    steps = [float(one["sample_stats"]["step_size"].mean()) for one in (low, high)]
-    assert steps[1] < steps[0] / 2
 
 
 # ------------------------------------------------------------------------------------------------------ a new one
@@ -115,19 +69,14 @@ def stay_at_the_start(graph, start, settings, *, random_seed, progressbar):
     return Draws(posterior, stats, 0.0, 0.0, {"seed_seen": random_seed, "shown": progressbar})
 
 
-def test_a_new_method_is_one_entry_of_the_table(monkeypatch, tmp_path, refuses):
+def test_a_new_method_is_one_entry_of_the_table(monkeypatch, refuses):
     monkeypatch.setitem(METHODS, "start", Method(StartSettings, stay_at_the_start, "point"))
     fit = ba.fit("model_b", tiny_data(), method="start", method_options={"spread": 0.25}, **SHORT)
     assert (fit.attrs["method"], fit.attrs["yields"]) == ("start", "point")
     assert json.loads(fit.attrs["settings"]) == {"spread": 0.25, "starts": 20}
-    assert "nuts_sampler" not in fit.attrs
     assert fit["sample_stats"]["lp"].item() == 0.25
-    view = view_of(fit)
-    assert (view.yields, view.convergence) == ("point", None)
-    found = view.diagnostics
+    found = view_of(fit).diagnostics
     assert (found["seed_seen"], found["shown"], found["max_rhat"], found["divergences"]) == (1, False, None, None)
     np.testing.assert_allclose(fit["latent"]["probability"].sum("true_class"), 1)
-    ba.save(fit, tmp_path / "posterior.nc")
-    xr.testing.assert_identical(ba.load(tmp_path), fit)
     with refuses(FitError, "start has no method option 'draws': it has starts, spread"):
         choose_method("start", {"draws": 5}, draws=5)

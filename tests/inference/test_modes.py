@@ -1,7 +1,5 @@
 """Modes: the tables of Rzhetsky et al. (2009) as corrected, boundaries, levels, unbounded directions, bad input."""
 
-import warnings
-
 import numpy as np
 import pytensor
 import pytest
@@ -9,12 +7,10 @@ from threadpoolctl import threadpool_limits
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno._core.errors import DataError, FitError, ModelError
-from bayesanno.inference.modes.find import choose_points
+from bayesanno._core.errors import DataError, FitError
 from bayesanno.inference.modes.objective import Objective, Parameters
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.models.binomial_mixture import BinomialMixture
-from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
 from tests.models import oracles_model_a as oracle
 from tests.samples import TINY_RECORDS, rte_counts
@@ -67,26 +63,6 @@ def test_table_10_has_five_modes(table9, objective, expected):
     assert (columns(modes, "accuracy")[1:4].max(axis=1) == 1).all()  # exactly
     assert modes["visits"].sum() == 50
     assert (modes.attrs["n_modes"], modes.attrs["n_distinct"], modes.attrs["unbounded"]) == (5, 5, {})
-
-
-@pytest.mark.parametrize("omega", oracle.UNNORMALISED_MODES, ids=["pooled", "true"])
-def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
-    """Frequencies that are not the pooled ones are no option of the model: they are set in its graph."""
-    import pymc as pm
-
-    model = ModelA(alpha="unnormalised")
-    graph = model.build(table9)
-    pm.set_data({"frequency": np.array(omega)}, graph)
-    parameters = Parameters(graph)
-    likelihood = parameters.compile("ml")
-    vote = parameters.coordinates_of(model.start(table9))
-    starts = choose_points(likelihood, [vote], 25, np.random.default_rng(1))
-    ends = [polish(likelihood, ascend(likelihood, start), np.random.default_rng(1)) for start in starts]
-    inside = {round(end.log_density, 6): end.point[::2] for end in ends if (end.point > 0).all()}
-    expected = oracle.UNNORMALISED_MODES[omega]
-    np.testing.assert_allclose(sorted(inside, reverse=True), [value for _, value in expected], rtol=0, atol=2e-6)
-    for (theta, _), value in zip(expected, sorted(inside, reverse=True), strict=True):
-        np.testing.assert_allclose(inside[value], theta, rtol=0, atol=EXACT)
 
 
 @pytest.mark.usefixtures("few_calls")
@@ -158,25 +134,6 @@ def test_types_of_items_may_be_at_the_end_of_the_scale():
     assert best["rate[type 3]"] == 1
 
 
-def test_the_density_of_a_gaussian_of_no_width_has_no_bound():
-    """The zoo's gaussian_mixture has probabilities of whole numbers, which are bounded; a density at points is not."""
-    points = np.random.default_rng(1).normal(size=20)
-
-    def density(z):  # weights of two normals, one centred at the first point, and their sds
-        away = points[:, None] - [0.0, points[0]]
-        each = np.exp(-0.5 * (away / z[2:]) ** 2) / z[2:]
-        p = each @ z[:2]
-        share = each * z[:2] / p[:, None]
-        by_sd = (share * (away**2 / z[2:] ** 3 - 1 / z[2:])).sum(axis=0)
-        return np.log(p).sum(), np.concatenate([(each / p[:, None]).sum(axis=0), by_sd])
-
-    objective = Objective(density, (2, 1, 1))
-    starts = ([0.9, 0.1, 1.0, sd] for sd in (1e-4, 1e-3, 1e-2, 0.1, 1.0))
-    ends = [polish(objective, ascend(objective, np.array(start)), np.random.default_rng(1)) for start in starts]
-    assert (ends[0].singular, ends[0].log_density, ends[0].is_reached) == ((3,), np.inf, False)
-    assert any(end.is_reached and np.isfinite(end.log_density) and not end.singular for end in ends)
-
-
 @pytest.mark.usefixtures("few_calls")
 def test_priors_that_are_infinite_on_the_boundary_are_named_and_no_mode():
     data = AnnotationData.from_records(TINY_RECORDS)
@@ -221,18 +178,6 @@ def test_parameters_of_which_nothing_is_known_make_no_further_modes():
     assert best["maximum"]
 
 
-@pytest.mark.usefixtures("few_calls")
-def test_the_strategy_of_who_always_knows_is_flat():
-    """An annotator who is right wherever two others agree has competence 1, and then no habit."""
-    rows = [(f"s{i}", who, "abc"[i % 3]) for i in range(12) for who in ("ada", "bo")]
-    rows += [(f"s{i}", "cy", "abc"[i % 3 if i < 6 else 0]) for i in range(12)]
-    modes = find("mace", AnnotationData.from_records(rows))
-    best = modes.iloc[0]
-    assert (best["competence[ada]"], best["competence[bo]"]) == (1, 1)
-    assert best["flat"] >= 4  # two numbers for each of the two
-    assert len(modes) <= 3  # not one for every strategy
-
-
 def test_controls_tell_the_classes_apart():
     rows = answers_of_eight()
     said = {item: label for item, who, label in rows if who == "ada"}
@@ -243,22 +188,6 @@ def test_controls_tell_the_classes_apart():
 
 
 # ---------------------------------------------------------------------------------------------------------- starts
-
-
-def test_starts_are_the_given_ones_and_uniform_points():
-    objective = Objective(lambda z: (0.0, 0 * z), (2, 3, 1))
-    first = np.array([1.0, 0.0, 0.2, 0.3, 0.5, 4.0])
-    one, again, other = (
-        np.array(choose_points(objective, [first, first / 4], 400, np.random.default_rng(seed))) for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(one, again)
-    np.testing.assert_array_equal(one[:2], other[:2])
-    np.testing.assert_allclose(one[:2], [first, [*first[:5], 1.0]], atol=5e-4)
-    assert len(np.unique(one[2:].round(6), axis=0)) == 398
-    assert (one > 0).all()
-    np.testing.assert_allclose([one[:, :2].sum(axis=1), one[:, 2:5].sum(axis=1)], 1, rtol=1e-12)
-    np.testing.assert_allclose(one[2:].mean(axis=0), [1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3, 1], atol=0.15)
-    assert len(choose_points(objective, [first, first], 1, np.random.default_rng(1))) == 1
 
 
 def test_that_nobody_knows_is_an_explanation_that_is_looked_for():
@@ -289,12 +218,7 @@ def test_a_level_is_left_where_a_way_leads_up():
     assert (end.log_density, end.is_reached) == (pytest.approx(0.7), True)
 
 
-def test_a_function_that_does_not_end_has_no_maximum():
-    objective = Objective(lambda z: (z[0], np.ones(1)), (1,))
-    end = polish(objective, Maximum(np.ones(1), 1.0, is_reached=False), np.random.default_rng(1))
-    assert not end.is_reached
-
-
+@pytest.mark.usefixtures("few_calls")
 def test_a_level_on_which_boundaries_differ_is_one_mode():
     """Two answer the same to both items, and only the third tells them apart: at best, with probability 1/4."""
     answers = [
@@ -311,22 +235,18 @@ def test_a_level_on_which_boundaries_differ_is_one_mode():
 # ------------------------------------------------------------------------------------------------------- bad input
 
 
-BAD = {
-    "objective": ({"objective": "mle"}, FitError, "objective is 'mle': it must be 'ml' .* or 'map'"),
-    "no starts": ({"starts": 0}, FitError, "starts is 0: it must be a whole number, 1 or more"),
-    "half a start": ({"starts": 1.5}, FitError, "starts is 1.5"),
-    "true starts": ({"starts": True}, FitError, "starts is True"),
-    "seed": ({"random_seed": -1}, FitError, "random_seed is -1"),
-    "model": ({"model": "model_z"}, ModelError, "model_z"),
-    "data": ({"model": "binomial_mixture"}, DataError, "binomial_mixture needs CountData"),
-}
-
-
-@pytest.mark.parametrize("why", BAD)
-def test_what_is_no_search_is_refused(refuses, why):
-    settings, error, match = BAD[why]
-    with refuses(error, match):
-        ba.find_modes(**({"model": "model_b", "data": AnnotationData.from_records(TINY_RECORDS)} | settings))
+def test_what_is_no_search_is_refused(refuses):
+    for settings, error, match in (
+        ({"objective": "mle"}, FitError, "objective is 'mle'"),
+        ({"starts": 0}, FitError, "starts is 0"),
+        ({"starts": 1.5}, FitError, "starts is 1.5"),
+        ({"starts": True}, FitError, "starts is True"),
+        ({"random_seed": -1}, FitError, "random_seed is -1"),
+        ({"model": "binomial_mixture"}, DataError, "binomial_mixture needs CountData"),
+        ({"model": "hierarchical_dawid_skene"}, FitError, "its modes are meaningless"),
+    ):
+        with refuses(error, match):
+            ba.find_modes(**{"model": "model_b", "data": AnnotationData.from_records(TINY_RECORDS)} | settings)
 
 
 def test_a_parameter_that_can_be_any_number_is_refused(refuses):
@@ -334,18 +254,3 @@ def test_a_parameter_that_can_be_any_number_is_refused(refuses):
     data = ba.MultiAnnotationData(by_dimension={"first": part, "second": part})
     with refuses(FitError, "direction can be any number: use a variant of the model without it"):
         find("model_a_multi", data)
-
-
-@pytest.mark.usefixtures("few_calls")
-def test_a_chain_in_a_mode_that_few_starts_did_not_find_is_said_to_be_there():
-    """Both modes are about as high, and annotators are about as competent in both: only a climb distinguishes them."""
-    rng = np.random.default_rng(3)
-    records = [(f"i{i}", f"a{j}", "xy"[int(rng.random() < 0.5)]) for i in range(12) for j in range(3)]
-    data = ba.AnnotationData.from_records(records)
-    settings = {"chains": 2, "draws": 50, "tune": 60, "random_seed": 1, "progressbar": False, "check": False}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        fit = ba.fit("one_coin", data, method_options={"starts": 0}, **settings)
-    found = ba.diagnostics_of(fit)["modes"]["found"]
-    assert len(found) == 2
-    assert sorted(chain for mode in found for chain in mode["chains"]) == [0, 1]

@@ -1,13 +1,11 @@
 """What nutpie does when it is interrupted or fails: nothing is lost, and nothing is kept."""
 
 import signal
-from types import SimpleNamespace
 
 import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
-from bayesanno.inference.sampling import nuts as samplers
 from tests.samples import SETTINGS, tiny_data
 
 
@@ -29,27 +27,6 @@ def test_a_panic_of_the_sampler_is_one_clear_error(refuses, monkeypatch):
     monkeypatch.setattr(nutpie, "sample", lambda *_, **__: Sampler())
     with refuses(FitError, r"nutpie failed \(called .*: Invalid initial point\): try another seed"):
         ba.fit("model_b", tiny_data(), **SETTINGS)
-
-
-def test_an_interruption_is_not_lost_while_nutpie_is_asked_for_its_seeds(monkeypatch):
-    """Its blocking call would end quietly, and the fit would go on."""
-    import nutpie
-
-    class Sampler:
-        def wait(self):
-            raise KeyboardInterrupt
-
-        def cancel(self):
-            pass
-
-    density = SimpleNamespace(functions=None, parts={}, names=(), n_dim=1, values_at=None)
-
-    def sample(*_, blocking=True, **__):
-        return None if blocking else Sampler()
-
-    monkeypatch.setattr(nutpie, "sample", sample)
-    with pytest.raises(KeyboardInterrupt):
-        samplers._find_seeds(SimpleNamespace(density=density, draw=None), 4, 1)
 
 
 def test_a_sampler_that_is_made_while_it_is_interrupted_does_not_go_on(monkeypatch):

@@ -8,21 +8,19 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.fits.view import view_of
-from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics, read_findings
 from bayesanno.inference.diagnosis.measures import FEW_ITEMS, find_rare
 from bayesanno.models import ModelB
+from tests.inference.draws import make_quiet_fit, posterior_of
 
 SPLIT = "i0"  # the item of which half say "c" and half "d", which nobody says otherwise
 
 
-def annotations(n_items=40, n_annotators=14):
-    said = [
-        (f"i{i}", f"j{j}", ("c" if j % 2 else "d") if i == 0 else "ab"[(i + (i * 7 + j * 5) % 11 // 10) % 2])
-        for i in range(n_items)
-        for j in range(n_annotators)
-    ]
-    return ba.AnnotationData.from_records(said)
+def annotations():
+    """Fourteen annotators who agree on most of 40 items."""
+    said = {(i, j): "ab"[(i + (i * 7 + j * 5) % 11 // 10) % 2] for i in range(40) for j in range(14)}
+    said |= {(0, j): "dc"[j % 2] for j in range(14)}
+    return ba.AnnotationData.from_records([(f"i{i}", f"j{j}", label) for (i, j), label in said.items()])
 
 
 def draw_given_classes(rng, data, classes, n_draws=1500):
@@ -35,26 +33,7 @@ def draw_given_classes(rng, data, classes, n_draws=1500):
         prevalence = prior["prevalence"] + np.bincount(truth, minlength=data.n_classes)
         chains.append((rows / rows.sum(axis=-1, keepdims=True), rng.dirichlet(prevalence, size=n_draws)))
     confusion, prevalence = map(np.stack, zip(*chains, strict=True))
-    return xr.Dataset(
-        {
-            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
-            "prevalence": (("chain", "draw", "true_class"), prevalence),
-        },
-        coords={
-            "chain": range(len(classes)),
-            "draw": range(n_draws),
-            "annotator": list(data.annotators),
-            "true_class": list(data.classes),
-            "response": list(data.labels),
-        },
-    )
-
-
-def fit_of(data, posterior, **attrs):
-    none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
-    made = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
-    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
-    return assemble(ModelB(), data, posterior, stats, attrs=made | {"settings": "{}"} | attrs)
+    return posterior_of(data.annotators, data.classes, data.labels, confusion=confusion, prevalence=prevalence)
 
 
 def codes_of(diagnostics):
@@ -62,55 +41,38 @@ def codes_of(diagnostics):
 
 
 @pytest.fixture(scope="module")
-def data():
-    return annotations()
-
-
-@pytest.fixture(scope="module")
-def truth(data):
-    """Each item's class in each of four chains: of the first item it differs."""
-    votes = data.class_shares.argmax(axis=1)
-    found = np.tile(votes, (4, 1))
-    found[:, data.items.index(SPLIT)] = [data.classes.index(name) for name in "ccdd"]
-    return found
-
-
-@pytest.fixture(scope="module")
-def posterior(data, truth):
-    return draw_given_classes(np.random.default_rng(3), data, truth)
-
-
-@pytest.fixture(scope="module")
-def rare_fit(data, posterior):
-    with pytest.warns(ba.ConvergenceWarning):
-        return fit_of(data, posterior)
+def rare():
+    """Data, and each item's class in each of four chains: of the first item it differs."""
+    data = annotations()
+    classes = np.tile(data.class_shares.argmax(axis=1), (4, 1))
+    classes[:, data.items.index(SPLIT)] = [data.classes.index(name) for name in "ccdd"]
+    return data, classes
 
 
 # -------------------------------------------------------------------------------------------- what is said of a fit
 
 
-def test_chains_that_differ_on_one_item_leave_the_others_usable(rare_fit, data):
-    (found,) = [one for one in read_findings(view_of(rare_fit)) if one.warning == "ConvergenceWarning"]
+def test_chains_that_differ_on_one_item_leave_the_others_usable(rare, rng):
+    data, classes = rare
+    with pytest.warns(ba.ConvergenceWarning):
+        view = view_of(make_quiet_fit(ModelB(), data, draw_given_classes(rng, data, classes)))
+    (found,) = [one for one in read_findings(view) if one.warning == "ConvergenceWarning"]
     assert (found.code, found.level, found.about) == ("rare-label", "note", ("c", "d"))
-    found = view_of(rare_fit).diagnostics["rare"]
+    found = view.diagnostics["rare"]
     assert (found["differ"], found["named"], found["n_items"]) == (1, [SPLIT], data.n_items)
-    sizes = view_of(rare_fit).latent["probability"].sum("item")
+    sizes = view.latent["probability"].sum("item")
     for one in found["classes"]:
         assert one["items"] == pytest.approx(float(sizes.sel(true_class=one["name"])), abs=1e-9)
-    others = view_of(rare_fit).convergence.sel(true_class=["a", "b"], diagnostic="r_hat")
+    others = view.convergence.sel(true_class=["a", "b"], diagnostic="r_hat")
     assert found["rest"]["max_rhat"] == max(float(others[name].max()) for name in others.data_vars)
-    assert found["max_rhat"] == view_of(rare_fit).diagnostics["max_rhat"] > 1.01
+    assert found["max_rhat"] == view.diagnostics["max_rhat"] > 1.01
 
 
-def test_chains_that_agree_on_such_classes_are_not_warned_of(data, truth, rng):
-    posterior = draw_given_classes(rng, data, np.tile(truth[0], (4, 1)))
-    fit = fit_of(data, posterior)
+def test_chains_that_agree_on_such_classes_are_not_warned_of(rare, rng):
+    data, classes = rare
+    fit = make_quiet_fit(ModelB(), data, draw_given_classes(rng, data, np.tile(classes[0], (4, 1))))
     assert "rare" not in view_of(fit).diagnostics
     assert ba.findings(fit).query("level != 'note'").empty
-
-
-def test_draws_that_are_of_no_chains_have_no_such_words(data, posterior):
-    assert "rare" not in ba.diagnostics_of(fit_of(data, posterior, yields="combination"))
 
 
 # --------------------------------------------------------------------------------------------------------- the parts
@@ -157,11 +119,6 @@ def test_what_is_of_small_classes_is_parted_from_the_rest(rhat, sizes, moves, fo
     assert rare["differ"] == len(moves)
     said = codes_of({"max_rhat": max(rhat), "rare": rare})
     assert said == ([("rare-label", "note")] if usable else [("rhat", "care"), ("rare-label", "care")])
-
-
-def test_of_types_of_items_nothing_is_said():
-    numbers = _numbers((1.0, 1.0, 1.4, 1.0)).rename(true_class="item_type")
-    assert find_rare(numbers, _items((60, 39, 1), dim="item_type")) is None
 
 
 @pytest.mark.parametrize(("size", "is_rare"), [(FEW_ITEMS - 1, True), (FEW_ITEMS, False)])

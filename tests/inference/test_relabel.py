@@ -10,13 +10,11 @@ import xarray as xr
 from bayesanno import fit
 from bayesanno._core.errors import ConvergenceWarning, FitError
 from bayesanno.inference.methods import METHODS
-from bayesanno.inference.modes.chains import compare_chains
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
-from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws, posterior_of
 from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY
-from tests.models.references import model_b_log_prior
 
 CYCLE = [1, 2, 0]
 
@@ -66,59 +64,27 @@ def test_a_fit_is_relabelled_by_the_rule_asked_for(rule, rng):
 
 
 def test_permutations_one_after_the_other_are_composed(rng):
-    confusion = rng.dirichlet(np.ones(4), size=(2, 50, 1, 4))
-    prevalence = rng.dirichlet(np.ones(4), size=(2, 50))
-    raw = xr.Dataset(
-        {
-            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
-            "prevalence": (("chain", "draw", "true_class"), prevalence),
-        },
-        coords={"chain": range(2), "draw": range(50), "true_class": list("abcd")},
-    )
+    raw = clear_posterior(rng)[["confusion", "prevalence"]]
+    raw = permute_draws(raw, np.array([rng.permutation(3) for _ in range(12)]).reshape(2, 6, 3))
+    raw = raw.assign_coords(true_class=list(LABELS))
     once, first = align_classes(raw)
-    twice, then = align_classes(once, "weighted")
-    both = compose(first, then)
-    np.testing.assert_array_equal(np.take_along_axis(prevalence, both.values, axis=2), twice["prevalence"])
-    changed = (twice["prevalence"] != raw["prevalence"]).any("true_class").mean()
-    assert share_changed(both) == float(changed)
-    assert 0 < share_changed(then)
+    cycled = xr.DataArray(np.tile(CYCLE, (2, 6, 1)), dims=first.dims, coords=first.coords)
+    twice = once["prevalence"].values[..., CYCLE]
+    np.testing.assert_array_equal(np.take_along_axis(raw["prevalence"].values, compose(first, cycled).values, 2), twice)
+    assert share_changed(first) == float((once["prevalence"] != raw["prevalence"]).any("true_class").mean())
 
 
-def test_deterministics_and_log_prior_belong_to_their_draws(swapped):
-    model = ModelB(confusion_accuracy=0.7)
+def test_deterministics_belong_to_their_draws(swapped):
     stale = swapped[1].assign(accuracy=(("chain", "draw", "annotator"), np.full((2, 6, 3), 9.0)))
-    fit = make_fit(model, TINY, stale)
-    posterior = fit["posterior"]
+    posterior = make_fit(ModelB(confusion_accuracy=0.7), TINY, stale)["posterior"]
     accuracy = np.einsum("cdk,cdxkk->cdx", posterior["prevalence"], posterior["confusion"])
     np.testing.assert_allclose(posterior["accuracy"], accuracy, rtol=EXACT)
-    total = sum(
-        variable.sum([d for d in variable.dims if d not in ("chain", "draw")])
-        for variable in fit["log_prior"].data_vars.values()
-    )
-    for chain, draw in np.ndindex(2, 6):
-        one = {name: swapped[1][name].values[chain, draw] for name in ("prevalence", "confusion")}
-        expected = model_b_log_prior(one, model.to_fields())
-        assert float(total[chain, draw]) == pytest.approx(expected, rel=EXACT)
 
 
-@pytest.mark.parametrize(
-    ("model", "data", "match"),
-    [
-        (ModelB(), TINY, "the prior of model_b distinguishes the classes"),
-        (EXCHANGEABLE, CONTROLLED, "it has controls"),
-    ],
-)
-def test_relabelling_is_refused_where_it_would_change_the_density(model, data, match, swapped, refuses):
-    fit = make_fit(model, data, swapped[1])
-    with refuses(FitError, f"relabelling would change the density of this fit's draws: {match}"):
-        relabel(fit)
-
-
-# ------------------------------------------------------------------------------------------------- modes
-
-
-def densities(rng, *means):
-    return np.array(means)[:, None] + rng.normal(size=(len(means), 50))
+def test_relabelling_is_refused_where_it_would_change_the_density(swapped, refuses):
+    for model, data, match in ((ModelB(), TINY, "the prior of model_b"), (EXCHANGEABLE, CONTROLLED, "it has controls")):
+        with refuses(FitError, f"relabelling would change the density of this fit's draws: {match}"):
+            relabel(make_fit(model, data, swapped[1]))
 
 
 # ------------------------------------------------------------------------- classes in whatever variable has them
@@ -151,41 +117,13 @@ def test_a_response_that_is_no_class_counts_for_no_class(rng):
     np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
 
 
-def test_every_variable_over_classes_and_responses_has_its_say(rng):
-    posterior = one_for_all(clear_posterior(rng))
-    orders = np.tile(CYCLE, (2, 6, 1))
-    louder = xr.ones_like(posterior["confusion"]) * np.eye(3)[CYCLE] * 5  # of two variables, the sum decides
-    _, permutation = align_classes(posterior.assign(population=louder))
-    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
-
-
 def test_the_weights_are_the_variable_that_is_a_distribution_over_classes():
-    confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 2, 2))
-    draws = xr.Dataset(
-        {
-            "concentration": (("chain", "draw", "true_class"), [[[0.1, 9.0]]]),
-            "confusion": (("chain", "draw", "true_class", "response"), confusion),
-            "share": (("chain", "draw", "true_class"), [[[0.9, 0.1]]]),
-        },
-        coords={"chain": [0], "draw": [0], "true_class": ["no", "yes"]},
-    )
+    confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 1, 2, 2))
+    more = {"concentration": np.array([[[0.1, 9.0]]]), "share": np.array([[[0.9, 0.1]]])}
+    draws = posterior_of(["ada"], ["no", "yes"], ["no", "yes"], confusion=confusion, **more)
     assert share_changed(align_classes(draws, "weighted")[1]) == 1
-    assert share_changed(align_classes(draws.drop_vars("concentration"), "weighted")[1]) == 1
-    with pytest.raises(FitError, match=r'"weighted" needs the prevalence of the classes, .* take the rule "accuracy"'):
+    with pytest.raises(FitError, match='"weighted" needs the prevalence'):
         align_classes(draws.drop_vars("share"), "weighted")
-
-
-def test_classes_of_which_nothing_is_known_are_not_relabelled(rng, refuses):
-    with refuses(FitError, "classes cannot be relabelled: no variable of the posterior has dims true_class and resp"):
-        align_classes(clear_posterior(rng)[["prevalence", "unrelated"]])
-
-
-def test_a_chain_with_swapped_classes_is_reported_by_one_matrix_for_all(rng):
-    posterior = one_for_all(clear_posterior(rng, n_chains=2, n_draws=50))
-    orders = np.tile(np.arange(3), (2, 50, 1))
-    orders[0] = [1, 0, 2]
-    found = compare_chains(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
-    assert found["groups"] == [[1], [0]]
 
 
 def test_a_fit_whose_classes_cannot_be_relabelled_is_refused_at_once(monkeypatch, refuses):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno._core.errors import FitError
 from bayesanno.inference import relabelling
@@ -47,17 +46,11 @@ def random_orders(posterior, rng):
 # ------------------------------------------------------------------------------------------------- what is undone
 
 
-@pytest.fixture(scope="module", params=[3, 9])
-def switched(request):
+@pytest.fixture(scope="module")
+def switched():
     """A fit whose draws have permuted classes, by how, and the fit before that."""
-    n_classes, rng = request.param, np.random.default_rng(request.param)
-    model = ModelB(confusion_accuracy=1 / n_classes)
-    posterior = even(clear_posterior(rng, n_classes))
-    if n_classes == 3:
-        posterior = posterior.assign_coords(
-            true_class=[f"c{k}" for k in range(3)], response=[f"c{k}" for k in range(3)]
-        )
-    data = labelled(n_classes, 4 * n_classes, rng)
+    rng = np.random.default_rng(9)
+    model, data, posterior = ModelB(confusion_accuracy=1 / 9), labelled(9, 36, rng), even(clear_posterior(rng, 9))
     orders = random_orders(posterior, rng)
     return make_fit(model, data, permute_draws(posterior, orders)), orders, make_fit(model, data, posterior)
 
@@ -73,47 +66,6 @@ def test_permuted_draws_are_put_back(rule, switched):
     np.testing.assert_array_equal(aligned["sample_stats"]["permutation"], np.argsort(orders, axis=2))
     changed = (orders != np.arange(orders.shape[2])).any(axis=2).mean()
     assert json.loads(aligned.attrs["diagnostics"])["relabelled_fraction"] == pytest.approx(changed)
-
-
-@pytest.fixture
-def at_odds(rng):
-    """An expert, one who is always wrong, and one who guesses: names hang on the guesses, the classes do not."""
-    right = np.stack([np.full((2, 100), 0.9), np.full((2, 100), 0.1), rng.uniform(0.4, 0.6, size=(2, 100))], axis=-1)
-    right = np.clip(right + rng.normal(scale=0.02, size=right.shape), 0.02, 0.98)  # (chain, draw, annotator)
-    rows = np.stack([np.stack([right, 1 - right], -1), np.stack([1 - right, right], -1)], -2)
-    coords = {"chain": [0, 1], "draw": np.arange(100), "annotator": ["ada", "bo", "cy"]}
-    names = ["no", "yes"]
-    posterior = xr.Dataset(
-        {
-            "confusion": (("chain", "draw", "annotator", "true_class", "response"), rows),
-            "prevalence": (("chain", "draw", "true_class"), rng.dirichlet([50, 50], size=(2, 100))),
-        },
-        coords=coords | {"true_class": names, "response": names},
-    )
-    records = []
-    for i in range(12):
-        records += [
-            (f"s{i}", "ada", names[i % 2]),
-            (f"s{i}", "bo", names[1 - i % 2]),
-            (f"s{i}", "cy", names[i % 3 % 2]),
-        ]
-    data = AnnotationData.from_records(records, labels=names)
-    return posterior, data
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_some_rules_give_equal_draws_equal_names_of_classes(rule, at_odds, rng):
-    posterior, data = at_odds
-    permuted = permute_draws(posterior, random_orders(posterior, rng))
-    aligned = relabel(make_fit(ModelB(confusion_accuracy=0.5), data, permuted), rule=rule)
-    expert = aligned["posterior"]["confusion"].sel(annotator="ada", true_class="no", response="no")
-    entropy = float(ba.label_table(aligned)["entropy"].mean())
-    if rule in ("stephens", "pivot"):
-        assert float(expert.std()) < 0.03
-        assert entropy < 0.25
-    else:
-        assert float(expert.std()) > 0.3
-        assert entropy > 0.6
 
 
 # ----------------------------------------------------------------------------------------------------- stephens
@@ -207,36 +159,23 @@ def test_a_reference_names_the_classes(rng):
 
 def test_references_and_rules_that_do_not_do_are_refused(rng, refuses):
     posterior = even(clear_posterior(rng))
-    fit = make_fit(EXCHANGEABLE, TINY, posterior)
-    one = posterior.isel(chain=0, draw=0)
-    for reference, match in (
-        (one[["prevalence"]], "the reference has no confusion, by which classes are compared: give one complete draw"),
-        ({"confusion": np.eye(3)}, r"confusion has shape \(3, 3\) in the reference and \(3, 3, 3\) in the fit"),
-        (posterior.isel(chain=0), r"the reference has 6 draws of confusion: give one, as posterior.isel\(...\)"),
-        (one.isel(annotator=[0, 1]), "confusion in the reference lacks some of the dimension annotator of the fit"),
+    fit, one = make_fit(EXCHANGEABLE, TINY, posterior), posterior.isel(chain=0, draw=0)
+    for rule, reference, match in (
+        ("pivot", one[["prevalence"]], "the reference has no confusion"),
+        ("pivot", {"confusion": np.eye(3)}, r"confusion has shape \(3, 3\) in the reference and \(3, 3, 3\)"),
+        ("pivot", posterior.isel(chain=0), "the reference has 6 draws of confusion"),
+        ("pivot", one.isel(annotator=[0, 1]), "lacks some of the dimension annotator"),
+        ("stephens", one, 'a reference is for the rule "pivot"'),
+        ("unweighted", None, "no relabelling rule 'unweighted'"),
     ):
         with refuses(FitError, match):
-            relabel(fit, rule="pivot", reference=reference)
-    with refuses(FitError, 'a reference is for the rule "pivot", and the rule is "stephens": leave it out'):
-        relabel(fit, rule="stephens", reference=one)
-    with refuses(FitError, "no relabelling rule 'unweighted': choose one of accuracy, weighted, stephens, pivot"):
-        relabel(fit, rule="unweighted")
+            relabel(fit, rule=rule, reference=reference)
 
 
-# ---------------------------------------------------------------------------------------------- exchangeable priors
-
-
-@pytest.mark.parametrize(
-    ("accuracy", "exchangeable"),
-    [(1 / 3, True), (0.33333, True), (0.3333, True), (0.3334, True), (0.333, False), (0.335, False), (0.35, False)],
-)
-def test_a_prior_typed_with_four_digits_is_meant_to_be_exchangeable(accuracy, exchangeable):
-    assert ModelB(confusion_accuracy=accuracy).is_exchangeable(TINY) is exchangeable
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 6, 7, 9, 11, 12, 13, 14, 17])
-def test_one_over_any_number_of_classes_may_be_typed(n_classes, rng):
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 13])
+def test_a_prior_typed_with_four_digits_is_meant_to_be_exchangeable(n_classes, rng):
     data = labelled(n_classes, 2 * n_classes, rng)
-    for typed in (round(1 / n_classes, 4), int(10_000 / n_classes) / 10_000):
+    for typed in (1 / n_classes, round(1 / n_classes, 4), int(10_000 / n_classes) / 10_000):
         assert ModelB(confusion_accuracy=typed).is_exchangeable(data)
         assert not ModelB(confusion_accuracy=typed * 1.01).is_exchangeable(data)
+    assert not ModelB(confusion_accuracy=0.333).is_exchangeable(TINY)

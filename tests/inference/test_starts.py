@@ -6,7 +6,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.graph.density import compile_graph
-from bayesanno.inference.diagnosis.modes import find_in_modes
+from bayesanno.inference.em_vb.em import start_at_point
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes, search
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_places, choose_starts, start_near
@@ -20,17 +20,9 @@ NOISY = pytest.mark.filterwarnings(
 )
 
 
-def modes_of(fit):
-    return ba.diagnostics_of(fit)["modes"]
-
-
 @pytest.fixture(scope="module")
 def graph():
     return ba.get_model("model_b").build(tiny_data())
-
-
-def codes_of(modes, max_rhat=None):
-    return [(one.code, one.about) for one in find_in_modes({"modes": modes, "max_rhat": max_rhat})]
 
 
 class TestTwoModes:
@@ -39,21 +31,12 @@ class TestTwoModes:
         """Exact: P(all are "A") = .520 and E(competence) = .034; chains that start at the vote say .9998 and .977."""
         records = [(f"item {i}", who, "A") for i in range(50) for who in ("ada", "bo")]
         fit = ba.fit(UNIFORM, ba.AnnotationData.from_records(records, labels=["A", "B"]), check=False, **SETTINGS)
-        knowing, spamming = sorted(modes_of(fit)["found"], key=lambda mode: mode["probability"])
+        knowing, spamming = sorted(ba.diagnostics_of(fit)["modes"]["found"], key=lambda mode: mode["probability"])
         assert spamming["probability"] == pytest.approx(0.99, abs=0.005)
         assert ba.label_table(fit)["p[A]"].mean() == pytest.approx(0.52, abs=0.02)
         assert ba.annotator_table(fit)["competence_mean"].mean() == pytest.approx(0.034, abs=0.01)
         assert spamming["chains"] == [0, 1, 2, 3]
         assert knowing["chains"] == []
-
-    def test_modes_that_label_next_to_all_items_alike_are_as_good_as_one(self):
-        near = {"probability": 0.3, "chains": [], "draws": 3, "items_differ": 2}
-        found = [{"probability": 0.7, "chains": [0, 1, 2], "draws": 12, "items_differ": 0}, near]
-        modes = {"rough": False, "crossing": [1], "found": found, "n_items": 200}
-        assert codes_of(modes, 1.02) == []
-        assert [code for code, _ in codes_of(modes | {"n_items": 100}, 1.02)] == ["modes-apart"]
-        swapped = [found[0], near | {"classes": {"no": "yes", "yes": "no"}}]
-        assert len(codes_of(modes | {"found": swapped}, 1.02)) == 1
 
 
 class TestLabellings:
@@ -116,10 +99,6 @@ class TestStarts:
         assert (np.abs(away) <= width).all()
         assert (np.abs(away).max(axis=0) > 0.9 * width).all()
 
-    def test_where_there_is_no_density_no_chain_starts(self, graph, refuses):
-        with refuses(ba.BayesannoError, "initvals: model_b has no density there: a value is at the limit of its range"):
-            self.choose(graph, {"prevalence": [1.0, 0.0]})
-
     def test_a_jitter_that_leaves_the_density_is_smaller(self):
         def box(point):
             inside = np.abs(point).max() < 0.05
@@ -130,15 +109,18 @@ class TestStarts:
         assert (np.abs(points).max(axis=1) < 0.05).all()
         assert (points != 0).all()
 
-    @pytest.mark.parametrize("initvals", ["vote", {"prevalence": [0.8, 0.2]}])
-    def test_chains_start_around_what_is_given(self, graph, initvals):
-        starts = self.choose(graph, initvals)
-        given = dict(ba.get_model("model_b").start(tiny_data())) | (initvals if initvals != "vote" else {})
+    @pytest.mark.parametrize("initvals", ["vote", "em", {"prevalence": [0.8, 0.2]}])
+    def test_chains_start_around_what_is_given(self, graph, initvals, refuses):
+        starts, model, data = self.choose(graph, initvals), ba.get_model("model_b"), tiny_data()
+        of_words = {"vote": {}, "em": start_at_point(model, data, 1)}
+        given = model.start(data) | (of_words[initvals] if isinstance(initvals, str) else initvals)
         for name, value in starts.values.items():
             np.testing.assert_allclose(value, given[name])
         assert starts.modes is None
         away = np.array([starts.draw(seed) - starts.centre for seed in range(200)])
         assert 0.9 < np.abs(away).max() <= 1
+        with refuses(ba.BayesannoError, "initvals: model_b has no density there"):
+            self.choose(graph, {"prevalence": [1.0, 0.0]})
 
     def test_from_the_prior_starts_are_spread_as_it_is(self, graph):
         starts = self.choose(graph, "prior")
@@ -164,6 +146,8 @@ class TestExplore:
         assert mode.log_integral == pytest.approx(0, abs=1e-4)
         np.testing.assert_allclose(mode.sd, [0.1, 1.0, 10.0] * 20, rtol=1e-4)
         assert found.rough == (most_gradients == 50)
+        found = search(log_density, starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
+        assert 1 < found.n_starts < 200  # gradients are limited
 
     def test_a_climb_that_stops_a_nat_too_soon_is_at_no_top(self):
         """Where the density is so large a number, L-BFGS comes to rest before the last nats are gained."""
@@ -180,10 +164,3 @@ class TestExplore:
         one, higher, same = (Mode(np.array([at]), height, True) for at, height in [(0, -9), (0.3, -8), (0.3, -8.96)])
         assert not one.is_one_with(higher)
         assert one.is_one_with(same)
-
-    def test_gradients_are_limited(self):
-        starts = self.normal([0.1, 1.0, 10.0])
-        rng = np.random.default_rng(1)
-        found = search(LogDensity(starts.density, 1000), starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
-        assert 1 < found.n_starts < 50
-        assert starts.density.n_calls < 400

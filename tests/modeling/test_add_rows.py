@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bayesanno.modeling.ops.sums import IN_CACHE, MANY_STATES, AddRows, add_rows
+from bayesanno.modeling.ops.sums import IN_CACHE, MANY_STATES, add_rows
 
 N_CELLS, N_STATES, N_ITEMS, N = 20, 3, 7, 60
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
@@ -40,19 +40,3 @@ def test_each_target_is_added_up(function, in_order, indices, rng):
             np.testing.assert_array_equal(total, expected)
         assert np.isneginf(expected[target[0]]).all()
         assert np.isfinite(expected[-1]).all()
-
-
-def test_gradients_and_second_derivatives_are_right(indices, rng):
-    check = {"rng": rng, "mode": MODES["python"]}
-    rows = rng.normal(size=(N_CELLS, N_STATES))
-    pytensor.gradient.verify_grad(lambda symbol: add_rows(symbol, *indices, N_ITEMS), [rows], **check)
-    pytensor.gradient.verify_grad(
-        lambda symbol: pytensor.grad((add_rows(symbol, *indices, N_ITEMS) ** 3).sum(), symbol), [rows], **check
-    )
-
-
-def test_shapes_are_known_without_computing(indices):
-    symbol = pt.matrix("rows")
-    shape = pytensor.function([symbol], add_rows(symbol, *indices, N_ITEMS).shape, mode=Mode(linker="py"))
-    assert AddRows not in {type(node.op) for node in shape.maker.fgraph.apply_nodes}
-    assert shape(np.zeros((N_CELLS, 2))).tolist() == [N_ITEMS, 2]

@@ -10,12 +10,10 @@ from pytensor.graph import rewrite_graph
 from scipy.stats import kstest, norm
 
 from bayesanno.modeling.ops.variables import (
-    centring_of,
     draw_rows,
     level_of,
     logistic_normal,
     normal_around,
-    shift_centring_of,
 )
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
@@ -75,18 +73,6 @@ def test_the_gradient_stays_finite_where_probabilities_underflow(size):
         assert all(np.isfinite(found).all() for found in function(*point))
 
 
-def test_answers_centre_the_log_odds_that_they_tell():
-    counts = np.zeros((3, 2, 3))
-    counts[1, 0] = [70, 20, 10]
-    counts[2] = 1e9
-    w = centring_of(counts, CENTRE, RIGHT)
-    assert w.shape == (3, 2, 2)
-    assert (w[0] == 0).all()
-    assert (w[1, 1] == 0).all()
-    assert w[1, 0, 0] > w[1, 0, 1] > 0  # the commoner response is told by more
-    assert (w[2] > 0.999).all()
-
-
 # --------------------------------------------------------------------------------------- a shift of all log odds
 
 
@@ -131,9 +117,3 @@ def test_draws_of_a_shift_and_of_rows_are_as_the_density_says(rng):
     assert kstest((1.2 * own / SPREAD[:, None]).ravel(), norm.cdf).pvalue < 1e-4  # a wrong spread is noticed
     by_numpy = draw_rows(np.broadcast_to(CENTRE, (5000, 2, 3)), SPREAD, RIGHT, rng, shift=np.full((5000, 2), -0.7))
     assert kstest(((log_odds(by_numpy) - log_odds(CENTRE) + 0.7) / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
-
-
-def test_answers_centre_a_shift_up_to_what_the_spread_of_rows_leaves():
-    w = shift_centring_of(np.array([np.zeros((2, 2)), np.full((2, 2), 0.5), np.ones((2, 2))]))
-    assert w[0] == 0
-    assert 0 < w[1] < w[2] < 1

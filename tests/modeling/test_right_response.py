@@ -33,17 +33,3 @@ def test_what_is_right_is_taken_out_and_put_back(mode, whole):
         expected = (*taken_apart(values), values, *taken_apart(whole[0]), whole[0])
         for one, other in zip(function(values, whole[0], RIGHT), expected, strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-def test_gradients_and_second_derivatives_are_right(whole, rng):
-    check = {"rng": rng, "mode": MODES["python"]}
-    wrong, own = taken_apart(whole)
-    weights = rng.normal(size=whole.shape)
-    for formula in (
-        lambda x: split_right(x, RIGHT)[0],  # of which the other output has no gradient
-        lambda x: split_right(x, RIGHT)[1],
-        lambda x: pt.exp(split_right(x, RIGHT)[0]) * split_right(x, RIGHT)[1][..., None],
-        lambda x: pytensor.grad((split_right(x, RIGHT)[0] ** 3).sum(), x) * weights,
-    ):
-        pytensor.gradient.verify_grad(formula, [np.ascontiguousarray(whole)], **check)
-    pytensor.gradient.verify_grad(lambda *parts: join_right(*parts, RIGHT) ** 2, [wrong, own], **check)

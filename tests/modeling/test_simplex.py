@@ -9,7 +9,6 @@ from pymc.logprob.transforms import SimplexTransform
 from pytensor.compile.mode import Mode
 from scipy.special import log_softmax
 
-import bayesanno as ba
 from bayesanno.modeling.ops.transforms import (
     LogSimplex,
     LogSimplexTransform,
@@ -48,19 +47,6 @@ def test_nan_is_not_hidden(function):
     for found in function(values, values.transpose(2, 1, 0)):
         assert np.isnan(found[0, :3]).all()
         assert np.isfinite(found[0, 3]).all()
-
-
-@pytest.mark.parametrize("shape", [(1,), (2, 2, 3)])
-def test_gradients_and_second_derivatives_are_right(shape, rng):
-    values, weights = rng.normal(size=shape), rng.normal(size=(*shape[:-1], shape[-1] + 1))
-    formulas = [
-        lambda y: log_simplex(y)[0],
-        lambda y: log_simplex(y)[1],
-        lambda y: log_simplex(y)[0] * log_simplex(y)[1][..., None],
-        lambda y: pytensor.grad((weights * log_simplex(y)[0] ** 2).sum() + log_simplex(y)[1].sum(), y),
-    ]
-    for formula in formulas:
-        pytensor.gradient.verify_grad(formula, [values], rng=rng, mode=PYTHON)
 
 
 def test_the_logarithm_of_a_probability_is_not_computed_twice():
@@ -108,9 +94,3 @@ def test_only_simplexes_change_and_no_density_does(rng):
     assert [variable.name for variable in model.value_vars] == names
     changed = [v.name for v, how in model.rvs_to_transforms.items() if isinstance(how, LogSimplexTransform)]
     assert changed == ["p"]
-
-
-def test_models_of_the_zoo_get_it():
-    data = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")])
-    model = ba.get_model("model_b").build(data)
-    assert {type(transform) for transform in model.rvs_to_transforms.values() if transform} == {LogSimplexTransform}

@@ -14,8 +14,9 @@ N_DRAWS = 3
 DEPENDENT = {"model_a"}  # an item's answers come in loops of three, and its last state is that nobody named the label
 
 
-def test_an_item_with_one_more_answer_is_what_the_factors_say(case, tiny, rng):
+def test_an_item_with_one_more_answer_is_what_the_factors_say(case, rng):
     model, samples = case.entry, case.draw(N_DRAWS, rng)
+    tiny = case.designs.controlled if model.takes_controls else case.designs.tiny
     posterior, known = case.posterior(samples, 1), known_values(model, tiny)
     if model.name in DEPENDENT or case.of_items:
         with pytest.raises(FitError, match=f"{model.name}.*fit another model"):

@@ -1,6 +1,4 @@
-"""The states of items whose class has a prior of its own, against sums by hand over classes and a dense grid."""
-
-from itertools import pairwise
+"""The states of items whose class has a prior of its own, against sums by hand over classes."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,6 @@ from scipy.special import log_softmax, softmax
 
 import bayesanno as ba
 from bayesanno.modeling.states import find_states
-from bayesanno.planning.gains import Gains, choose_utility
 from bayesanno.simulation.quantities import draw_prior
 
 pytestmark = pytest.mark.usefixtures("by_numpy")
@@ -48,61 +45,29 @@ def log_class_by_length(one):
     return log_softmax(np.log(one["base_rate"].values) + x[:, None] * one["length"].values, axis=1)
 
 
-def log_answers_of_confusion(one):
-    """log p(response | class): (annotator, response, class, 1)."""
-    return np.log(one["confusion"].values).swapaxes(1, 2)[..., None], np.zeros(1)
-
-
-def log_answers_of_difficulty(one):
-    """log p(response | class, z) on a dense grid of z (annotator, response, class, z), and the log weight of each z."""
-    z = np.linspace(-9, 9, 3001)
-    odds = one["ability"].values[:, None] * np.exp(-float(one["spread"]) * z) - np.log(2)  # (annotator, z)
-    gain = np.log(2) + odds
-    logits = one["habit"].values[:, :, None, None] + np.eye(3)[None, :, :, None] * gain[:, None, None, :]
-    return log_softmax(logits, axis=1), log_softmax(-(z**2) / 2)
-
-
-ANSWERS = {"model_b": log_answers_of_confusion, "item_difficulty": log_answers_of_difficulty}
 PRIORS = {"pairs": (ba.Pairs(), log_class_by_pairs), "columns": (ba.Columns("length"), log_class_by_length)}
 
 
-@pytest.mark.parametrize("model", ANSWERS)
 @pytest.mark.parametrize("prior", PRIORS)
-def test_states_are_those_of_each_items_own_prior(model, prior, rng):
+def test_states_are_those_of_each_items_own_prior(prior, rng):
     data, (term, log_class_of) = make_data(), PRIORS[prior]
-    chosen = ba.get_model(model, {"class_prior": term})
+    chosen = ba.models.ModelB(class_prior=term)
     posterior = draw_prior(chosen, data, 4, rng)
     found = find_states(chosen, data, posterior, {})
     for draw in range(4):
         one = posterior.isel(chain=0, draw=draw)
-        log_answer, log_weight = ANSWERS[model](one)
-        logs = log_class_of(one)[:, :, None] + log_weight  # (item, class, z)
+        log_answer = np.log(one["confusion"].values).swapaxes(1, 2)  # (annotator, response, class)
+        logs = log_class_of(one)  # (item, class)
         for item, annotator, label in RECORDS:
             logs[ITEMS.index(item)] += log_answer[data.annotators.index(annotator), LABELS.index(label)]
         for item, label in CONTROLS.items():
             logs[ITEMS.index(item), [k for k in range(3) if LABELS[k] != label]] = -np.inf
-        state = softmax(logs.reshape(len(ITEMS), -1), axis=1).reshape(logs.shape)
-        np.testing.assert_allclose(found.state[draw].sum(axis=2), state.sum(axis=2), atol=2e-5)
-        # what each annotator would answer next, which is of nodes and dense grid the same
-        expected = np.einsum("ikz,jvkz->ijvk", state, np.exp(log_answer))
+        state = softmax(logs, axis=1)
+        np.testing.assert_allclose(found.state[draw].sum(axis=2), state, atol=2e-5)
+        expected = np.einsum("ik,jvk->ijvk", state, np.exp(log_answer))  # what each annotator would answer next
         by_factors = np.einsum("ikn,jvkn->ijvk", found.state[draw], found.answer[draw])
         np.testing.assert_allclose(by_factors, expected, atol=2e-5)
     nobody = found.state[:, ITEMS.index("q5")].sum(axis=2)  # (draw, class)
     of_items = np.exp([log_class_of(posterior.isel(chain=0, draw=draw))[ITEMS.index("q5")] for draw in range(4)])
     np.testing.assert_allclose(nobody, of_items, atol=2e-5)
     assert np.abs(nobody - posterior["prevalence"].values[0]).max() > 0.05
-
-
-def test_gains_differ_between_items_that_nobody_has_answered(rng):
-    items = [f"q{n}" for n in range(7)]
-    length = np.linspace(-3, 3, 7)
-    data = ba.AnnotationData.from_records(
-        [("q0", "ada", "no"), ("q6", "ada", "yes")], items=items, labels=["no", "yes"], item_columns={"length": length}
-    )
-    model = ba.models.ModelB(class_prior=ba.Columns("length"))
-    posterior = draw_prior(model, data, 200, rng)
-    posterior["length"][:] = [-2.0, 2.0]
-    states = find_states(model, data, posterior, {})
-    gain = Gains(states, choose_utility("information", states.names), rng).gain[1:6, 0]
-    assert all(more > less for less, more in pairwise(gain[:3]))  # most of the item in the middle, least known
-    assert all(more > less for less, more in pairwise(gain[:1:-1]))

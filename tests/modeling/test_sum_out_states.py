@@ -7,7 +7,7 @@ import pytest
 from pytensor.compile.mode import Mode
 from scipy.special import logsumexp, softmax
 
-from bayesanno.modeling.ops.sums import SumOutStates, sum_out_states
+from bayesanno.modeling.ops.sums import sum_out_states
 
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
 
@@ -50,23 +50,3 @@ def test_one_state_or_no_item(function, shape, rng):
 def test_nan_is_not_hidden(function):
     values = np.array([[np.nan, 0.0], [0.0, np.nan], [np.nan, -np.inf], [-np.inf, np.nan], [np.nan, np.nan]])
     assert np.isnan(function(values)[0]).all()
-
-
-def test_gradients_of_both_outputs_and_the_second_derivative_are_right(rng):
-    values, weights = rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
-    check = {"rng": rng, "mode": MODES["python"]}
-    formulas = [
-        lambda symbol: sum_out_states(symbol)[1],
-        lambda symbol: sum_out_states(symbol)[0][:, None] * sum_out_states(symbol)[1],
-        lambda symbol: pytensor.grad((sum_out_states(symbol)[0] ** 2).sum(), symbol) * weights,
-    ]
-    for formula in formulas:
-        pytensor.gradient.verify_grad(formula, [values], **check)
-
-
-def test_shapes_are_known_without_computing(logp):
-    symbol = pt.matrix()
-    outputs = [output.shape for output in sum_out_states(symbol)]
-    shapes = pytensor.function([symbol], outputs, mode=Mode(linker="py"))
-    assert SumOutStates not in {type(node.op) for node in shapes.maker.fgraph.apply_nodes}
-    assert [shape.tolist() for shape in shapes(logp)] == [[9], [9, 3]]

@@ -1,4 +1,4 @@
-"""Our operations in JAX: the values that NumPy has, and gradients by JAX itself, which NumPyro takes."""
+"""Our operations: gradients and second derivatives, shapes without computing, and JAX, which NumPyro takes."""
 
 import numpy as np
 import pytensor
@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bayesanno._core.private.pytensor import register_with_jax
+from bayesanno._core.private.pytensor import LoopOp, register_with_jax
 from bayesanno.modeling.ops.right_response import join_right, split_right
 from bayesanno.modeling.ops.sums import add_rows, sum_out_states
 from bayesanno.modeling.ops.transforms import log_simplex
@@ -22,9 +22,31 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_gradients_and_second_derivatives_are_right(name, rng):
+    values, check = rng.normal(size=(5, 3)), {"rng": rng, "mode": PYTHON}
+    for at in range(len(OPERATIONS[name](pt.matrix()))):
+        pytensor.gradient.verify_grad(lambda x, at=at: OPERATIONS[name](x)[at], [values], **check)
+
+    def slope(x):
+        return pytensor.grad(sum((output**3).sum() for output in OPERATIONS[name](x)), x)
+
+    pytensor.gradient.verify_grad(slope, [values], **check)
+
+
+@pytest.mark.parametrize("name", ["sum over annotations", "sum over states"])
+def test_shapes_are_known_without_computing(name, rng):
+    symbol, values = pt.matrix(), rng.normal(size=(5, 3))
+    outputs = OPERATIONS[name](symbol)
+    shapes = pytensor.function([symbol], [output.shape for output in outputs], mode=Mode(linker="py"))
+    assert not any(isinstance(node.op, LoopOp) for node in shapes.maker.fgraph.apply_nodes)
+    expected = pytensor.function([symbol], outputs, mode=PYTHON)(values)
+    assert [shape.tolist() for shape in shapes(values)] == [list(of.shape) for of in expected]
+
+
 @pytest.mark.extras
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_values_and_gradients_are_those_of_numpy(name, rng):
+def test_values_and_gradients_in_jax_are_those_of_numpy(name, rng):
     jax = pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
     register_with_jax()
     symbol, values = pt.matrix(), rng.normal(size=(5, 3))
