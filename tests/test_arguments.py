@@ -39,21 +39,19 @@ def call(function, given):
     return function(given, **{name: others[name] for name in needed})
 
 
-@pytest.mark.parametrize("given", OTHER)
 @pytest.mark.parametrize("function", functions_of("fit"), ids=lambda function: function.__name__)
-def test_what_is_no_fit_is_refused(function, given, refuses):
-    with refuses(
-        FitError, r"a fit is needed, not (NoneType|str|DataFrame|MACE): give the result of bayesanno\.fit or "
-    ):
-        call(function, OTHER[given])
+def test_what_is_no_fit_is_refused(function, refuses):
+    for given in OTHER.values() if function is ba.label_table else [TABLE]:
+        with refuses(FitError, r"a fit is needed, not (NoneType|str|DataFrame|MACE): give the .* bayesanno\.fit"):
+            call(function, given)
 
 
-@pytest.mark.parametrize("given", OTHER)
 @pytest.mark.parametrize("function", functions_of("data"), ids=lambda function: function.__name__)
-def test_what_are_no_data_is_refused(function, given, refuses, tmp_path, monkeypatch):
+def test_what_are_no_data_is_refused(function, refuses, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with refuses(DataError, "."):
-        call(function, OTHER[given])
+    for given in OTHER.values():
+        with refuses(DataError, "."):
+            call(function, given)
 
 
 def test_a_table_is_not_data_yet_and_what_reads_it_is_named(refuses):
@@ -102,11 +100,10 @@ MADE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("given", OTHER)
 @pytest.mark.parametrize(("function", "maker"), MADE.items())
-def test_what_another_function_makes_is_asked_for_by_its_name(function, maker, given, refuses):
-    with refuses(FitError, rf"what bayesanno\.{maker} returned is needed, not (NoneType|str|DataFrame|MACE)"):
-        PUBLIC[function](OTHER[given])
+def test_what_another_function_makes_is_asked_for_by_its_name(function, maker, refuses):
+    with refuses(FitError, rf"what bayesanno\.{maker} returned is needed, not DataFrame"):
+        PUBLIC[function](TABLE)
     assert callable(PUBLIC[maker.rpartition(".")[2]])
 
 
@@ -125,24 +122,17 @@ def test_there_are_such_functions():
     assert issubclass(DataError, BayesannoError)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_who_gives_an_interval_takes_its_probability_by_arviz_name(name):
-    parameters, doc = inspect.signature(PUBLIC[name]).parameters, inspect.getdoc(PUBLIC[name])
-    assert not {"prob", "confidence"} & set(parameters)
-    returned = doc.partition("Returns\n-------")[2].partition("Raises\n------")[0]
-    if "89_lb" in returned and name != "recalibrate":  # that of its temperature is kept in the fit
-        assert "ci_prob" in parameters
-    if "ci_kind" in parameters:
-        assert "ci_prob" in parameters
-
-
 OF_TESTS = {"bound_chance_difference", "bound_noise", "bound_noise_of", "noise_posterior", "plan_annotators",
             "plot_ranks", "tolerated_disagreements"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_intervals_not_asked_for_are_those_of_arviz(name):
+def test_an_interval_has_a_probability_by_arviz_name_and_by_default_arviz_own(name):
     defaults = {one.name: one.default for one in inspect.signature(PUBLIC[name]).parameters.values()}
+    assert not {"prob", "confidence"} & set(defaults)
+    returned = inspect.getdoc(PUBLIC[name]).partition("Returns\n-------")[2].partition("Raises\n------")[0]
+    if "ci_kind" in defaults or ("89_lb" in returned and name != "recalibrate"):  # its temperature's is in the fit
+        assert "ci_prob" in defaults
     assert defaults.get("ci_kind") is None
     assert defaults.get("ci_prob") == (0.95 if name in OF_TESTS else None)
 
