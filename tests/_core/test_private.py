@@ -50,13 +50,6 @@ def test_pytensors_jax_funcify():
     assert pytensor.function([x], Doubled()(x), mode="JAX")([1.0]).tolist() == [4]
 
 
-def test_pytensors_compile_numba_function_src():
-    """A function made of text is found by the key under which its code is kept."""
-    made = of_pytensor.compile_source("def one(x):\n    return x + 1", "one", {}, "key")
-    assert made(1) == 2
-    assert of_pytensor.compiled_code.CACHED_SRC_FUNCTIONS[made] == "key"
-
-
 def test_pytensors_numba_funcify_ensure_cache():
     """The function of an operation has a name that is the same for the same operation."""
     first, second, third = (pt.cumsum(pt.matrix("x"), axis=axis).owner for axis in (0, 0, 1))
@@ -116,13 +109,6 @@ def test_numbas_caching():
         IndexDataCacheFile("/no/such/folder", "name", 0)._save_data("name", None)
     assert of_numba.is_of_cache(caught.value)
     assert not of_numba.is_of_cache(ValueError("of something else"))
-
-
-def test_numbas_intrinsic_and_cgutils():
-    """A whole number is taken for the address of an array."""
-    array = np.array([3.0, 4.0])
-    read = numba.njit(lambda address: numba.carray(of_numba.pointer_to(address), (2,), np.float64)[1])
-    assert read(array.ctypes.data) == 4.0
 
 
 def test_pymcs_make_initial_point_fn():

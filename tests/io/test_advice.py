@@ -25,14 +25,6 @@ CASES = {
     "transposed, unknown": (
         "who,a1,a2\nada,x,x\nbo,y,x\n", {}, "with transpose=True", {**LONG, "items": ("a1", "a2")}, {"transpose": True},
     ),
-    "one-hot": (
-        "item,worker,x,y\na,ada,1,0\na,bo,0,1\n", {}, "if columns hold 1",
-        {"items": ("a / x", "a / y"), "annotators": ("ada", "bo"), "labels": ("no", "yes")},
-    ),
-    "pairs": (
-        "item,model_a,model_b,judge,winner\na,m,n,ada,m\nb,m,n,bo,n\n", {}, "if so",
-        {"items": ("a", "b"), "annotators": ("ada", "bo"), "labels": ("model_a", "model_b")},
-    ),
     "no pairs": ("item,model_a,model_b,judge,winner\na,m,n,ada,x\nb,m,n,bo,y\n", {}, "if not", LONG),
     "two items": (f"id,text,{ROWS[:0]}annotator,label\na,p,ada,x\na,p,bo,y\nb,q,ada,x\n", {}, "choose one with", LONG),
     "two annotators": ("item,worker,coder,label\na,ada,z,x\na,bo,z,y\nb,bo,z,y\n", {}, "choose one with", LONG),
@@ -44,14 +36,6 @@ CASES = {
     "a number beside names, used": (
         "id,rater_1,rater_2,n\na,x,y,1\nb,x,x,1\n", {}, "to leave out the names",
         {**LONG, "items": ("1", "2"), "annotators": RATERS},
-    ),
-    "a sum": (
-        "id,x,y,total\na,2,0,2\nb,1,1,2\n", {}, "if it is none", {**LONG, "annotators": ("anyone",)},
-        {"format": "votes"},
-    ),
-    "texts as labels": (
-        "item,worker,answer\n" + "".join(f"{n // 2},{'ab'[n % 2]},t{n}\n" for n in range(20)), {}, "or use",
-        {"items": tuple("0123456789"), "annotators": ("a", "b"), "labels": tuple(sorted(f"t{n}" for n in range(20)))},
     ),
     "blanks": ("item annotator label\na ada x\na bo y\nb bo x\n", {}, "if ' ' separates", LONG),
     "a code": (

@@ -14,7 +14,7 @@ from bayesanno._core.errors import DataError, DataFileError
 from bayesanno.io import datasets
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.datasets import list_datasets, load_named
-from tests.io.simulated import make_judges, make_tickets
+from tests.io.simulated import make_judges
 from tests.models.oracles_model_a import TABLE9, TABLE14_COUNTS
 
 PATTERNS_OF_TWO = ("111", "112", "121", "122", "211", "212", "221", "222")
@@ -51,16 +51,14 @@ def test_the_list_gives_the_sizes_that_are_read(name, request, monkeypatch):
         assert len(data.gold) == data.n_items
 
 
-@pytest.mark.parametrize(("name", "make"), [("@tickets", make_tickets), ("@judges", make_judges)])
-def test_the_file_that_ships_is_what_its_script_makes(name, make):
-    assert load_named(name).read_text() == make().to_csv(index=False, lineterminator="\n")
+@pytest.mark.usefixtures("by_numpy")
+def test_the_file_that_ships_is_what_its_script_makes():
+    assert load_named("@judges").read_text() == make_judges().to_csv(index=False, lineterminator="\n")
 
 
 def test_options_of_a_named_data_set_give_way_to_others():
-    tickets, judges = read_annotations("@tickets"), read_annotations("@judges")
-    assert (tickets.items[0], tickets.labels) == ("T000", ("billing", "bug", "feature"))
+    assert read_annotations("@tickets").items[0] == "T000"
     assert read_annotations("@tickets", item="question").items[0].endswith("(T000)")
-    assert (judges.labels, len(judges.gold)) == (("fail", "pass"), 60)
 
 
 def test_the_list_has_every_name_and_an_unknown_one_is_refused_with_the_nearest(refuses):

@@ -64,7 +64,6 @@ def of_two(*labels):
 
 
 test_every_form_of_a_batch_has_its_answers = reading({
-    "rows without a review": (HEADER + ROWS, {}, SHORT[:2]),
     "a review below": (HEADER + ROWS + REVIEWED, {}, SHORT),
     "check boxes": (BOXES.format("false"), {"label": "mood"}, [("3AB", "A1", "good"), ("3AB", "A2", "bad")]),
     "several check boxes": (BOXES.format("true"), {"label": "mood", "multi_label": True}, [

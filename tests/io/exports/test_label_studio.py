@@ -22,8 +22,7 @@ def choice(value, question="sentiment", kind="choices", key=None):
 def annotation(by, *result, **more):
     return {
         "id": 1001, "completed_by": by, "result": list(result), "was_cancelled": False, "ground_truth": False,
-        "created_at": "2021-03-09T22:16:08.728353Z", "updated_at": "2021-03-09T22:16:08.728378Z", "lead_time": 4.288,
-        "prediction": {}, "result_count": 0, "task": 1, **more,
+        "created_at": "2021-03-09T22:16:08.728353Z", "lead_time": 4.288, "prediction": {}, "task": 1, **more,
     }  # fmt: skip
 
 
@@ -31,7 +30,6 @@ def task(number, *annotations, predictions=(), **data):
     return {
         "id": number, "annotations": list(annotations), "file_upload": "3f2a-texts.csv", "drafts": [],
         "predictions": list(predictions), "data": {"text": "Größe: ok 👍", **data}, "meta": {}, "project": 83,
-        "created_at": "2021-03-09T21:52:49.513742Z", "updated_at": "2021-03-09T22:16:08.746926Z",
     }  # fmt: skip
 
 

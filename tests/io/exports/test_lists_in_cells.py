@@ -40,7 +40,6 @@ FORMS = {
     ),
     "wide": as_csv(("item", "w1", "w2", "text"), [("t1", "['joy', 'anger']", "['joy']", "hey"), ("t2", [], "", "ho")]),
     "of arrays": FRAME.assign(label=[np.array(said, dtype=object) for *_, said in CHOSEN]),
-    "with an index": FRAME.set_index("item"),
     "of booleans": FRAME[["item", "annotator"]].assign(joy=[True, True, False], anger=[True, False, False]),
     "of numbers": FRAME[["item", "annotator"]].assign(joy=[1.0, 1, 0], anger=[1, np.nan, 0]),
 }

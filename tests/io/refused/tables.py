@@ -44,7 +44,6 @@ TABLES = {
     "two gold labels": case("item,user,label,gold\n1,a,x,x\n2,a,y,\n1,b,y,y\n"),
     "a list by NumPy": case("item,annotator,label\n1,a,['joy' 'anger']\n1,b,['joy']\n"),
     "patterns of items": case("item,rater1,count\n1,a,2\n"),
-    "count in words": case("rater1,rater2,count\na,b,2\na,a,two\n"),
     "thousands": case('rater1,rater2,count\na,b,"1,090"\n'),
     "far too many": case("rater1,rater2,count\na,b,99999999999\n"),
     "all counts zero": case("rater1,rater2,count\na,b,0\n"),
@@ -86,7 +85,6 @@ OPTIONS = {
     "unsure, and all labels declared": case(LONG, unsure="maybe", labels=["no", "yes"]),
     "subsets": case(LONG, by="item"),
     "votes that name a label": case("item,yes,no\n1,2,3\n", format="votes", label="yes"),
-    "rows of annotators with labels": case("name,Q1,Q2\nada,x,y\n", transpose=True, label="Q1"),
     "a separator in JSON": case('{"item": 1, "annotator": "a", "label": 2}\n', separator=";"),
 }  # fmt: skip
 
@@ -125,7 +123,6 @@ COUNTS = {
 }
 
 DIMENSIONS = {
-    "one column": case(FRAGMENTS, dimensions=["focus"]),
     "one column twice": case(FRAGMENTS, dimensions=["focus", "polarity", "focus"]),
     "one label": case(FRAGMENTS, dimensions=["focus", "note"]),
     "another role": case(FRAGMENTS, dimensions=["focus", "annotator"]),
