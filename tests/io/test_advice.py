@@ -43,13 +43,9 @@ CASES = {
         {"labels": ["x", "y"]},
     ),
 }  # fmt: skip
-
-
 test_what_an_error_advises_is_read = pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")(
     advising(CASES)
 )
-
-
 ROLES = {
     "item": ["item", "task_id", "unit", "text", "output_id", "thing", "nr"],
     "annotator": ["annotator", "worker", "JudgeId", "model", "who"],

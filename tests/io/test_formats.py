@@ -47,8 +47,6 @@ WIDE_FORMS = {
     "empty columns and a row at the end": "Task,rater_1,rater_2,,\ns1,no,yes,,\ns2,yes,,,\n,,,,\n",
     "an item in two rows": "item,rater_1,rater_2\ns1,no,\ns1,,yes\ns2,yes,\n",
 }
-
-
 READ = {
     **{f"long, {form}": (text, {}, TRIPLES) for form, text in LONG_FORMS.items()},
     **{f"wide, {form}": (text, {}, [(item, RATERS[name], label) for item, name, label in TRIPLES])

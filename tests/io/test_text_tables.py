@@ -47,8 +47,6 @@ PACKED = {
     "UTF-16": TEXT.encode("utf-16"),
     "UTF-16, of the other order": b"\xfe\xff" + TEXT.encode("utf-16-be"),
 }
-
-
 BY_COLUMN = dict(zip(HEAD, map(list, zip(*TRIPLES, strict=True)), strict=True))
 WHOLE = {
     "by ids": {each["item"] + each["annotator"]: each for each in RECORDS},
@@ -69,8 +67,6 @@ test_what_is_packed_encoded_or_nested_is_read = reading({
     "records by their items": ({item: {"judge": "x", "label": label} for item, _, label in TRIPLES[1:]},
                                {"labels": ["oui", "non"]}, [("1", "x", "oui"), ("2", "x", "oui")]),
 })  # fmt: skip
-
-
 BOMB = b"item,a\n" + b" " * 3_000_000
 NOT_PACKED = {
     "gz cut off": (gzip.compress(TEXT.encode())[:-9], r"answers cannot be unpacked \(Compressed file ended"),

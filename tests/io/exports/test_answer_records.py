@@ -49,8 +49,6 @@ test_what_is_wrong_is_named_with_its_line = refusing({
     "no annotator": ([judged("q", None, "A")], BY_MODEL, "'A' of item 'q' has no annotator"),
     "item is a list": ([judged(["q"], "m", "A")], BY_MODEL, "line 1: item is a list, but must be a text"),
 }, "judges.jsonl", lines=True)  # fmt: skip
-
-
 NUMBERS = {
     "not a number": ("NaN", "line 1: label is nan"),
     "hundreds of digits": ("9" * 400, "line 1: label is a number with hundreds of digits"),

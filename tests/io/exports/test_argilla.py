@@ -83,8 +83,6 @@ test_every_version_and_option_has_its_answers = reading({
     "several labels": ([flat("a", [["x", "y"], []])], {"multi_label": True},
                        [("a / x", ADA, "yes"), ("a / y", ADA, "yes"), ("a / x", BO, "no"), ("a / y", BO, "no")]),
 })  # fmt: skip
-
-
 test_what_is_wrong_is_named_with_its_place = refusing({
     "users": ([flat("a", ["pos", "neg"], [ADA])], {}, r"\[0\]\.label\.responses: the lists differ in length, 2 of va"),
     "nobody": ([flat("a", ["pos"], [None])], {}, r"responses\[0\]: label 'pos' has no annotator: fill in user_id"),

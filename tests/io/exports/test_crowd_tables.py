@@ -47,8 +47,6 @@ POOL = (
 )
 HEADER = '"HITId","WorkerId","AssignmentStatus","Input.text","Answer.mood","Approve","Reject"\n'
 ROWS = '"H1","W1","Submitted","a","good"\n"H1","W2","Submitted","a","bad"\n'
-
-
 REVIEWED = '"H1","W3","Submitted","a","bad","x",""\n'
 SHORT = [("H1", "W1", "good"), ("H1", "W2", "bad"), ("H1", "W3", "bad")]
 BOXES = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n3AB,A1,true,{},\n3AB,A2,false,true,1\n"

@@ -52,8 +52,6 @@ test_other_files_have_their_answers = reading({
         ("1 / odd", "ada", "yes"), ("1 / pos", "ada", "yes"), ("2 / odd", "ada", "no"), ("2 / pos", "ada", "yes"),
         ("1 / odd", "bo", "no"), ("1 / pos", "bo", "yes")]),
 })  # fmt: skip
-
-
 test_what_is_wrong_is_named_with_its_file = refusing({
     "merged": (packed(all__jsonl=ADA), "it holds one file with all labels, without the annotators"),
     "merged, unpacked": (json.dumps(ADA[0]) + "\n" + json.dumps(BO[0]), "this is one file of doccano, without"),

@@ -11,7 +11,6 @@ from bayesanno._core.errors import DataError
 from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.exports import document
-from bayesanno.io.registry import EXPORTS, FORMAT_NAMES
 from tests.io.cases import refusing
 from tests.samples import tiny_data
 
@@ -30,8 +29,6 @@ test_what_is_no_export_is_refused = refusing({
     "lists that differ": ('{"item": [1, 2], "judge": [1, 2], "label": [1]}', "'label' is shorter than other lists"),
     "objects and more": (f'{{"1": {ONE}, "n": 3}}', r"the record has n = 3, 1\.item = 1, 1\.judge = 1"),
 }, "answers.json")  # fmt: skip
-
-
 SPACED = "\ufeff\n\n" + "\n\n \t".join(json.dumps(each, indent=1) for each in LINES) + "\n\n"
 NAMED = {
     "x.csv": json.dumps(LINES), "x": SPACED, "x.parquet": "\r\n".join(map(json.dumps, LINES)),
@@ -57,7 +54,6 @@ test_a_format_that_does_not_fit_is_refused = refusing({
 def test_flat_records_are_a_table(keep):
     path = keep(LINES)
     assert read_annotations(path, format="long").hash == read_annotations(path).hash
-    assert set(EXPORTS) < set(FORMAT_NAMES)
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(keep, refuses, monkeypatch):

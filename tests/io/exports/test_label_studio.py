@@ -150,8 +150,6 @@ test_what_is_wrong_is_named_with_its_place = refusing({
     "two golds": ([task(4, *GOLD)], r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels"),
     "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' already occurs at .*json, \[0\]"),
 }, "export.json")  # fmt: skip
-
-
 test_options_that_do_not_fit_are_refused = refusing({
     "of a crowd": (PROJECT, {"drop_rejected": True}, "is read as label-studio, and drop_rejected="),
     "predictions": ([PROJECT[1]], MODEL, "has no predictions: leave out predictions=True"),

@@ -63,8 +63,6 @@ WRONG = {
     "two options": (line("a", "x", ["POSITIVE", 0]), "line 2: an answer to item '97' has 2 labels, 'POSITIVE', '0'"),
     "spans": (binary("a", "x", "accept", None, spans=[]), "line 2: this line has spans"),
 }
-
-
 test_what_is_wrong_is_named_with_its_line = refusing(
     {which: ([line("b", "x-ada", [0]), wrong], match) for which, (wrong, match) in WRONG.items()},
     "reviews.jsonl", lines=True,
