@@ -58,8 +58,9 @@ def test_without_unsure_those_answers_were_never_given():
 def test_what_is_made_of_data_keeps_what_is_unsure():
     data = make()
     assert replace(data, gold={"s1": "no"}).unsure == ("unsure",)
-    binary = AnnotationData.from_records([*RECORDS, ("s3", "ada", "maybe")], unsure="unsure").binarise(positive="yes")
-    assert (binary.labels, binary.unsure) == (("not yes", "yes", "unsure"), ("unsure",))
+    more = AnnotationData.from_records([*RECORDS, ("s3", "ada", "maybe")], unsure="unsure", gold={"s3": "maybe"})
+    binary = more.binarise(positive="yes")
+    assert (binary.labels, binary.unsure, binary.gold) == (("not yes", "yes", "unsure"), ("unsure",), {"s3": "not yes"})
     assert binary.votes.tolist() == [[1, 0, 2], [0, 2, 0], [1, 0, 1]]
 
 

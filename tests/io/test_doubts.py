@@ -13,6 +13,8 @@ from tests.io.refused.columns import lines, rows
 READ = {
     "columns before a label": ("item,worker,category,joy,fear\n0,a,news,1,0\n0,b,web,0,1\n",
                                {"multi_label": True, "columns": "joy,fear"}, ("0 / fear", "0 / joy")),
+    "an answer that is there again": ("task,worker,label\n1,a,x\n1,a,x\n1,b,y\n2,a,x\n", {}, ("1", "2")),
+    "annotators who agree": ("task,worker,label,predicted\n1,a,x,p\n1,b,x,p\n2,a,y,q\n2,b,y,q\n", {}, ("1", "2")),
     "options that are not given": ("item,annotator,label\n1,a,x\n1,b,y\n",
                                    {"missing": None, "columns": None, "pairs": None, "unsure": None}, ("1",)),
     "a number that is missing": ("item,annotator,label\n1,a,7\n1,b,8\n1,c,-1\n", {"missing": -1}, ("1",)),
@@ -32,6 +34,7 @@ READ = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*repeats an earlier one:bayesanno.errors.NamesWarning")
 @pytest.mark.parametrize(("text", "options", "items"), READ.values(), ids=READ)
 def test_options_decide(read, text, options, items):
     assert read(text, **options).items == items

@@ -124,6 +124,7 @@ def test_a_frame_reads_as_its_file_would(read):
     wide = long.pivot_table(index="item", columns="annotator", values="label", aggfunc="first")
     for frame in (long, long.astype("category"), long.set_index(["item", "annotator"])):
         assert read_annotations(frame).hash == data.hash
+    assert not read_annotations(long.astype("category")).order_declared
     for frame in (wide, wide.reset_index()):
         assert read_annotations(frame, columns=["ada", "bo"]).hash == data.hash
 

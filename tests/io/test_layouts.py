@@ -86,6 +86,7 @@ def test_a_row_with_a_number_is_so_many_items(read, caplog, name, options):
 
 def test_votes_are_those_of_the_table_with_items_and_labels_without_any(read):
     np.testing.assert_array_equal(read(VOTES, format="votes").votes, [[0, 0, 14], [0, 2, 12], [3, 3, 8]])
+    assert read("item,no,yes\ns1,2,2\ns2,3,3\n", format="votes").votes.tolist() == [[2, 2], [3, 3]]  # none is a sum
     data = read("item,no,maybe,yes,gold\ns1,2,0,1,no\ns2,0,0,0,yes\ns3,0,0,3,\n", format="votes")
     np.testing.assert_array_equal(data.votes, [[2, 0, 1], [0, 0, 0], [0, 0, 3]])
     assert (data.items, data.labels, data.annotators) == (("s1", "s2", "s3"), ("no", "maybe", "yes"), ("anyone",))
@@ -100,6 +101,8 @@ class TestFrames:
         assert (data.items, data.annotators) == (("3", "1", "0", "2"), ("rater_1", "rater_2"))
         assert ("2", "rater_2", "y") in answers
         assert read_annotations(self.FRAME).items == ("1", "2", "3", "4")
+        named = self.FRAME.replace({"x": 1, "y": 2}).set_axis([1, 2, 3, 4]).rename_axis("doc_nr")
+        assert read_annotations(named).annotators == ("rater_1", "rater_2")
 
     def test_the_index_of_a_table_with_an_item_column_does_not(self):
         data = read_annotations(self.FRAME.assign(item=list("pqrs")).loc[[3, 2]])

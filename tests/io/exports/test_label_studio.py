@@ -39,7 +39,7 @@ GOOD, BAD = choice(["Positive"]), choice(["Negative"])
 PREDICTED = {"model_version": "bert-2", "score": 0.71, "result": [BAD]}
 PROJECT = [
     task(12, annotation(5, GOOD), annotation(ADA, BAD), predictions=[PREDICTED], key="a", truth="Negative"),
-    task(13, annotation(5, was_cancelled=True), annotation(ADA, GOOD, ground_truth=True), key="b", truth=None),
+    task(13, annotation(5, BAD, was_cancelled=True), annotation(ADA, GOOD, ground_truth=True), key="b", truth=None),
     task(14, key="c", truth="Positive"),
 ]
 

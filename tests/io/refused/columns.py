@@ -40,6 +40,7 @@ COLUMNS = {
     "a headerless file": case("s1,yes,no\ns2,no,yes\n", columns="2:"),
     "no item or label column": case("id,worker,said\n1,a,b\n"),
     "a label alone": case("item,label,ada\n1,x,y\n"),
+    "teams and their annotators": case("item,annotator,worker,label\n1,red,ada,x\n1,red,bo,y\n"),
     "two annotators": case("task,worker,coder,label\n1,a,b,c\n"),
     "an id beside a text": case("id,text,annotator,label\n1,a,ada,x\n1,a,bo,y\n2,b,ada,x\n2,b,bo,x\n"),
     "raters and another": case("id,rater_1,rater_2,age\n1,x,y,7\n"),
