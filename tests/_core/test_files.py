@@ -51,16 +51,6 @@ def test_what_fails_leaves_what_was_there_and_nothing_else(tmp_path, of_folder):
     assert names(tmp_path) == ["kept"]
 
 
-@pytest.mark.parametrize("of_folder", [False, True])
-def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, refuses, of_folder):
-    path = tmp_path / "kept"
-    path.mkdir() if of_folder else path.touch()
-    with refuses(DataFileError, "kept' cannot be written: No space left on device"), write_whole(path) as unfinished:
-        unfinished.mkdir() if of_folder else unfinished.touch()
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    assert names(tmp_path) == ["kept"]
-
-
 def test_a_read_only_disk_is_one_line_where_even_removing_is_refused(tmp_path, refuses, monkeypatch):
     def refuse(self, *_, **__):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self))
@@ -70,13 +60,6 @@ def test_a_read_only_disk_is_one_line_where_even_removing_is_refused(tmp_path, r
     for write in (Path.mkdir, lambda path: path.write_text("all of it")):
         with refuses(DataFileError, "x' cannot be written: Read-only"), write_whole(tmp_path / "x") as unfinished:
             write(unfinished)
-
-
-def test_an_error_that_is_not_of_writing_stays_what_it_is(tmp_path):
-    for error in (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), FileNotFoundError(2, "no", "elsewhere")):
-        with pytest.raises(type(error), match=error.strerror) as caught, write_whole(tmp_path / "x"):
-            raise error
-        assert caught.value is error
 
 
 def test_a_file_takes_no_folder_s_place(tmp_path):

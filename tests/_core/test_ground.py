@@ -10,45 +10,20 @@ from bayesanno._core.validate import check_seed, check_share, known_seed
 from bayesanno._core.wording import counted, enumerated, listed, nearest
 
 
-@pytest.mark.parametrize("seed", [-1, 2**63])
-def test_a_seed_that_a_sampler_cannot_take_is_refused(refuses, seed):
-    with refuses(FitError, f"random_seed is {seed}: it must be at least 0"):
-        check_seed(seed)
-
-
-@pytest.mark.parametrize(
-    ("seed", "what"),
-    [
-        (float("nan"), "nan"),
-        (1.5, "1.5"),
-        ("1", "'1'"),
-        (np.random.default_rng(1), "of type Generator"),
-        (np.random.SeedSequence(1), "of type SeedSequence"),
-    ],
-)
-def test_what_is_no_whole_number_is_no_seed(refuses, seed, what):
-    with refuses(FitError, f"random_seed is {what}: it must be a whole number or None"):
-        check_seed(seed)
-
-
-def test_numbers_of_numpy_are_seeds():
-    check_seed(np.int64(3))
-    assert known_seed(np.uint8(3)) == 3
-
-
-@pytest.mark.parametrize(("typed", "meant"), [("MACE", "'mace'"), ("Dawid-Skene", "'dawid_skene'"), ("kappa", None)])
-def test_the_nearest_name_is_found_whatever_its_capitals(typed, meant):
-    assert nearest(typed, ["mace", "dawid_skene"]) == (f"; did you mean {meant}?" if meant else "")
-
-
 def test_a_seed_that_is_given_is_kept_and_one_that_is_not_is_drawn():
-    for seed in (0, 2**63 - 1):
+    for seed in (0, 2**63 - 1, np.int64(3)):
         check_seed(seed)
         assert known_seed(seed) == seed
     check_seed(None)
     drawn = {known_seed(None) for _ in range(10)}
     assert len(drawn) > 1
     for seed in drawn:
+        check_seed(seed)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, float("nan"), "1", np.random.default_rng(1)])
+def test_what_a_sampler_cannot_take_is_no_seed(refuses, seed):
+    with refuses(FitError, "random_seed is .*: it must be"):
         check_seed(seed)
 
 
@@ -67,6 +42,7 @@ def test_names_in_words_are_short_and_one_line():
     assert len(enumerated(["x" * 1000])) == 40
     assert (counted(0, "item"), counted(1, "item"), counted(1234, "item")) == ("0 items", "1 item", "1,234 items")
     assert nearest("colour", ["color", "size"]) == "; did you mean 'color'?"
+    assert nearest("Dawid-Skene", ["mace", "dawid_skene"]) == "; did you mean 'dawid_skene'?"
     assert nearest("colour", ["size"]) == ""
 
 

@@ -20,32 +20,17 @@ class Noticed:
     """Something whose end is noticed."""
 
 
-class Ending:
-    """Something that does what it is told at its end."""
-
-    def __init__(self, act):
-        self.act = act
-
-    def __del__(self):
-        self.act()
-
-
-def end_of_what_is_referred_to():
+def end_of_what_is_referred_to(act=interrupt):
     referred = Noticed()
-    reference = weakref.ref(referred, interrupt)
+    reference = weakref.ref(referred, act)
     del referred
     return reference
 
 
-def end_with_a_method():
-    Ending(interrupt)
-
-
-@pytest.mark.parametrize("end", [end_of_what_is_referred_to, end_with_a_method])
-def test_an_interrupt_that_python_drops_is_sent_again(end):
+def test_an_interrupt_that_python_drops_is_sent_again():
     def end_and_go_on():
         with keep_keyboard_interrupt():
-            end()
+            end_of_what_is_referred_to()
             for _ in range(600):
                 time.sleep(0.05)
 
@@ -59,7 +44,7 @@ def test_other_errors_that_python_drops_are_told_of_as_ever(monkeypatch):
     told = []
     monkeypatch.setattr(sys, "unraisablehook", told.append)
     with keep_keyboard_interrupt():
-        Ending(lambda: 1 / 0)
+        end_of_what_is_referred_to(lambda _: 1 / 0)
     assert [one.exc_type for one in told] == [ZeroDivisionError]
 
 

@@ -13,7 +13,6 @@ import pytest
 import typer
 
 import bayesanno as ba
-from bayesanno._core.errors import NamesWarning
 from bayesanno.cli.app import app
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import ReadingForModel, gather_options
@@ -185,9 +184,3 @@ def test_a_file_is_read_as_what_it_is(tmp_path, file):
 def test_every_command_of_the_guide_has_a_file():
     files = {shlex.split(command.replace("│", "|"))[3 if " fit " in command else 2] for command in COMMANDS.values()}
     assert files == set(EXPECTED)
-
-
-def test_the_labels_of_snorkel_without_the_option(tmp_path):
-    (tmp_path / "lfs.csv").write_text(TEXTS["lfs.csv"])
-    with pytest.warns(NamesWarning, match="'-1' may stand for missing answers"):
-        ba.read_annotations(tmp_path / "lfs.csv", columns="lf_*")

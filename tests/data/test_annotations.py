@@ -30,11 +30,8 @@ def test_records_become_codes_that_point_at_the_names():
 
 
 def test_votes_count_repeats_and_leave_silent_items_at_zero():
-    data = AnnotationData.from_records(
-        [("s1", "ada", "no"), ("s1", "ada", "no"), ("s1", "bo", "yes")],
-        items=["s0", "s1"],
-        labels=["yes", "no", "maybe"],
-    )
+    records = [("s1", "ada", "no"), ("s1", "ada", "no"), ("s1", "bo", "yes")]
+    data = AnnotationData.from_records(records, items=["s0", "s1"], labels=["yes", "no", "maybe"])
     np.testing.assert_array_equal(data.votes, [[0, 0, 0], [1, 2, 0]])
 
 
@@ -70,28 +67,16 @@ def test_hash_changes_with_all_that_a_model_sees_and_with_nothing_else():
     assert len({data.hash, *(other.hash for other in changed)}) == 1 + len(changed)
 
 
-def test_frame_has_names_and_gold():
-    frame = AnnotationData(**FIELDS, gold={"s1": "yes"}).to_frame()
-    assert frame.to_dict("list") == {
-        "item": ["s1", "s1", "s2"],
-        "annotator": ["ada", "bo", "ada"],
-        "label": ["yes", "no", "no"],
-        "gold": ["yes", "yes", ""],
-    }
-
-
 REFUSED = {
     "no annotation": ({"item": [], "annotator": [], "label": []}, "there is no annotation"),
     "one label": ({"labels": ("no",), "label": [0, 0, 0]}, r"only one label, 'no': .*declare them"),
     "a label beyond": ({"label": [1, 0, 2]}, r"label has an index outside 0\.\.1: 0\.\.2"),
     "a negative item": ({"item": [-1, 0, 1]}, r"item has an index outside 0\.\.2: -1\.\.1"),
     "too few": ({"annotator": [0, 1]}, r"annotator must have one entry per annotation, shape \(3,\), not \(2,\)"),
-    "two axes": ({"item": [[0, 0, 1]]}, r"item must have one entry per annotation, shape \(3,\), not \(1, 3\)"),
+    "nobody": ({"annotators": ()}, "there are no annotators"),
     "half a label": ({"label": [0.5, 0, 1]}, "label must hold whole numbers, .* not values of type float64"),
-    "words": ({"label": ["no", "no", "yes"]}, "label must hold whole numbers"),
     "no name": ({"items": ("s1", " ", "s3")}, "items: name 2 is empty"),
     "a name twice": ({"annotators": ("ada", "ada")}, "annotators: 'ada' appears twice"),
-    "nobody": ({"annotators": ()}, "there are no annotators"),
     "gold of no item": ({"gold": {"silence": "yes"}}, "item 'silence' is not among the items; did you mean 'silent'"),
     "no such control": ({"controls": {"s1": "may\nbe"}}, r"controls: label 'may\\nbe' of item 's1' is not among"),
 }
@@ -103,21 +88,11 @@ def test_what_does_not_fit_together_is_refused(refuses, change, match):
         AnnotationData(**{**FIELDS, **change})
 
 
-@pytest.mark.parametrize(
-    ("records", "names", "match"),
-    [
-        (RECORDS, {"labels": ["no", "maybe"]}, "label 'yes' is not among the declared labels: 'no', 'maybe'"),
-        (RECORDS, {"items": ["s1"]}, "item 's2' is not among the declared items: 's1'"),
-        ([], {}, "there is no annotation"),
-    ],
-)
-def test_records_outside_the_declared_names_are_refused(refuses, records, names, match):
-    with refuses(DataError, match):
-        AnnotationData.from_records(records, **names)
-
-
-def test_a_data_error_is_a_value_error():
-    assert issubclass(DataError, ValueError)
+def test_records_outside_the_declared_names_are_refused(refuses):
+    with refuses(DataError, "label 'yes' is not among the declared labels"):
+        AnnotationData.from_records(RECORDS, labels=["no", "maybe"])
+    with refuses(DataError, "item 's2' is not among the declared items"):
+        AnnotationData.from_records(RECORDS, items=["s1"])
 
 
 def test_labels_sort_as_numbers_if_all_or_all_but_one_are_numbers():
@@ -128,7 +103,10 @@ def test_labels_sort_as_numbers_if_all_or_all_but_one_are_numbers():
     assert sort_labels(["1", "01"]) == ("01", "1")
 
 
-@given(st.lists(st.text(max_size=4) | st.from_regex(r"-{0,2}[0-9]{1,30}", fullmatch=True)))
+NUMBERS = st.integers(-99, 99).map(str) | st.sampled_from(["--1", "-0", "01", "1.0", "9" * 30])
+
+
+@given(st.lists(st.text(max_size=4) | NUMBERS))
 def test_sorting_labels_keeps_each_once_and_ignores_their_order(labels):
     in_order = sort_labels(labels)
     assert in_order == sort_labels(reversed(labels))

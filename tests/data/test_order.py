@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-import xarray as xr
 
 import bayesanno as ba
-from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.storage import READERS, data_groups, totals_of
+from bayesanno.fits.storage import READERS, data_groups
 
 RECORDS = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes"), ("s2", "bo", "yes")]
 ORDER = ["no", "maybe", "yes"]
@@ -60,16 +58,3 @@ def test_data_made_from_data_keep_the_order_and_the_hash_ignores_it():
     assert not data.binarise(positive="yes").order_declared  # "not yes" is no grade
     two = ba.AnnotationData.from_records(RECORDS[2:], labels=["no", "yes"])
     assert two.binarise(positive="yes").order_declared
-
-
-def test_totals_of_a_cluster_keep_the_order():
-    given = {"annotators": ("ada", "bo"), "labels": ("no", "maybe", "yes"), "n_items": 2}
-    measured = {
-        "by_annotator": pd.Series([2, 2]).to_numpy(),
-        "label_shares": [0.2, 0.3, 0.5],
-        "label_alphas": [0, 0, 0],
-    }
-    totals = AnnotationTotals(**given, **measured, order_declared=True)
-    tree = xr.DataTree.from_dict(data_groups(totals))
-    tree.attrs["data_hash"] = totals.hash
-    assert totals_of(tree).labels_are_ordered

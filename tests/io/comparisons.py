@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno._core.lazy import pd
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import Column
 from bayesanno.modeling.pairs import Pairs
 from bayesanno.modeling.registry import get_model
@@ -54,11 +53,6 @@ def make_pairs() -> tuple[pd.DataFrame, xarray.Dataset]:
     model = get_model("model_b", {"class_prior": Pairs(first=SIDES[0], second=SIDES[1])})
     parameters = {"strength": [*STRENGTHS.values()], "tie": TIE, "confusion": [*CONFUSION.values()]}
     data, truth = simulate(model, replace(asked, item_columns=columns), parameters=parameters, random_seed=SEED)
-    return _tabulate(data), truth
-
-
-def _tabulate(data: AnnotationData) -> pd.DataFrame:
-    """Return comparisons as arenas publish them."""
     sides = {side: np.array(data.item_columns[side].names)[data.item] for side in SIDES}
     said = data.to_frame().rename(columns={"item": "question_id", "annotator": "judge", "label": "winner"})
-    return said.assign(**sides)[["question_id", *SIDES, "judge", "winner", "gold"]]
+    return said.assign(**sides)[["question_id", *SIDES, "judge", "winner", "gold"]], truth

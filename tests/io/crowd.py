@@ -7,6 +7,7 @@ good, answers nearly everything twice. The file that ships, `named_data/crowd.cs
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,14 +53,8 @@ def _ask_again(design: AnnotationData, person: str) -> AnnotationData:
     n_answers = np.bincount(design.item, minlength=design.n_items)[design.item]  # (annotation,)
     again = (design.annotator == design.annotators.index(person)) & (n_answers < 7)
     times = np.where(again, 2, 1)  # (annotation,)
-    return AnnotationData(
-        item=np.repeat(design.item, times),
-        annotator=np.repeat(design.annotator, times),
-        label=np.repeat(design.label, times),
-        items=design.items,
-        annotators=design.annotators,
-        labels=design.labels,
-    )
+    repeated = {name: np.repeat(getattr(design, name), times) for name in ("item", "annotator", "label")}
+    return replace(design, **repeated)
 
 
 def _confusion(person: str, rng: np.random.Generator) -> np.ndarray:

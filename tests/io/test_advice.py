@@ -17,36 +17,17 @@ ROWS = "a,ada,x\na,bo,y\nb,ada,x\nb,bo,x\n"
 # that fits, and what is then read: items, annotators, labels
 CASES = {
     "wide": ("item,ada,bo\na,x,y\nb,x,x\n", {}, "if each column is one", LONG),
-    "wide, without names of items": ("ada,bo\nx,y\nx,x\n", {}, "if each column is one", {**LONG, "items": ("1", "2")}),
     "long": (f"item,who,said\n{ROWS}", {"annotator": "who", "label": "said"}, "if each row is an answer", LONG),
-    "long, nothing known": (
-        f"unknown,who,said\n{ROWS}", {"item": "unknown", "annotator": "who", "label": "said"},
-        "if each row is an answer", LONG,
-    ),
     "votes": ("id,x,y\na,2,0\nb,1,1\n", {}, "if columns are labels", {**LONG, "annotators": ("anyone",)}),
     "no annotator": (f"item,who,label\n{ROWS}", {"annotator": "who"}, "name it", LONG),
-    "no label": (f"item,worker,said\n{ROWS}", {"label": "said"}, "name it", LONG),
     "no item and label": (f"unknown,worker,said\n{ROWS}", {"item": "unknown", "label": "said"}, "name them", LONG),
     "transposed": ("worker,a,b\nada,x,x\nbo,y,x\n", {}, "if a row is an annotator", LONG),
     "transposed, unknown": (
         "who,a1,a2\nada,x,x\nbo,y,x\n", {}, "with transpose=True", {**LONG, "items": ("a1", "a2")}, {"transpose": True},
     ),
-    "transposed, other items": (
-        "worker,a,b\nada,x,x\nbo,y,x\n", {}, "name them", LONG, {"transpose": True},
-    ),
-    "one-hot": (
-        "item,worker,x,y\na,ada,1,0\na,bo,0,1\n", {}, "if columns hold 1",
-        {"items": ("a / x", "a / y"), "annotators": ("ada", "bo"), "labels": ("no", "yes")},
-    ),
-    "pairs": (
-        "item,model_a,model_b,judge,winner\na,m,n,ada,m\nb,m,n,bo,n\n", {}, "if so",
-        {"items": ("a", "b"), "annotators": ("ada", "bo"), "labels": ("model_a", "model_b")},
-    ),
     "no pairs": ("item,model_a,model_b,judge,winner\na,m,n,ada,x\nb,m,n,bo,y\n", {}, "if not", LONG),
     "two items": (f"id,text,{ROWS[:0]}annotator,label\na,p,ada,x\na,p,bo,y\nb,q,ada,x\n", {}, "choose one with", LONG),
     "two annotators": ("item,worker,coder,label\na,ada,z,x\na,bo,z,y\nb,bo,z,y\n", {}, "choose one with", LONG),
-    "an id of rows": ("id,session,worker,label\n1,a,ada,x\n2,a,bo,y\n3,b,ada,x\n", {"item": "session"}, "name", LONG),
-    "an id that is one": ("id,worker,label\na,ada,x\nb,bo,y\n", {}, "or use", LONG),
     "an id twice": ("id,rater_1,rater_2\na,x,\na,,y\nb,x,x\n", {}, "or use", {**LONG, "annotators": RATERS}),
     "a number beside names, left out": (
         "id,rater_1,rater_2,n\na,x,y,7\nb,x,x,8\n", {}, "to leave out the number",
@@ -56,27 +37,15 @@ CASES = {
         "id,rater_1,rater_2,n\na,x,y,1\nb,x,x,1\n", {}, "to leave out the names",
         {**LONG, "items": ("1", "2"), "annotators": RATERS},
     ),
-    "a sum": (
-        "id,x,y,total\na,2,0,2\nb,1,1,2\n", {}, "if it is none", {**LONG, "annotators": ("anyone",)},
-        {"format": "votes"},
-    ),
-    "texts as labels": (
-        "item,worker,answer\n" + "".join(f"{n // 2},{'ab'[n % 2]},t{n}\n" for n in range(20)), {}, "or use",
-        {"items": tuple("0123456789"), "annotators": ("a", "b"), "labels": tuple(sorted(f"t{n}" for n in range(20)))},
-    ),
     "blanks": ("item annotator label\na ada x\na bo y\nb bo x\n", {}, "if ' ' separates", LONG),
     "a code": (
         f"item,worker,label\n{ROWS}b,cy,NA\n", {}, "if it stands for", {**LONG, "annotators": ("ada", "bo", "cy")},
         {"labels": ["x", "y"]},
     ),
 }  # fmt: skip
-
-
 test_what_an_error_advises_is_read = pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")(
     advising(CASES)
 )
-
-
 ROLES = {
     "item": ["item", "task_id", "unit", "text", "output_id", "thing", "nr"],
     "annotator": ["annotator", "worker", "JudgeId", "model", "who"],

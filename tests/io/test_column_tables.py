@@ -52,12 +52,6 @@ def test_names_of_systems_and_questions_find_what_is_known_of_both(both, refuses
         both(rows, "item,a\nq1,x\n", pairs="a,b")
 
 
-def test_equal_rows_and_numbers_in_words_are_what_they_are(both):
-    data = both(LONG, "task,length,size\ns1,1,inf\ns1,1,inf\ns2,2,1_0\ns3,1e1,3\n")
-    assert data.item_columns["length"].values.tolist() == [1, 2, 10]
-    assert data.item_columns["size"].levels == ("1_0", "3", "inf")
-
-
 def test_data_made_of_these_data_keep_the_columns(both):
     data = both(LONG.replace("s3,bo,yes", "s3,bo,skip"), ITEMS, unsure="skip")
     more = pd.DataFrame({"item": ["s2", "s9"], "annotator": ["bo", "cy"], "label": ["yes", "no"]})

@@ -3,15 +3,14 @@
 import json
 import logging
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import NamesWarning
 from bayesanno.io.datasets import load_named
-from tests.io.comparisons import CONFUSION, SIDES, STRENGTHS, make_pairs
-from tests.io.refused.compared import ARENA, CODES, CROWD, OF_ARENA, OF_CROWD, ORDERS, RIVAL, SUBSETS
+from tests.io.comparisons import STRENGTHS, make_pairs
+from tests.io.refused.compared import ARENA, CODES, CROWD, OF_ARENA, OF_CROWD, ORDERS, RIVAL
 
 
 def answers_of(data):
@@ -35,13 +34,6 @@ def test_a_label_is_a_side_by_its_column_or_by_its_system_and_ties_are_one(read,
     assert data.describe().endswith("labels model_a, model_b, tie; columns model_a, model_b")
 
 
-def test_systems_in_other_capitals_are_named_or_joined(read):
-    rows = "item,x,y,label,annotator\n1,llama,opt,x,ada\n2,Llama,opt,x,ada\n"
-    with pytest.warns(NamesWarning, match="'Llama' and 'llama' are different systems"):
-        read(rows, pairs="x,y")
-    assert read(rows, pairs="x,y", ignore_case=True).item_columns["x"].levels == ("llama", "opt")
-
-
 def test_without_an_item_column_a_pair_is_an_item_in_either_order(read):
     data = read(CROWD, **OF_CROWD)
     assert data.items == ("a | b", "c | a")
@@ -60,9 +52,7 @@ def test_questions_with_several_pairs_are_items_with_their_pair(read):
     assert [label for *_, label in answers_of(data)] == ["a", "a", "b"]
     data = read(rows + "1,z,y,b,ada\n", **OF_ROWS)
     assert data.items == ("1: x | y", "2: x | z", "1: z | y")
-    judged = ARENA.replace("question_id,", "question_id,turn,").replace("q1,", "q1,1,").replace("q2,", "q2,2,")
-    data = read(judged.replace("q3,", "q3,1,"), **OF_ARENA, item="{question_id}/{turn}")
-    assert data.items == ("q1/1", "q2/2", "q3/1")
+    assert read(ARENA, **OF_ARENA, item="{question_id}/{judge}").items[:2] == ("q1/ada", "q1/bo")
 
 
 def test_records_are_read_as_tables_are(keep):
@@ -72,47 +62,28 @@ def test_records_are_read_as_tables_are(keep):
     for of_records in (records, keep(records, lines=True), keep(json.dumps(records), "other.json")):
         found = ba.read_annotations(of_records, **OF_ARENA)
         assert (found.hash, found.gold) == (of_table.hash, of_table.gold)
-    two = ba.read_annotations(frame.assign(prompt="p1"), **OF_ARENA, annotator="{judge}/{prompt}")
-    assert two.annotators[0] == f"{frame['judge'][0]}/p1"
-    nested = [{"data": {key: row.pop(key) for key in ("model_a", "model_b")}, **row} for row in records]
-    found = ba.read_annotations(nested, pairs="data.model_a,data.model_b")
-    assert found.item_columns["data.model_a"].names == of_table.item_columns["model_a"].names
 
 
-ALPACA = [
-    {"instruction": f"i{n}", "generator_1": "gpt4", "generator_2": "llama", "annotator": "claude", "preference": said,
-     "raw_completion": {"a": 1}}
-    for n, said in enumerate((2.0, 1.0, 0, None))
-]  # fmt: skip
-STUDIO = [
-    {"id": n, "data": {"model_a": "x", "model_b": "y"},
-     "annotations": [{"completed_by": k, "result": [{"type": "pairwise", "value": {"selected": said}}]}
-                     for k, said in enumerate(("left", "right"))]}
-    for n in range(2)
-]  # fmt: skip
+ALPACA = [{"item": n, "x": "gpt4", "y": "llama", "annotator": "claude", "label": said, "raw": {"a": 1}}
+          for n, said in enumerate((2.0, 1.0, 0, None))]  # fmt: skip
+VOTED = [{"id": n, "data": {"a": "s", "b": "t"}, "votes": [{"by": k, "said": [said]} for k, said in enumerate("bA")]}
+         for n in range(2)]  # fmt: skip
 HEAD = "item,x,y,label,annotator\n"
 OF_HEAD = {"pairs": "x,y"}
 ANSWERED = {
     "a system that begins with tie": (RIVAL.replace("opt,tiefighter,ada,llama", "opt,opt,ada,llama"), OF_ARENA,
                                       ["model_b", "tie", "model_b", "tie"]),
     "a system that is a number": (CODES, {**OF_HEAD, "first": "x", "second": "y"}, ["x", "y"]),
-    "a number that is a code": (CODES, {**OF_HEAD, "first": "1", "second": "2"}, ["y", "y"]),
     "systems that are named like codes": (HEAD + "1,A,B,A,ada\n2,A,B,B,ada\n", OF_HEAD, ["x", "y"]),
-    "systems that are numbers": (HEAD + "1,10,9,10,ada\n2,9,10,x,ada\n", OF_HEAD, ["x", "x"]),
     "joined codes": (HEAD + "1,s,t,0,ada\n2,s,t,1,ada\n", {**OF_HEAD, "same": {"0": "x", "1": "y"}}, ["x", "y"]),
     **{f"usual codes {one}, {other}": (HEAD + f"1,s,t,{one},ada\n2,s,t,{other},ada\n3,t,s,0,ada\n",
                                        {**OF_HEAD, "tie": "0"}, ["x", "y", "tie"])
        for one, other in (("A", "B"), ("1", "2"), ("left", "Right"), ("first", "second"))},
     "letters of columns": ("id,model_b,model_a,judge,winner\n1,y,x,j,A\n2,y,x,j,b\n", {"pairs": "model_b,model_a"},
                            ["model_a", "model_b"]),
-    "other codes": (HEAD + "1,s,t,-1,ada\n2,s,t,0,ada\n3,s,t,1,ada\n",
-                    {**OF_HEAD, "first": "-1", "second": "1", "tie": "0"}, ["x", "tie", "y"]),
-    "AlpacaEval": (ALPACA, {"item": "instruction", "pairs": "generator_1,generator_2", "annotator": "annotator",
-                            "label": "preference", "tie": "0"}, ["generator_2", "generator_1", "tie"]),
-    "Label Studio": (STUDIO, {"item": "id", "pairs": "data.model_a,data.model_b",
-                              "annotator": "annotations[].completed_by",
-                              "label": "annotations[].result[].value.selected"}, ["data.model_a", "data.model_b"] * 2),
-    "PandaLM": (HEAD + "1,a,b,0,p\n2,a,b,1,p\n3,a,b,2,p\n", {**OF_HEAD, "tie": "0"}, ["tie", "x", "y"]),
+    "AlpacaEval": (ALPACA, {**OF_HEAD, "tie": "0"}, ["y", "x", "tie"]),
+    "paths": (VOTED, {"pairs": "data.a,data.b", "annotator": "votes[].by", "label": "votes[].said[]"},
+              ["data.b", "data.a"] * 2),
     "a baseline": ("item,system,judge,verdict\n1,a,p,win\n2,a,p,Loss\n3,a,p,draw\n",
                    {"pairs": "system", "baseline": "gpt-4"}, ["system", "baseline", "tie"]),
 }  # fmt: skip
@@ -140,16 +111,6 @@ def test_what_agrees_does_not_depend_on_the_first_row(read):
     assert one.usage[0].tolist() == [2, 1]  # as shown: ada says the second once, of y and x
 
 
-def test_an_annotator_may_see_both_orders(read, recwarn):
-    assert read("a,b,w,j\nx,y,x,ada\ny,x,x,ada\n", pairs="a,b", label="w", annotator="j").n_annotations == 2
-    assert not recwarn.list
-
-
-def test_subsets_are_of_items(read):
-    rows = SUBSETS.replace("1,k", "1,m")
-    assert read(rows, pairs="a,b", by="c").item_columns["c"].names == ["m", "k"]
-
-
 def test_ties_are_those_that_are_named_and_what_is_unsure_stays(read):
     drawn = ARENA.replace("tie (bothbad)", "draw").replace("Tie", "skip")
     data = read(drawn, **OF_ARENA, tie="draw,tie", unsure="skip")
@@ -175,10 +136,3 @@ def test_the_file_of_pairs_is_what_its_script_makes():
     table, truth = make_pairs()
     assert table.to_csv(index=False, lineterminator="\n") == load_named("@pairs").read_text()
     assert dict(zip(truth["system"].values.tolist(), truth["strength"].values, strict=True)) == STRENGTHS
-    data = ba.read_annotations("@pairs")
-    assert data.labels == (*SIDES, "tie")
-    assert set(np.bincount(data.item)) == {2, 3}
-    assert len(data.gold) == data.n_items
-    right = data.label == data.gold_codes[data.item]
-    share = {name: right[data.annotator == code].mean() for code, name in enumerate(data.annotators)}
-    assert sorted(share, key=share.get, reverse=True) == list(CONFUSION)

@@ -15,12 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError, ExtraError
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.count_tables import read_counts
 from bayesanno.io.text_rows import split_text
-from bayesanno.io.write import write_table
 from tests.io.cases import reading, refusing
 
 TRIPLES = [("1", "ada", "né"), ("1", "bo", "oui"), ("2", "ada", "oui")]
@@ -39,28 +36,17 @@ def zipped(**files):
     return packed.getvalue()
 
 
-def parquet():
-    file = io.BytesIO()
-    pd.DataFrame(RECORDS).to_parquet(file)
-    return file.getvalue()
-
-
+PARQUET = pd.DataFrame(RECORDS).to_parquet()
 PACKED = {
     "gz": gzip.compress(TEXT.encode()),
     "two gz in a row": gzip.compress(TEXT[:30].encode()) + gzip.compress(TEXT[30:].encode()),
-    "gz of UTF-16": gzip.compress(TEXT.encode("utf-16")),
-    "gz of Parquet": gzip.compress(parquet()),
-    "gz of JSON": gzip.compress(json.dumps(RECORDS).encode()),
-    "zip": zipped(**{"data/answers__csv": TEXT, "data/README__txt": "read me", "data/b__png": b"\x89"}),
+    "gz of Parquet": gzip.compress(PARQUET),
+    "zip": zipped(**{"data/answers__csv": TEXT, "data/README__txt": "read me", "__MACOSX/._a__csv": b"\0"}),
     "zip of TSV": zipped(ANSWERS__TSV=TEXT.replace(",", "\t").encode("utf-16")),
-    "zip of text": zipped(answers__txt=TEXT),
-    "zip of Parquet": zipped(answers__pq=parquet()),
-    "zip of a Mac": zipped(**{"answers__csv": TEXT, "__MACOSX/._answers__csv": b"\0"}),
+    "zip of Parquet": zipped(answers__pq=PARQUET),
     "UTF-16": TEXT.encode("utf-16"),
     "UTF-16, of the other order": b"\xfe\xff" + TEXT.encode("utf-16-be"),
 }
-
-
 BY_COLUMN = dict(zip(HEAD, map(list, zip(*TRIPLES, strict=True)), strict=True))
 WHOLE = {
     "by ids": {each["item"] + each["annotator"]: each for each in RECORDS},
@@ -69,9 +55,8 @@ WHOLE = {
     "by column and row": {name: dict(enumerate(cells)) for name, cells in BY_COLUMN.items()},  # as pandas writes
 }
 LATIN, OF_LATIN = TEXT.encode("latin-1"), {"encoding": "latin-1"}
-READ = {
+test_what_is_packed_encoded_or_nested_is_read = reading({
     **{which: (raw, {}, TRIPLES) for which, raw in PACKED.items()},
-    "gz of Latin-1": (gzip.compress(LATIN), OF_LATIN, TRIPLES),
     "zip of Latin-1": (zipped(answers__csv=LATIN), OF_LATIN, TRIPLES),
     "UTF-16 that is named": (TEXT.encode("utf-16-le"), {"encoding": "utf-16-le"}, TRIPLES),
     "JSON in Latin-1": (json.dumps(RECORDS, ensure_ascii=False).encode("latin-1"), OF_LATIN, TRIPLES),
@@ -81,24 +66,16 @@ READ = {
     **{f"indented records {how}": (json.dumps(whole, indent=1), {}, TRIPLES) for how, whole in WHOLE.items()},
     "records by their items": ({item: {"judge": "x", "label": label} for item, _, label in TRIPLES[1:]},
                                {"labels": ["oui", "non"]}, [("1", "x", "oui"), ("2", "x", "oui")]),
-}  # fmt: skip
-test_what_is_packed_encoded_or_nested_is_read = reading(READ)
-
-
+})  # fmt: skip
 BOMB = b"item,a\n" + b" " * 3_000_000
 NOT_PACKED = {
-    "empty gz": (gzip.compress(b""), "answers is empty"),
     "gz cut off": (gzip.compress(TEXT.encode())[:-9], r"answers cannot be unpacked \(Compressed file ended"),
-    "gz of two bytes": (b"\x1f\x8b", r"answers cannot be unpacked \("),
-    "gz with a wrong sum": (gzip.compress(TEXT.encode())[:-8] + b"\1" * 8, r"answers cannot be unpacked \(CRC check"),
     "gz and noise": (gzip.compress(TEXT.encode()) + b"noise", r"answers cannot be unpacked \(Not a gzipped file"),
     "gz of a gz": (gzip.compress(gzip.compress(TEXT.encode())), "answers is not a text file|byte 0x8b is not UTF-8"),
     "gz bomb": (gzip.compress(BOMB), "answers, unpacked, has over 1 MiB, and the limit .* is 1"),
     "zip bomb": (zipped(a__csv=BOMB), "answers, unpacked, has over 2 MiB, and the limit .* is 1"),
     "several tables": (zipped(a__csv=TEXT, b__tsv=TEXT), "answers holds several tables, 'a.csv', 'b.tsv'"),
-    "several texts": (zipped(a__txt=TEXT, b__txt=TEXT), "answers holds several tables, 'a.txt', 'b.txt'"),
     "no Parquet": (zipped(a__parquet=TEXT), "answers, a.parquet is not a Parquet file"),
-    "short row": (zipped(a__csv=TEXT + "2,bo\n"), "answers, a.csv, line 5: 2 columns where the header"),
     "no workbook": (zipped(**{"xl/workbook__xml": "<a/>"}), "answers cannot be read as an Excel workbook"),
 }
 
@@ -112,8 +89,7 @@ def test_what_cannot_be_unpacked_is_refused(keep, refuses, monkeypatch, which):
         read_annotations(keep(content, "answers"))
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ISO8859-15"])
-@pytest.mark.parametrize("role", ["gold_file", "controls"])
+@pytest.mark.parametrize(("encoding", "role"), [("latin-1", "gold_file"), ("cp1252", "controls")])
 def test_an_encoding_that_is_named(keep, said, encoding, role):
     path, known = keep(TEXT.encode("cp1252"), "answers.csv"), keep(KNOWN.encode("cp1252"), "known.csv")
     data, answers = said(path, encoding=encoding, **{role: known})
@@ -122,18 +98,11 @@ def test_an_encoding_that_is_named(keep, said, encoding, role):
     assert add_annotations(data, more, encoding="latin-1").items == ("1", "2", "3")
 
 
-def test_counts_have_an_encoding_too(keep):
-    counts = keep("item,successes,trials\né,1,2\n".encode("latin-1"), "counts.csv")
-    assert read_counts(counts, encoding="latin-1").items == ("é",)
-
-
 # --- quotes between tabs ---------------------------------------------------------------------------------------------
 
 TABS = "item\tannotator\tlabel\ttext\n"
 QUOTES = {
-    "in a cell": 'a\tx\t1\t"Yes" he said\nb\tx\t2\tno\n',
     "that never close": 'a\tx\t1\t"Yes he said\nb\tx\t2\tno\n',
-    "that close in another line": 'a\tx\t1\t"Yes he said\nb\tx\t2\tno"\n',
     "that close in another column": '"a\tx\t1\tYes"\nb\tx\t2\tno\n',
     "all over": 'a\tx\t1\t"Yes"\nb\tx\t2\t""No" and """ he said\n',
 }
@@ -156,11 +125,6 @@ def test_quotes_between_tabs_that_quote_are_none(keep, said):
         2: ['a "1"', "x", "1", "two\nlines"],
         5: ["b\t2", "x", "2", "no"],
     }
-
-
-def test_what_is_written_between_tabs_has_no_quotes_without_need(tmp_path):
-    write_table(AnnotationData.from_records([("s", "ada", "x"), ("t", "ada", "y")]).to_frame(), tmp_path / "a.tsv")
-    assert (tmp_path / "a.tsv").read_text() == "item\tannotator\tlabel\ns\tada\tx\nt\tada\ty\n"
 
 
 cells = st.text(st.sampled_from('ab"\t\n, '), max_size=5)
@@ -205,20 +169,11 @@ def test_a_workbook_is_a_table_of_text(keep, said):
 
 
 ROWS = [HEAD, [1, "ada", "x"], [None, "ada", "y"]]
-NO_WORKBOOK = {
+test_a_workbook_that_cannot_be_read_is_refused = refusing({
     "two sheets": (workbook(first=ROWS, second=[[1]]), "has 2 sheets with content, 'first', 'second'"),
-    "empty": (workbook(first=[]), " is empty"),
-    "only a header": (workbook(first=[HEAD]), "has no rows below its header"),
     "no item": (workbook(first=ROWS), "row 3: label 'y' has no item"),
-    "cut off": (workbook(first=ROWS)[:-40], "cannot be unpacked"),
-    "a stray cell": (
-        workbook(first=[*ROWS[:2], [2, "ada", "y", *[None] * 9000, "stray"]]),
-        "row 3: 9004 columns where",
-    ),
-}
-
-
-test_a_workbook_that_cannot_be_read_is_refused = refusing(NO_WORKBOOK, "answers.xlsx")
+    "a stray cell": (workbook(first=[*ROWS[:2], [2, "ada", "y", *[None] * 9000, "x"]]), "row 3: 9004 columns where"),
+}, "answers.xlsx")  # fmt: skip
 
 
 def test_a_workbook_is_no_bomb_and_needs_openpyxl(keep, refuses, monkeypatch):

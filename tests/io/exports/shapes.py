@@ -18,11 +18,6 @@ SHAPES = {
         {"annotator": "judges{}#", "label": "judges{}"},
         [("1", "gpt", "pass"), ("1", "claude", "fail"), ("2", "gpt", "pass")],
     ),
-    "a list of judgements": (
-        [judged("t1", 4, 2), judged("t2", 2), judged("t3")],
-        {"annotator": "votes[].by", "label": "votes[].score"},
-        [("t1", "x", "4"), ("t1", "y", "2"), ("t2", "x", "2")],
-    ),
     "HateXplain, an object of posts": (
         {"p1": {"post_id": "p1", "annotators": [{"label": "hate", "annotator_id": 1, "target": ["a"]},
                                                 {"label": "normal", "annotator_id": 2, "target": []}],
@@ -75,11 +70,6 @@ SHAPES = {
         {"item": "id", "annotator": "annotations[].completed_by",
          "label": "annotations[].result[].value.choices[]", "format": "records"},
         [("5", "3", "sad"), ("5", "4", "angry")],
-    ),
-    "an object that is the whole file": (
-        {"name": "run", "items": [judged("t1", 1, 2)]},
-        {"item": "items[].task", "annotator": "items[].votes[].by", "label": "items[].votes[].score"},
-        [("t1", "x", "1"), ("t1", "y", "2")],
     ),
     "keys of objects": (
         {"a": {"x": 1, "y": 2}, "b": {"x": 2}},

@@ -63,14 +63,11 @@ def test_paths_that_an_error_shows_are_paths():
     assert (data.items, data.annotators, data.labels) == (("u",), ("x", "y"), ("2", "4"))
 
 
-NOT_READ = {
+test_rankings_spans_and_boxes_are_named_with_what_to_do = refusing({
     "rankings": ([{"item": 1, "judge": "x", "label": ["a", "b"]}, {"item": 1, "judge": "y", "label": ["b", "a"]}],
                  "it may be a ranking: write a row for each two of the options"),
     "boxes": ({"images": [{"id": 1}], "annotations": [{"image_id": 1, "category_id": 2, "bbox": [0, 0, 1, 1]}]},
               "boxes or places are not read: write a table with a row for each box, annotator and label"),
     "spans": ([{"text": "so", "spans": [{"start": 0, "end": 2, "label": "X"}], "by": "x"}],
               "spans are not read: write a table with a row for each token, annotator and tag"),
-}  # fmt: skip
-
-
-test_rankings_spans_and_boxes_are_named_with_what_to_do = refusing(NOT_READ)
+})  # fmt: skip

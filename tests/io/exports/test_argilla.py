@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -56,10 +55,6 @@ FORMS = {
     "to_dict": by_names(FLAT),
     "to_dict, index": {record["id"]: {**record, "id": None} | {"id": record["id"]} for record in FLAT},
     "a DataFrame": pd.DataFrame(FLAT),
-    "arrays in a DataFrame": pd.DataFrame([
-        {key: np.array(value, dtype=object) if isinstance(value, list) else value for key, value in each.items()}
-        for each in FLAT
-    ]),
 }  # fmt: skip
 
 
@@ -75,15 +70,9 @@ def test_submitted_responses_are_answers_in_every_flat_form(keep, said, tmp_path
         assert said(keep(content))[1] == SAID
 
 
-def question(name, value):
-    return {f"{name}.responses": [value], f"{name}.responses.users": [ADA], f"{name}.responses.status": ["submitted"]}
-
-
-SEVERAL = [flat("a", ["pos", "neg"], **question("stars", 4), **question("order", [{"value": "a", "rank": 1}]))]
 OLD_SAID = [("1", ADA, "pos"), ("second", BO, "neg")]
-READ = {
+test_every_version_and_option_has_its_answers = reading({
     "nested": (json.dumps(NESTED), {}, SAID[:2]),
-    "nested, line by line": ("\n".join(map(json.dumps, NESTED)), {}, SAID[:2]),
     "the first version": (json.dumps(OLD), {}, OLD_SAID),
     "the first version, as lists": ([{**each, "label": by_names(each["label"])} for each in OLD], {}, OLD_SAID),
     "the first version, as a table": (pd.DataFrame(OLD), {"item": "text"}, [("x", ADA, "pos"), ("y", BO, "neg")]),
@@ -91,32 +80,14 @@ READ = {
     "nested suggestions": (NESTED, {"predictions": True}, [*SAID[:2], ("a", "suggestion", "neg")]),
     "suggestions of the first version": (OLD, {"predictions": True},
                                          [("1", ADA, "pos"), ("1", "bert", "neg"), ("second", BO, "neg")]),
-    "one of several questions": (SEVERAL, {"label": "label"}, SAID[:2]),
-    "another one": (SEVERAL, {"label": "stars", "labels": ["4", "5"]}, [("a", ADA, "4")]),
     "several labels": ([flat("a", [["x", "y"], []])], {"multi_label": True},
                        [("a / x", ADA, "yes"), ("a / y", ADA, "yes"), ("a / x", BO, "no"), ("a / y", BO, "no")]),
-}  # fmt: skip
-test_every_version_and_option_has_its_answers = reading(READ)
-
-
-def test_a_record_without_an_id_has_that_of_the_server(said):
-    assert said(NESTED)[0].items == ("a", "s2")
-
-
-WRONG = {
+})  # fmt: skip
+test_what_is_wrong_is_named_with_its_place = refusing({
     "users": ([flat("a", ["pos", "neg"], [ADA])], {}, r"\[0\]\.label\.responses: the lists differ in length, 2 of va"),
-    "text": ([flat("a", "pos")], {}, r"\[0\]: label\.responses is a text, but must be a list"),
     "nobody": ([flat("a", ["pos"], [None])], {}, r"responses\[0\]: label 'pos' has no annotator: fill in user_id"),
-    "a value": ([flat("a", [{"x": 1}])], {}, r"\[0\]\.label\.responses\[0\]: the label is an object"),
-    "ragged": ({**by_names(FLAT), "id": ["a"]}, {}, "'id' is shorter than other lists"),
-    "no object": ([FLAT[0], 7], {}, r"\[1\]: this is a number, but must be an object"),
     "twice": (FLAT + FLAT[:1], {}, r"\[3\]: item 'a' already occurs at .*\[0\]"),
-    "only drafts": ([flat("a", ["pos"], status=["draft"])], {}, "no answers by annotators, but 1 prediction"),
     "nothing": ([absent("a")], {}, "has no answers"),
-    "two questions": (SEVERAL, {}, "there are 2 questions, 'label', 'stars': choose one"),
-    "a ranking": (SEVERAL, {"label": "order"}, r"\[0\]\.order\.responses\[0\]: question 'order' asks for a ranking"),
+    "only drafts": ([flat("a", ["pos"], status=["draft"])], {}, "no answers by annotators, but 1 prediction"),
     "no suggestions": ([{**NESTED[0], "suggestions": {}}], {"predictions": True}, "has no predictions: leave out"),
-}
-
-
-test_what_is_wrong_is_named_with_its_place = refusing(WRONG, "export.json")
+}, "export.json")  # fmt: skip

@@ -3,11 +3,7 @@
 import pandas as pd
 import pytest
 
-from bayesanno._core.errors import DataError, ExportWarning
-from bayesanno.cli.for_model import read_for
-from bayesanno.cli.options import DataOptions
-from bayesanno.io.annotations import read_annotations
-from bayesanno.modeling.registry import get_model
+from bayesanno._core.errors import ExportWarning
 from tests.io.cases import reading, refusing
 
 HIT = (
@@ -51,8 +47,6 @@ POOL = (
 )
 HEADER = '"HITId","WorkerId","AssignmentStatus","Input.text","Answer.mood","Approve","Reject"\n'
 ROWS = '"H1","W1","Submitted","a","good"\n"H1","W2","Submitted","a","bad"\n'
-
-
 REVIEWED = '"H1","W3","Submitted","a","bad","x",""\n'
 SHORT = [("H1", "W1", "good"), ("H1", "W2", "bad"), ("H1", "W3", "bad")]
 BOXES = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n3AB,A1,true,{},\n3AB,A2,false,true,1\n"
@@ -67,10 +61,8 @@ def of_two(*labels):
     return [("3AB", f"A{n}", label) for n, label in enumerate(labels) if label]
 
 
-READ = {
-    "rows without a review": (HEADER + ROWS, {}, SHORT[:2]),
+test_every_form_of_a_batch_has_its_answers = reading({
     "a review below": (HEADER + ROWS + REVIEWED, {}, SHORT),
-    "a review above": (HEADER + REVIEWED + ROWS, {}, [SHORT[2], *SHORT[:2]]),
     "check boxes": (BOXES.format("false"), {"label": "mood"}, [("3AB", "A1", "good"), ("3AB", "A2", "bad")]),
     "several check boxes": (BOXES.format("true"), {"label": "mood", "multi_label": True}, [
         ("3AB / bad", "A1", "yes"), ("3AB / good", "A1", "yes"),
@@ -78,36 +70,10 @@ READ = {
     "a label": (batch('[{"mood":{"label":"pos"}}]', '[{"mood":{"label":"neg"}}]'), {}, of_two("pos", "neg")),
     "flags": (batch('[{"mood":{"bad":false,"good":true}}]', '[{"mood":{"bad":true,"good":false}}]'), {},
               of_two("good", "bad")),
-    "numbers": (batch('[{"stars":4,"comment":"👍"}]', '[{"stars":"5","comment":""}]'), {"label": "stars"},
-                of_two("4", "5")),
-    "several": (batch('[{"q":{"labels":["x","y"]}}]', '[{"q":{"labels":[]}}]'), {"multi_label": True}, [
-        ("3AB / x", "A0", "yes"), ("3AB / y", "A0", "yes"), ("3AB / x", "A1", "no"), ("3AB / y", "A1", "no")]),
     "a form": (batch('[{"q":"x","form":{"a":{"b":1}}}]', '[{"q":"y"}]'), {"label": "q"}, of_two("x", "y")),
-    "an empty cell": (batch("", '[{"q":"y"}]', '[{"q":"x"}]'), {}, of_two("", "y", "x")),
     "the only input of a pool": (POOL.replace("ASSIGNMENT:task_id", "x"), {}, [
         ("a.jpg", "w1", "cat"), ("a.jpg", "w2", "dog"), ("b.jpg", "w1", "dog")]),
-}  # fmt: skip
-test_every_form_of_a_batch_has_its_answers = reading(READ)
-
-
-@pytest.mark.parametrize("ending", ['"Reject","Approve"', '"Approve","Reject","Why"', '"Accept","Reject"'])
-def test_no_other_column_can_be_missing(keep, refuses, ending):
-    with refuses(DataError, "line 2: 5 columns where the header"):
-        read_annotations(keep(HEADER.replace('"Approve","Reject"', ending) + ROWS))
-
-
-WRONG = {
-    "two questions": (BATCH.replace('"Input.id"', '"Answer.why"'), "there are 2 questions"),
-    "two questions of boxes": (BOXES.format("false"), "there are 2 questions, 'mood', 'sure.label'"),
-    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill in WorkerId"),
-    "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: label '.*' has no item: fill it in"),
-    "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
-    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: the label is an object"),
-    "truncated": (BATCH[:-60], "line 5: (a cell cannot be read|.* columns? where)"),
-    "cut after a cell": (BATCH.removesuffix(',""\n'), "line 5: 9 columns where the header .* has 12"),
-    "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),
-    "too long": (BATCH[:-1] + ',"x","",""\n', "line 5: 13 columns where the header .* has 12"),
-}  # fmt: skip
+})  # fmt: skip
 
 
 def test_a_pool_is_answers_of_workers_and_control_tasks(keep, said):
@@ -129,17 +95,14 @@ def test_skipped_and_expired_assignments_of_a_pool_are_left_out(keep, said):
         assert said(keep(text, "pool.tsv"))[1] == [("t1", "w1", "cat"), ("t2", "w1", "dog")]
 
 
-def test_controls_of_a_pool_reach_a_model_that_takes_them(keep):
-    for model, controls in (("mace", {"t2": "dog"}), ("label_usage", {})):
-        assert read_for(get_model(model), str(keep(POOL, "pool.tsv")), DataOptions())[0].controls == controls
-
-
-WRONG_POOL = {
-    "two outputs": (POOL.replace("HINT:text", "OUTPUT:sure"), "there are 2 questions, 'result', 'sure': choose one"),
+test_what_is_wrong_is_named_with_its_line = refusing({
+    "two questions": (BATCH.replace('"Input.id"', '"Answer.why"'), "there are 2 questions"),
+    "two questions of boxes": (BOXES.format("false"), "there are 2 questions, 'mood', 'sure.label'"),
+    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill in WorkerId"),
+    "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
+    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: the label is an object"),
+    "cut after a cell": (BATCH.removesuffix(',""\n'), "line 5: 9 columns where the header .* has 12"),
+    "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),
     "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "no column 'ASSIGN"),
-    "no annotator": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill in ASSIGN"),
     "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5: item 't2' has two known labels"),
-}
-
-
-test_what_is_wrong_is_named_with_its_line = refusing({**WRONG, **WRONG_POOL}, "answers.csv")
+}, "answers.csv")  # fmt: skip

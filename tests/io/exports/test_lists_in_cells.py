@@ -2,18 +2,14 @@
 
 import csv
 import io
-import itertools
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.dimensions import read_multi_annotations
 from tests.io.cases import reading, refusing
 
 CHOSEN = [("t1", "w1", ["joy", "anger"]), ("t1", "w2", ["joy"]), ("t2", "w1", [])]
@@ -34,11 +30,6 @@ FRAME = pd.DataFrame(CHOSEN, columns=HEADER)
 FORMS = {
     "tuples": as_csv(HEADER, [(i, w, str([*said, None])) for i, w, said in CHOSEN]),
     "JSON": json.dumps([dict(zip(HEADER, row, strict=True)) for row in CHOSEN]),
-    "JSON of text": json.dumps([{"item": i, "annotator": w, "label": str(said)} for i, w, said in CHOSEN]),
-    "columns of 0 and 1": as_csv(
-        (*HEADER[:2], "text", "joy", "anger", "time"),
-        [(i, w, "x", int("joy" in said), int("anger" in said), 1548381039) for i, w, said in CHOSEN],
-    ),
     "columns of words, beside lists": as_csv(
         (*HEADER[:2], "tags", "joy", "anger"),
         [(i, w, "['x']", str("joy" in said).upper(), str("anger" in said).upper()) for i, w, said in CHOSEN],
@@ -49,7 +40,6 @@ FORMS = {
     ),
     "wide": as_csv(("item", "w1", "w2", "text"), [("t1", "['joy', 'anger']", "['joy']", "hey"), ("t2", [], "", "ho")]),
     "of arrays": FRAME.assign(label=[np.array(said, dtype=object) for *_, said in CHOSEN]),
-    "with an index": FRAME.set_index("item"),
     "of booleans": FRAME[["item", "annotator"]].assign(joy=[True, True, False], anger=[True, False, False]),
     "of numbers": FRAME[["item", "annotator"]].assign(joy=[1.0, 1, 0], anger=[1, np.nan, 0]),
 }
@@ -63,19 +53,6 @@ def test_several_labels_of_one_answer(keep, said, which):
     source = FORMS[which]
     source = keep(source, "answers") if isinstance(source, str) else source
     assert sorted(said(source, multi_label=True, columns=COLUMNS.get(which, ()))[1]) == sorted(YES_OR_NO)
-
-
-@pytest.mark.parametrize("which", COLUMNS)
-def test_which_columns_hold_labels_is_asked(keep, refuses, which):
-    source = FORMS[which]
-    what = "annotators with columns='w1,w2'" if which == "wide" else "labels with columns='(clear,)?joy,anger'"
-    with refuses(DataError, f"no field names the .*label: .*, or the columns of {what}"):
-        read_annotations(keep(source, "answers") if isinstance(source, str) else source, multi_label=True)
-
-
-def test_several_labels_in_parquet(said, tmp_path):
-    FRAME.to_parquet(tmp_path / "answers.parquet")
-    assert said(tmp_path / "answers.parquet", multi_label=True)[1] == YES_OR_NO
 
 
 def test_gold_of_several_labels_is_yes_or_no_to_each(keep, said):
@@ -95,42 +72,25 @@ def test_labels_that_may_be_none_or_one_are_warned_of(keep):
     assert (data.n_items, data.n_annotations) == (9, 6)
 
 
-EMOTIONS = (  # the shape of GoEmotions' raw files
-    "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear,joy,love,neutral\n"
-    '"That, again",eew5j0j,Brd,nrl,t3_ajis4z,t1_eew18eq,1548381039.0,1,False,0,0,1\n'
-    "0,eemcysk,Gre,unp,t3_ae4a2n,t3_ae4a2n,1548084169.0,37,False,1,1,0\n"
-)
-LEWIDI = {
-    "1": {
-        "text": "so, no", "annotation task": "hate speech", "number of annotations": 3, "annotations": "0,1,0",
-        "annotators": "Ann1,Ann2,Ann3", "lang": "en", "hard_label": "0", "soft_label": {"0": 0.67, "1": 0.33},
-        "split": "dev", "other_info": {},
-    },
-    "2": {
-        "text": {"user": "hi", "agent": "yes"}, "annotation task": "hate speech", "number of annotations": 2,
-        "annotations": "1,1", "annotators": "Ann1,Ann4", "lang": "en", "hard_label": "1",
-        "soft_label": {"0": 0, "1": 1}, "split": "dev", "other_info": {"priors": "0, 0"},
-    },
-}  # fmt: skip
+# the shape of LeWiDi's files
+LEWIDI = {"1": {"annotations": "0,1,0", "annotators": "Ann1,Ann2,Ann3", "soft_label": {"0": 0.67, "1": 0.33}},
+          "2": {"annotations": "1,1", "annotators": "Ann1,Ann4", "soft_label": {"0": 0, "1": 1}}}  # fmt: skip
 SAID = [("1", "Ann1", "0"), ("1", "Ann2", "1"), ("1", "Ann3", "0"), ("2", "Ann1", "1"), ("2", "Ann4", "1")]
 BESIDE = [("1", ["Ann1", "Ann2", "Ann3"], [0, 1, 0]), ("2", ["Ann1", "Ann4"], [1, 1])]
 LISTS = pd.DataFrame(BESIDE, columns=["item", "annotators", "labels"])
 SEPARATED = as_csv(HEADER, [(i, ";".join(who), ";".join(map(str, what))) for i, who, what in BESIDE])
 NAMED = {i: {"text": "x", "annotations": {who: label for of, who, label in SAID if of == i}} for i in "12"}
-NAMED_ROWS = [{"item": item, "annotations": each["annotations"]} for item, each in NAMED.items()]
 SEGMENTS = [("A", 1, "r1", "major"), ("B", 1, "r1", "minor"), ("A", 2, "r2", "minor")]
 OF_SEGMENTS = ("system", "seg_id", "rater", "severity")
 BY_SEGMENT = {"item": "{system}/{seg_id}", "label": "severity"}
-SEGMENTED = [("A/1", "r1", "major"), ("B/1", "r1", "minor"), ("A/2", "r2", "minor")]
 SEVERAL = {"multi_label": True}
 BAR = {**SEVERAL, "split": "|"}
-READ = {
+test_lists_are_answers_of_their_annotators = reading({
     # an empty cell may be no answer, or an answer without a label: it is missing, as in every other table
     **{f"separated by {mark}": (as_csv(HEADER, [(i, w, mark.join(labels)) for i, w, labels in CHOSEN]),
                                 {**SEVERAL, "split": mark}, YES_OR_NO[:4]) for mark in ("|", ",", ";", " and ")},
     "separated in a batch": ('"HITId","WorkerId","Answer.mood"\n"t1","w1","joy|anger"\n"t1","w2","joy"\n', BAR,
                              YES_OR_NO[:4]),
-    "separated in wide": ("item,w1,w2,text\nt1,joy|anger,joy,a|b\n", {**BAR, "columns": "w1,w2"}, YES_OR_NO[:4]),
     "an empty list in a wide table": ("item,w1,w2\nt1,joy|anger,[]\n", {**BAR, "columns": "w1,w2"}, [
         *YES_OR_NO[:2], ("t1 / anger", "w2", "no"), ("t1 / joy", "w2", "no")]),
     "separated codes": (as_csv(HEADER, [("t1", "w1", "joy|NA"), ("t1", "w2", "NA"), ("t2", "w2", "anger")]),
@@ -140,50 +100,22 @@ READ = {
     "a name with a separator": (as_csv(HEADER, [("1", "Doe, J", "a,b")]),
                                 {**SEVERAL, "split": ",", "annotator": "{annotator}"},
                                 [("1 / a", "Doe, J", "yes"), ("1 / b", "Doe, J", "yes")]),
-    "emotions by raters": (EMOTIONS, {**SEVERAL, "columns": "joy,love,neutral", "item": "id"}, [
-        ("eew5j0j / joy", "1", "no"), ("eew5j0j / love", "1", "no"), ("eew5j0j / neutral", "1", "yes"),
-        ("eemcysk / joy", "37", "yes"), ("eemcysk / love", "37", "yes"), ("eemcysk / neutral", "37", "no")]),
     "LeWiDi": (LEWIDI, {"split": ","}, SAID),
-    "LeWiDi in a file": (json.dumps(LEWIDI), {"split": ","}, SAID),
-    "LeWiDi with names": (json.dumps(LEWIDI, indent=4),
-                          {"split": ",", "annotator": "annotators", "label": "annotations"}, SAID),
     "lists in a table": (LISTS, {}, SAID),
-    "lists beside an index": (LISTS.set_index("item"), {}, SAID),
-    "lists in records": (LISTS.to_dict("records"), {}, SAID),
-    "lists by column": (LISTS.to_dict("list"), {}, SAID),
     "lists as text": (as_csv(LISTS.columns, BESIDE), {}, SAID),
     "lists of items": (pd.DataFrame(SAID, columns=HEADER).groupby("item").agg(list), {}, SAID),
     "lists that are separated": (SEPARATED, {"split": ";"}, SAID),
-    "lists that are separated, as records": (SEPARATED, {"split": ";", "format": "records"}, SAID),
     "lists of lists": ([{"item": "t", "annotators": ["x", "y"], "labels": [["a", "b"], []]}], SEVERAL, [
         ("t / a", "x", "yes"), ("t / b", "x", "yes"), ("t / a", "y", "no"), ("t / b", "y", "no")]),
     "by name": (NAMED, {}, SAID),
-    "by name in a file": (json.dumps(NAMED), {}, SAID),
-    "by name in a table": (pd.DataFrame(NAMED_ROWS), {}, SAID),
-    "by name as text": (as_csv(("item", "annotations"), [each.values() for each in NAMED_ROWS]), {}, SAID),
+    "by name as text": (as_csv(("item", "annotations"), [(i, NAMED[i]["annotations"]) for i in NAMED]), {}, SAID),
     "several by name": ({"1": {"annotations": {"x": "a,b", "y": ["b"], "z": ""}}}, {**SEVERAL, "split": ","}, [
         ("1 / a", "x", "yes"), ("1 / b", "x", "yes"), ("1 / a", "y", "no"), ("1 / b", "y", "yes")]),
-    "a template of items": (as_csv(OF_SEGMENTS, SEGMENTS), BY_SEGMENT, SEGMENTED),
-    "a template in records": (pd.DataFrame(SEGMENTS, columns=OF_SEGMENTS).to_dict("records"), BY_SEGMENT, SEGMENTED),
     "a template of annotators too": (as_csv(OF_SEGMENTS, SEGMENTS), {**BY_SEGMENT, "annotator": "{rater}-{seg_id}"}, [
         ("A/1", "r1-1", "major"), ("B/1", "r1-1", "minor"), ("A/2", "r2-2", "minor")]),
-    "a template in a wide table": (pd.DataFrame({"system": ["A", "B"], "seg_id": [1, 1], "ann1": ["x", "y"]}),
-                                   {"item": "{system}/{seg_id}", "columns": ["ann1"]},
-                                   [("A/1", "ann1", "x"), ("B/1", "ann1", "y")]),
     "one label by declaration": (LEWIDI, {"labels": ["0,1,0", "1,1"]}, [
         ("1", "Ann1,Ann2,Ann3", "0,1,0"), ("2", "Ann1,Ann4", "1,1")]),
-}  # fmt: skip
-test_lists_are_answers_of_their_annotators = reading(READ)
-
-
-@pytest.mark.parametrize("source", [as_csv(OF_SEGMENTS, SEGMENTS), pd.DataFrame(SEGMENTS, columns=OF_SEGMENTS)])
-def test_dimensions_have_items_by_a_template(keep, source):
-    source = keep(source) if isinstance(source, str) else source
-    assert read_multi_annotations(source, ["severity", "system"], item="{system}/{seg_id}").items == (
-        "A/1",
-        "B/1",
-        "A/2",
-    )
+})  # fmt: skip
 
 
 def test_lists_that_are_not_split_or_not_named_are_refused(refuses):
@@ -193,81 +125,23 @@ def test_lists_that_are_not_split_or_not_named_are_refused(refuses):
         read_annotations({"1": {**NAMED["1"], "annotators": "Ann1,Ann2"}}, annotator="annotators")
 
 
-WRONG = {
-    "one element": ("item,user,label\n1,a,['x']\n1,b,['y']\n", {}, r"line 2: label \"\['x'\]\" of item '1' looks like"),
+test_what_is_wrong_is_named_with_its_line = refusing({
     "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", SEVERAL, "line 3, label: .* is not valid"),
     "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {}, r"line 2: label 'x\|y' .* and split='\|'; if"),
     "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"}, r"line 2: label \"\['x'\]\" of item '1'"),
-    "wide, separated": ("id,a,b\n1,joy|anger,joy\n2,anger,anger\n", {"columns": "2:"}, r"'joy\|anger' .* split='\|'"),
     "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {}, "line 2: label '0,1' .* another annotator"),
     "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","}, "line 2: 3 annotators .*, 2 labels in"),
     "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"}, "line 2: 1 annotator .*, 2"),
     "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","}, r"use annotator='\{user\}'"),
-    "no labels": ('item,user,label\n1,"a,b",\n', {"split": ","}, "line 2: 2 annotators in 'user', 1 label in"),
-    "several of one": ("item,user,label\n1,a,x|y\n", {"split": "|"}, "an answer to item '1' has 2 labels, 'x', 'y'"),
     "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', SEVERAL, "line 2, label: a label is an object"),
     "no annotator": ("item,label\n1,x|y\n", {**SEVERAL, "split": "|"}, "line 2: no field names the annotator"),
-    "no column": ("item,text,a,b\n1,t,x,y\n", {**SEVERAL, "columns": ["a", "c"]}, "has no column 'c'"),
-    "no lists": ("item,a,b\n1,x|y,y\n", {**SEVERAL, "split": "|"}, "no field names the annotator, the label"),
-    "no labels of an annotator": ("item,who,a\n1,x,2\n", {**SEVERAL, "annotator": "who"}, "no field names the label"),
     "no 0 or 1": ("id,rater_id,joy,age\n1,r1,1,31\n", {**SEVERAL, "columns": "joy,age"}, "line 2: age is '31', but"),
-    "0 and 1 without names": ('item,user,label\n1,a,"0,0,1"\n1,b,"0,1,1"\n', {**SEVERAL, "split": ","}, "no names"),
     "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
-    "format": (FORMS["wide"], {"format": "wide", **SEVERAL}, "a plain table, and multi_label"),
     "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, and split"),
-}
+}, "answers.csv")  # fmt: skip
 
 
-test_what_is_wrong_is_named_with_its_line = refusing(WRONG, "answers.csv")
-
-
-def test_a_list_in_a_cell_of_items_is_refused(refuses):
-    with refuses(DataError, "the DataFrame, row 1: item is a list, but must be a text or a number"):
-        read_annotations(FRAME.assign(item=[["t1"], ["t1"], ["t2"]]), multi_label=True)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ("yes", "yes, but", "no"), ("2,5%", "2,2%", "3,0%"), (",", ";", "|", "[", "{}x"),
-        ("[removed]", "[deleted]", "{name}"), ("New York, NY", "Albany, NY"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("labels", [("2,5%", "yes, but", "New York, NY"), ("[removed]", "{name}", ",", "|", "{}x")])
 def test_labels_with_signs_in_them_are_labels(said, labels):
     rows = [{"item": number, "annotator": "x", "label": label} for number, label in enumerate(labels)]
     assert set(said(pd.DataFrame(rows))[0].labels) == set(labels)
-
-
-names = st.sampled_from(["joy", "anger", "very sad", "it's"])
-subsets = st.dictionaries(
-    st.tuples(st.sampled_from("pqr"), st.sampled_from("xyz")), st.sets(names), min_size=1, max_size=6
-).filter(lambda said: any(said.values()))
-
-
-@settings(max_examples=50)
-@given(chosen=subsets)
-def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
-    path, used = tmp_path_factory.getbasetemp() / "several.csv", sorted(set().union(*chosen.values()))
-    expected = sorted(
-        (f"{item} / {label}", who, "yes" if label in labels else "no")
-        for ((item, who), labels), label in itertools.product(chosen.items(), used)
-    )
-    rows = [(item, who, sorted(labels)) for (item, who), labels in chosen.items()]
-    in_cells = [as_csv(HEADER, [(i, w, write(labels)) for i, w, labels in rows]) for write in (str, json.dumps)]
-    flags = as_csv((*HEADER[:2], *used), [(i, w, *(int(each in labels) for each in used)) for i, w, labels in rows])
-    by_item = {i: {w: labels for (of, w), labels in chosen.items() if of == i} for i, _ in chosen}
-    by_name = [{"item": i, "label": {w: sorted(each) for w, each in said.items()}} for i, said in by_item.items()]
-    beside = [{"item": i, "annotator": [*said], "label": [*map(sorted, said.values())]} for i, said in by_item.items()]
-    for source in [flags, *in_cells, by_name, beside, pd.DataFrame(rows, columns=HEADER)]:
-        if isinstance(source, str):
-            path.write_text(source)
-        columns = used if source is flags else ()
-        data = read_annotations(path if isinstance(source, str) else source, multi_label=True, columns=columns)
-        named = zip(data.item, data.annotator, data.label, strict=True)
-        assert sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named) == expected
-
-
-@pytest.mark.parametrize(("name", "number"), [("label_counter", 62), ("label", 62), ("soft_label", 0.5)])
-def test_numbers_of_answers_are_no_labels(refuses, name, number):
-    with refuses(DataError, f"'{name}' has a value for each of 'e', 'n': .* if they are annotators, use annotator="):
-        read_annotations([{"id": 1, name: {"e": number, "n": 36}}], label=name)
