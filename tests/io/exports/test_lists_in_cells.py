@@ -2,11 +2,14 @@
 
 import csv
 import io
+import itertools
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError, NamesWarning
 from bayesanno.io.annotations import read_annotations
@@ -145,3 +148,32 @@ test_what_is_wrong_is_named_with_its_line = refusing({
 def test_labels_with_signs_in_them_are_labels(said, labels):
     rows = [{"item": number, "annotator": "x", "label": label} for number, label in enumerate(labels)]
     assert set(said(pd.DataFrame(rows))[0].labels) == set(labels)
+
+
+names = st.sampled_from(["joy", "anger", "very sad", "it's"])
+subsets = st.dictionaries(
+    st.tuples(st.sampled_from("pqr"), st.sampled_from("xyz")), st.sets(names), min_size=1, max_size=6
+).filter(lambda said: any(said.values()))
+
+
+@settings(max_examples=50)
+@given(chosen=subsets)
+def test_every_form_of_several_labels_says_the_same(tmp_path_factory, chosen):
+    path, used = tmp_path_factory.getbasetemp() / "several.csv", sorted(set().union(*chosen.values()))
+    expected = sorted(
+        (f"{item} / {label}", who, "yes" if label in labels else "no")
+        for ((item, who), labels), label in itertools.product(chosen.items(), used)
+    )
+    rows = [(item, who, sorted(labels)) for (item, who), labels in chosen.items()]
+    in_cells = [as_csv(HEADER, [(i, w, write(labels)) for i, w, labels in rows]) for write in (str, json.dumps)]
+    flags = as_csv((*HEADER[:2], *used), [(i, w, *(int(each in labels) for each in used)) for i, w, labels in rows])
+    by_item = {i: {w: labels for (of, w), labels in chosen.items() if of == i} for i, _ in chosen}
+    by_name = [{"item": i, "label": {w: sorted(each) for w, each in said.items()}} for i, said in by_item.items()]
+    beside = [{"item": i, "annotator": [*said], "label": [*map(sorted, said.values())]} for i, said in by_item.items()]
+    for source in [flags, *in_cells, by_name, beside, pd.DataFrame(rows, columns=HEADER)]:
+        if isinstance(source, str):
+            path.write_text(source)
+        columns = used if source is flags else ()
+        data = read_annotations(path if isinstance(source, str) else source, multi_label=True, columns=columns)
+        named = zip(data.item, data.annotator, data.label, strict=True)
+        assert sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named) == expected
