@@ -158,7 +158,7 @@ def workbook(**sheets):
 
 
 def test_a_workbook_is_a_table_of_text(keep, said):
-    rows = [[], HEAD, [1, "ada", 2], [], [2.0, "N", 2.5], [3, True, "007"], [4, "ada", None]]
+    rows = [[], HEAD, [1, "ada", 2], [], [2.0, "N", 2.5], [3, True, "007"], [4, "ada", "#N/A"]]
     path = keep(workbook(notes=[], answers=rows), "answers.xlsx")
     assert said(path)[1] == [("1", "ada", "2"), ("2", "N", "2.5"), ("3", "True", "007")]
     assert said(path)[0].items == ("1", "2", "3", "4")

@@ -59,6 +59,7 @@ COLUMNS = {
     "lists of 0 and 1": case("item;worker;label\n1;a;[1, 0]\n1;b;[0, 1]\n", multi_label=True),
     "transposed": case("participant,Q1,Q2,Q3\nP0,a,b,a\nP1,a,b,b\nP2,a,a,a\n"),
     "a survey with names": case(SURVEY, transpose=True, annotator="Name"),
+    "a survey of two words": case("participant,Q1,age2\nada,x,y\nbo,x,x\n", transpose=True),
     "an id of rows": case("id,worker,label\n1,ada,x\n2,bo,y\n"),
     "an id of groups": case("batch_id,worker,label\n1,ada,x\n1,ada,y\n1,bo,y\n"),
     "one question": case(rows("id,question,worker,answer", ONE)),
