@@ -11,7 +11,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.modeling.class_prior import log_classes_of_items
 from bayesanno.report.page import render
 from tests.analysis.made import from_prior
-from tests.models.contract import FAST, unconstrained
+from tests.models.graphs import FAST, unconstrained
 
 SYSTEMS, STRENGTH = list("vwxyz"), np.array([1.0, 0.5, 0.0, -0.5, -1.0])
 FIRST = {"fair": 0.0, "mild": 0.2, "strong": 0.6, "second": -0.4}  # how much more often the first than the second
