@@ -11,7 +11,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.modeling.class_prior import log_classes_of_items
 from bayesanno.report.page import render
 from tests.analysis.made import from_prior
-from tests.models.graphs import FAST, unconstrained
+from tests.models.graphs import FAST, compile_unconstrained
 
 SYSTEMS, STRENGTH = list("vwxyz"), np.array([1.0, 0.5, 0.0, -0.5, -1.0])
 FIRST = {"fair": 0.0, "mild": 0.2, "strong": 0.6, "second": -0.4}  # how much more often the first than the second
@@ -71,7 +71,7 @@ def test_judges_without_errors_are_a_logistic_regression(rng):
     data = ba.modeling.take_as_true(_read(table))
     graph = ba.models.OneCoin(class_prior=ba.Pairs(first="model_a", second="model_b", strength_prior=2.0)).build(data)
     strengths = [one - one.mean() for one in rng.normal(size=(3, 5))]
-    points = unconstrained(graph, [{"strength": one, "accuracy": np.full(1, 0.7)} for one in strengths])
+    points = compile_unconstrained(graph)([{"strength": one, "accuracy": np.full(1, 0.7)} for one in strengths])
     logp = graph.compile_logp(mode=FAST)
     sides = [(table[side].to_numpy()[:, None] == np.array(SYSTEMS)).astype(float) for side in ("model_a", "model_b")]
     won = np.where(table["winner"] == "model_a", 1, -1)[:, None] * (sides[0] - sides[1])  # (question, system)

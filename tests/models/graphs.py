@@ -83,20 +83,25 @@ class Graph:
 
     @cached_property
     def unconstrained(self) -> Callable[[list[Parameters]], list[dict[str, np.ndarray]]]:
-        """The function from points to the scale that samplers see, which may depend on other parameters."""
-        free, outside = self.model.free_RVs, []
-        value_of = {variable: variable.type() for variable in free}
-        for variable, value in value_of.items():
-            transform = self.model.rvs_to_transforms[variable]  # none where samplers see the variable as it is
-            outside.append(transform.forward(value, *variable.owner.inputs) if transform else value * 1.0)
-        forward = pytensor.function(list(value_of.values()), clone_replace(outside, value_of), mode=FAST)
-        names = [self.model.rvs_to_values[variable].name for variable in free]
+        """The function from points to the scale that samplers see."""
+        return compile_unconstrained(self.model)
 
-        def move(samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
-            moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)
-            return [dict(zip(names, one, strict=True)) for one in moved]
 
-        return move
+def compile_unconstrained(model: pm.Model) -> Callable[[list[Parameters]], list[dict[str, np.ndarray]]]:
+    """The function from points to the scale that samplers see, which may depend on other parameters."""
+    free, outside = model.free_RVs, []
+    value_of = {variable: variable.type() for variable in free}
+    for variable, value in value_of.items():
+        transform = model.rvs_to_transforms[variable]  # none where samplers see the variable as it is
+        outside.append(transform.forward(value, *variable.owner.inputs) if transform else value * 1.0)
+    forward = pytensor.function(list(value_of.values()), clone_replace(outside, value_of), mode=FAST)
+    names = [model.rvs_to_values[variable].name for variable in free]
+
+    def move(samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
+        moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)
+        return [dict(zip(names, one, strict=True)) for one in moved]
+
+    return move
 
 
 def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) -> xr.Dataset:
