@@ -31,6 +31,7 @@ def test_copies_are_seen_and_named(copies, fit_of_copies):
     found, of_point = misfit_of(fit_of_copies)[0], misfit_of(by_em)[0]
     assert of_point["errors"]["correlation"] == pytest.approx(found["errors"]["correlation"], abs=0.05)
     for one in (found, of_point):
+        assert one["votes"]["p"] == 1 / 101  # none of a hundred replicates is as far away
         assert one["pairs"]["close"] >= 8
         assert one["errors"]["z"] > 5
         assert one["errors"]["worth"] < 6 < one["errors"]["n_answers"] == pytest.approx(10, abs=0.1)
