@@ -37,7 +37,8 @@ def test_tables_and_numbers_are_those_of_a_table_with_holes(data, missing):
         pd.testing.assert_frame_equal(tabulate(data), tabulate(missing))
     assert ba.noise.bound_noise_of(data) == ba.noise.bound_noise_of(missing)
     assert count_disagreement(data) == count_disagreement(missing)
-    assert (skew := measure_skew(data)) == measure_skew(missing)
+    skew = measure_skew(data)
+    assert skew == measure_skew(missing)
     others = missing.binarise(positive=skew.label)  # the alpha is that of the label against all others
     alpha = ba.agreement_table(others, resamples=0).set_index("coefficient").loc["krippendorff_alpha_nominal", "value"]
     assert skew.alpha == pytest.approx(alpha, rel=1e-12)
