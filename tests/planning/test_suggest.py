@@ -97,6 +97,31 @@ def test_gains_are_conditional_on_answers_chosen_before(asked):
     np.testing.assert_array_equal(np.delete(found.gain, item, axis=0), np.delete(alone, item, axis=0))
 
 
+def test_gains_for_annotators_are_the_variance_of_accuracies_that_answers_explain(rng):
+    """By enumeration, before any answer and after one of each annotator's first item."""
+    state = rng.dirichlet(np.full(6, 0.5), size=(40, 5)).reshape(40, 5, 3, 2)  # (draw, item, class, node)
+    answer = rng.dirichlet(np.full(3, 0.5), size=(40, 4, 3, 2)).transpose(0, 1, 4, 2, 3)
+    accuracy = np.einsum("sjkkn,skn->sj", answer, state.mean(axis=1))  # (draw, annotator)
+    said = np.einsum("sikn,sjvkn->ijvs", state, answer)  # P(answer | draw)
+
+    def gain(weight, of_answers, a):
+        p = of_answers @ weight / weight.sum()
+        means = (of_answers * weight) @ a / (of_answers @ weight)
+        mean = weight @ a / weight.sum()
+        variance = weight @ (a - mean) ** 2 / weight.sum()
+        return -np.log(1 - p @ (means - mean) ** 2 / variance) / 2
+
+    found = by_formula.AnnotatorGains(DrawnStates(("a", "b", "c"), state, answer), np.eye(3, dtype=bool), rng)
+    for i, j in np.ndindex(5, 4):
+        assert found.gain[i, j] == pytest.approx(gain(np.ones(40), said[i, j], accuracy[:, j]), rel=1e-4)
+    for j in range(4):
+        assert found.choose(0, j)
+        weights = said[0, j]  # of the draws, after each first answer
+        for i in range(1, 5):
+            expected = sum(one.mean() * gain(one, said[i, j], accuracy[:, j]) for one in weights)
+            assert found.gain[i, j] == pytest.approx(expected, rel=1e-3)
+
+
 def test_only_pairs_that_can_be_asked_are(tiny_fit):
     open_pairs = ba.suggest_annotations(tiny_fit, 4)[["item", "annotator"]]
     among = open_pairs.iloc[[3, 1]]
