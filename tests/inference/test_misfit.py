@@ -51,6 +51,12 @@ def test_the_crowd_is_not_warned_of_and_check_false_says_nothing(tickets):
     assert "misfit" not in ba.diagnostics_of(fit_quietly("mace", tickets, method="vb", check=False))
 
 
+def test_two_answers_to_each_item_suffice_to_measure_errors(tickets):
+    two = ba.read_annotations(tickets.to_frame().groupby("item").head(2))
+    (found,) = misfit_of(fit_quietly("mace", two, method="vb"))
+    assert found["errors"]["n_answers"] == 2
+
+
 def drawn_of(fit):
     view = view_of(fit)
     return ModelDraws(view.model, view.data, view.posterior, view.known)

@@ -44,6 +44,8 @@ def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit):
     assert places[2] - places[0] == 2
     title = title_of(figure.axes[0])
     assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in title
+    assert "by known labels" in title
+    assert "by the fit's own labels" in title_of(ba.plot_dependence(clique_fit, truth="posterior").axes[0])
 
 
 def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkeypatch):
