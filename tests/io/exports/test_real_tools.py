@@ -5,6 +5,7 @@ They are not among the dependencies of development:
     uv run --with label-studio-sdk --with argilla --with datasets --with polars pytest -m extras tests/io/exports
 """
 
+import itertools
 import json
 from uuid import UUID
 
@@ -19,6 +20,7 @@ CONFIG = """<View><Text name="text" value="$text"/>
 <Rating name="stars" toName="text"/>
 <Taxonomy name="kind" toName="text"><Choice value="A"><Choice value="B"/></Choice></Taxonomy></View>"""
 ADA, BO = UUID(int=1), UUID(int=2)
+IDS = itertools.count(1)
 
 
 def result(value, question, kind):
@@ -26,7 +28,7 @@ def result(value, question, kind):
 
 
 def annotation(by, *results, **more):
-    return {"id": 1, "completed_by": by, "created_at": "2021", "result": list(results), **more}
+    return {"id": next(IDS), "completed_by": by, "created_at": "2021", "result": list(results), **more}
 
 
 def test_json_min_of_label_studio_s_converter(said, tmp_path):
