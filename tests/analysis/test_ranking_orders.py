@@ -1,6 +1,7 @@
 """Rankings of comparisons in both orders, in subsets, of judges without errors, and what is asked next of them."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -154,6 +155,10 @@ def test_fits_that_weigh_items_differently_are_not_compared(refuses):
     with refuses(ba.FitError, "weigh the items differently"):
         ba.compare(fits)
     assert "prefers_first_mean" not in ba.annotator_table(fits["weight"])
+    weights = np.where(np.arange(data.n_items), 1.0, 0.0)
+    nothing = replace(data, item_columns={**data.item_columns, "weight": weights})
+    with refuses(ba.DataError, "column 'weight' has a weight that is not above 0"):
+        models["weight"].check(nothing)
 
 
 def test_a_report_has_the_systems_of_items():
