@@ -164,3 +164,31 @@ def test_only_the_priors_that_are_asked_for_are_scaled(tiny_fit, own):
              for name in ("prevalence", "confusion")]  # fmt: skip
     np.testing.assert_allclose(both, sum(parts), rtol=1e-9)
     assert not np.allclose(both, parts[0])
+
+
+def test_few_parameters_are_told_from_chance_by_more_shifts(tiny_fit):
+    table = ba.power_scaling_table(tiny_fit, ["accuracy"])
+    assert len(table) == 3
+    assert (table["prior_p_adjusted"] < 0.01).all()  # by eight shifts of three, .04 is the least
+    assert table["diagnosis"].str.startswith("potential").all()
+
+
+def test_as_many_draws_as_the_table_asks_for_tell(mace_fit):
+    asked_of = {"var_names": ["competence", "strategy"], "prior_var_names": "competence"}
+    many = ba.power_scaling_table(mace_fit, **asked_of)
+    quarters = [mace_fit.isel(draw=slice(start, 1000, 4)) for start in range(2)]  # a single one says 4,800 to 6,200
+    asked = []
+    for few in (ba.power_scaling_table(quarter, **asked_of) for quarter in quarters):
+        undecided = few["draws_to_tell"].notna()
+        asked.append(few.loc[undecided, "draws_to_tell"].unique().item())
+        assert undecided.sum() >= 20  # 20 or more, by processor
+        assert many["draws_to_tell"].notna().sum() < undecided.sum() / 3
+    assert 3_500 < np.mean(asked) < 6_000
+
+
+def test_a_prior_that_the_data_outweigh_moves_nothing(mace_fit):
+    """The prevalence of 400 items, by its own prior: those of all parameters together move as much by chance alone."""
+    table = ba.power_scaling_table(mace_fit, ["prevalence"], prior_var_names=["prevalence"])
+    assert (table["prior"] < 0.03).all()  # .006 to .021, by seed
+    assert (table["diagnosis"] == "").all()
+    assert (np.abs(table["prior_slope"]) < 0.1 * table["sd"]).all()
