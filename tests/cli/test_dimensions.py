@@ -47,13 +47,17 @@ def test_a_simulation_is_written_with_gold_and_with_the_correlation(fitted, data
         assert set(np.bincount(part.item)) == {2, 3}
         assert 0 < len(part.gold) < 40  # unknown where nobody said the truth
     made_by = json.loads((fitted.folder / "a.json").read_text())
-    assert made_by["parameters"]["correlation"]["coords"] == {"dimension_pair": ["focus, polarity"]}
+    assert (made_by["model"], made_by["seed"]) == ("model_a_multi", 8)
+    correlation = made_by["parameters"]["correlation"]
+    assert correlation["coords"] == {"dimension_pair": ["focus, polarity"]}
+    assert correlation["values"][0] * made_by["parameters"]["direction"]["values"][0] > 0
 
 
 def test_the_files_of_a_fit_have_a_part_for_each_dimension(fitted, data):
     code, out, err = fitted.done
     assert code == 0, err
-    assert len([line for line in out.splitlines() if line.startswith("run/")]) == 6
+    files = ["posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json", "report.html"]
+    assert out.splitlines()[-6:] == [f"run/{name}" for name in files]
     n = data.n_annotations
     assert err == f"model_a_multi: {n} annotations of 40 items by 4 annotators in 2 dimensions, focus, polarity\n"
     stored = ba.load(fitted.folder / "run")
@@ -62,6 +66,8 @@ def test_the_files_of_a_fit_have_a_part_for_each_dimension(fitted, data):
         written, numbers = pd.read_csv(fitted.folder / "run" / f"{name}.csv"), expected.select_dtypes("float")
         assert written["dimension"].tolist() == expected["dimension"].tolist()
         pd.testing.assert_frame_equal(written[[*numbers]], numbers, rtol=1e-5)
+    assert ba.data_of(stored).hash == data.hash
+    assert ba.model_of(stored) == ba.models.ModelAMulti()
     described = json.loads((fitted.folder / "run" / "run.json").read_text())
     assert described["data"] == {
         "items": 40, "annotators": 4, "labels": {"focus": 2, "polarity": 2}, "annotations": data.n_annotations,

@@ -121,11 +121,11 @@ def test_without_correlation_it_is_separate_models():
 
 def test_correlations_are_admissible_and_fill_the_region(model, rng):
     names = ["accuracy", "correlation", "extent"]
-    drawn = dict(zip(names, pm.draw([model[n] for n in names], draws=100, random_seed=rng, mode=FAST), strict=True))
+    drawn = dict(zip(names, pm.draw([model[n] for n in names], draws=300, random_seed=rng, mode=FAST), strict=True))
     for theta, rho, extent in zip(*drawn.values(), strict=True):
         assert reference.gauge(theta, dict(zip(PAIRS, rho, strict=True))) == pytest.approx(extent, rel=1e-6)
     uniform = np.sort(drawn["extent"] ** 3)
-    assert np.abs(uniform - (np.arange(100) + 0.5) / 100).max() < 1.95 / np.sqrt(100)  # Kolmogorov, p = 0.001
+    assert np.abs(uniform - (np.arange(300) + 0.5) / 300).max() < 1.95 / np.sqrt(300)  # Kolmogorov, p = 0.001
 
 
 def test_one_pair_is_uniform_on_either_side(rng):
