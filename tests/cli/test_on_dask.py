@@ -40,7 +40,8 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
     code, out, err = command("fit", "mace", "answers", *options, "--dask", "tcp://here", "--out", "run")
     assert (code, asked) == (0, ["tcp://here"]), err
     assert f"mace: {crowd[0].describe()}" in err
-    assert "run/labels" in out.splitlines()
+    files = ["posterior.nc", "labels", "annotators.csv", "summary.csv", "run.json", "report.html"]
+    assert [line for line in out.splitlines() if line.startswith("run/")] == [f"run/{name}" for name in files]
     page = (answers.parent / "run" / "report.html").read_text(encoding="utf-8")
     assert "does not hold the items: bayesanno.write_labels writes their labels there" in page
     run = json.loads((answers.parent / "run" / "run.json").read_text())
