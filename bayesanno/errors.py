@@ -2,7 +2,6 @@
 
 from bayesanno._core.errors import (
     BayesannoError,
-    CacheWarning,
     ConvergenceWarning,
     DataError,
     DataFileError,
@@ -19,7 +18,7 @@ from bayesanno._core.errors import (
 )
 
 __all__ = [
-    "BayesannoError", "CacheWarning", "ConvergenceWarning", "DataError", "DataFileError", "ExportWarning", "ExtraError",
+    "BayesannoError", "ConvergenceWarning", "DataError", "DataFileError", "ExportWarning", "ExtraError",
     "FitError", "IdentifiabilityWarning", "MisfitWarning", "ModelError", "NamesWarning", "PredictionWarning",
     "SamplerError", "SizeWarning",
 ]  # fmt: skip

@@ -45,10 +45,6 @@ class FitError(BayesannoError, ValueError):
     """A request that this fit, or this method of fitting, does not support."""
 
 
-class CacheWarning(UserWarning):
-    """Compiled code cannot be cached between runs: results are the same, but fits are slower."""
-
-
 class ConvergenceWarning(UserWarning):
     """A diagnostic shows that a posterior is not yet reliable; the message gives the reason and a remedy."""
 

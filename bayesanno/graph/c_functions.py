@@ -1,64 +1,49 @@
-"""A graph as the two C functions that nutpie calls, independent of the sizes of the data, kept on disk.
+"""A graph as compiled functions, independent of the sizes of the data.
 
-One returns the log density with its gradient, the other the kept values. Both take a point as one vector; its division
-into free variables is part of the data. Numba can keep such functions on disk, as it does for PyTensor's own, if they
-are the same in every run. So they are compiled from source text, and data enter by pointer and shape. The name of a
-kept function consists of this text, the names of the functions that it calls, and the versions of all packages that
-generate code; Numba adds the CPU.
+Two are for nutpie, which calls them without Python: the log density with its gradient, and the kept values. Both take a
+point as one vector; its division into free variables is part of the data. A third kind takes and returns arrays. All
+are compiled from source text; data enter by address and shape, so that tables of other sizes need no other code.
 """
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bayesanno._core.lazy import pm, pt
+from bayesanno.graph.compiler import CFunction, Compiled
 from bayesanno.graph.functions import name_graph, precompute_data, read_data
 from bayesanno.graph.source import Source, View, plus, row_major, times
 from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
-WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # packages that generate code
-DOUBLES = ctypes.POINTER(ctypes.c_double)
-
-# a function that fails returns 0, as one that succeeds, but its numbers are not finite then
-LOGP = """
-def {name}(n, x_, gradient_, logp, data_):
+FUNCTIONS = """
+def logp(n, x_, gradient_, logp_, data_):
+    logp = vector(logp_, 1, float64)
     logp[0] = nan
-    x, gradient = carray(x_, (n,)), carray(gradient_, (n,))
-{lines}
+    x = vector(x_, n, float64)
+    gradient = vector(gradient_, n, float64)
+{logp}
     for i in range(n):
         if not isfinite(gradient[i]):
             return 3
     if not isfinite(logp[0]):
         return 4
     return 0
-"""
-KEPT = """
-def {name}(n, n_kept, x_, kept_, data_):
-    x, kept = carray(x_, (n,)), carray(kept_, (n_kept,))
+
+
+def kept(n, n_kept, x_, kept_, data_):
+    x = vector(x_, n, float64)
+    kept = vector(kept_, n_kept, float64)
     for i in range(n):
         kept[i] = x[i]
     for i in range(n, n_kept):
         kept[i] = nan
-{lines}
+{kept}
     return 0
-"""
-# Numba takes minutes for a long function in `try`
-GUARD = """
-def wrapped({arguments}):
-    try:
-        return inner({arguments})
-    except Exception:
-        return 1
 """
 
 
@@ -68,41 +53,51 @@ class CFunctions:
 
     Attributes
     ----------
-    logp, kept : numba.core.ccallback.CFunc
+    logp, kept : CFunction, or what has its `address`
         (n, point, gradient, value, data) and (n, n kept, point, kept, data) -> status, where 0 is success.
     arrays : tuple of array
         The layout of a point, as returned by `lay_out`, and the data of the graph.
+    user_data : array
+        What the functions read: the address and the shape of each array.
     """
 
-    logp: Any
-    kept: Any
+    logp: CFunction
+    kept: CFunction
     arrays: tuple[np.ndarray, ...]
 
-    @cached_property
-    def user_data(self) -> np.ndarray:
-        """The address and the shape of each array, in one vector."""
-        numbers = [number for array in self.arrays for number in (array.ctypes.data, *array.shape)]
-        return np.array(numbers, dtype=np.int64)
+    user_data: np.ndarray
 
     def call_logp(self, point: np.ndarray) -> tuple[float, np.ndarray] | None:
         """Return log p at a point, and its gradient; None without a density."""
         gradient, value = np.empty(point.size), np.empty(1)
-        failed = self.logp.ctypes(
-            point.size, *(one.ctypes.data_as(DOUBLES) for one in (point, gradient, value)), self.user_data.ctypes.data
-        )
+        failed = self.logp.call(point.size, *map(address_of, (point, gradient, value, self.user_data)))
         return None if failed or np.isnan(value[0]) else (float(value[0]), gradient)
 
     def call_kept(self, point: np.ndarray, n_kept: int) -> np.ndarray | None:
         """Return the kept values at a point; None if they cannot be computed."""
         kept = np.empty(n_kept)
-        failed = self.kept.ctypes(
-            point.size, n_kept, *(one.ctypes.data_as(DOUBLES) for one in (point, kept)), self.user_data.ctypes.data
-        )
+        failed = self.kept.call(point.size, n_kept, *map(address_of, (point, kept, self.user_data)))
         return None if failed else kept
 
 
-def make_functions(flat: FlatGraph) -> tuple[Any, Any]:
-    """Return the functions `logp` and `kept` of a graph; code that Numba compiled earlier is loaded from disk."""
+def describe(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the address and the shape of each array, in one vector."""
+    return np.array([number for array in arrays for number in (address_of(array), *array.shape)], dtype=np.int64)
+
+
+def address_of(array: np.ndarray) -> int:
+    """Return where an array begins in memory."""
+    return int(array.ctypes.data)
+
+
+def make_functions(flat: FlatGraph) -> tuple[CFunction, CFunction]:
+    """Compile the functions `logp` and `kept` of a graph.
+
+    Raises
+    ------
+    NotWrittenError
+        If it has an operation that is not known here.
+    """
     (logp, *gradient), kept = differentiate(flat)
 
     def finish_logp(writer: Any, begins: Sequence[str]) -> None:
@@ -116,19 +111,30 @@ def make_functions(flat: FlatGraph) -> tuple[Any, Any]:
             writer.copy_out(value, "kept", begin)
             begin = writer.source.let(plus(begin, times(*writer.lengths(value))))
 
-    of_logp, of_kept = write_source(flat, [logp, *gradient], finish_logp), write_source(flat, kept, finish_kept)
-    return _compile(of_logp, LOGP, 1), _compile(of_kept, KEPT, 2)
+    of_logp = write_source(flat, [logp, *gradient], finish_logp)
+    of_kept = write_source(flat, kept, finish_kept, of_logp.functions)
+    text = FUNCTIONS.format(logp="\n".join(of_logp.lines), kept="\n".join(of_kept.lines))
+    compiled = Compiled(text, of_kept.functions)
+    return compiled.function("logp"), compiled.function("kept")
 
 
-def write_source(flat: FlatGraph, outputs: Sequence[Any], finish: Callable[[Any, Sequence[str]], None]) -> Source:
-    """Return the source that computes outputs from `x`, a point, and `data`, the pointers and shapes of arrays."""
+def write_source(
+    flat: FlatGraph,
+    outputs: Sequence[Any],
+    finish: Callable[[Any, Sequence[str]], None],
+    functions: dict[str, Callable[..., Any]] | None = None,
+) -> Source:
+    """Return the source that computes outputs from `x`, a point, and `data`, the pointers and shapes of arrays.
+
+    `functions` are those that another source of the same module calls.
+    """
     from pytensor.graph import graph_inputs
 
     from bayesanno.graph.loops import Writer
 
-    source = Source()
+    source = Source(functions=dict(functions or {}))
     ends = np.cumsum([2, *(1 + array.ndim for array in flat.data)]).tolist()
-    source.put(f"data = carray(data_, ({ends[-1]},), int64)")
+    source.put(f"data = vector(data_, {ends[-1]}, int64)")
     layout = _view(source, 0, (None,), "int64")
 
     def read(place: int) -> str:
@@ -155,51 +161,9 @@ def write_source(flat: FlatGraph, outputs: Sequence[Any], finish: Callable[[Any,
 def _view(source: Source, begin: int, shape: Sequence[int | None], dtype: str) -> View:
     """Write a view of the array whose pointer and shape start at `begin` in `data`."""
     lengths = tuple("1" if of == 1 else source.let(f"data[{begin + 1 + axis}]") for axis, of in enumerate(shape))
-    source.names[dtype] = np.dtype(dtype).type
     vector = source.name("v")
-    source.put(f"{vector} = carray(pointer(data[{begin}]), ({times(*lengths)},), {dtype})")
+    source.put(f"{vector} = vector(data[{begin}], {times(*lengths)}, {dtype})")
     return View(vector, "0", lengths, row_major(lengths))
-
-
-def _compile(source: Source, template: str, n_sizes: int) -> Any:
-    """Compile a function of pointers; it is kept in PyTensor's cache on disk."""
-    import numba
-    from pytensor import config
-
-    from bayesanno._core.private.numba import at, pointer_to, put
-    from bayesanno._core.private.pytensor import compile_source
-
-    text = template.format(name="inner" if source.may_fail else "wrapped", lines="\n".join(source.lines))
-    names = {
-        "ascontiguousarray": np.ascontiguousarray,
-        "carray": numba.carray,
-        "empty": np.empty,
-        "int64": np.int64,
-        "isfinite": np.isfinite,
-        "math": math,
-    }
-    names |= {"__name__": __name__, "at": at, "inf": math.inf, "nan": math.nan, "pointer": pointer_to, "put": put}
-    key = None
-    if config.numba__cache and None not in source.keys:
-        key = hashlib.sha256(repr((__name__, text, source.keys, _writers())).encode()).hexdigest()
-    names |= source.names
-    if source.may_fail:
-        inner = numba.njit(error_model="numpy")(compile_source(text, "inner", names, key and f"{key}_inner"))
-        arguments = text[text.index("(") + 1 : text.index(")")]
-        text, names = GUARD.format(arguments=arguments), {"__name__": __name__, "inner": inner}
-    doubles = [numba.types.CPointer(numba.types.double)] * (4 - n_sizes)
-    signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
-    function = compile_source(text, "wrapped", names, key)
-    return numba.cfunc(signature, cache=key is not None, error_model="numpy")(function)
-
-
-@cache
-def _writers() -> tuple[str, ...]:
-    """Return the versions of all packages that generate code, and a hash of our own intrinsics."""
-    from bayesanno._core.private import numba as intrinsics
-
-    own = Path(intrinsics.__file__).read_bytes()
-    return (*(f"{name} {version(name)}" for name in WRITERS), hashlib.sha256(own).hexdigest())
 
 
 # ------------------------------------------------------------ a graph of one vector

@@ -1,10 +1,9 @@
-"""A graph as the source text of one function of plain loops, which Numba compiles in a few seconds.
+"""A graph as the source text of one function of plain loops.
 
 PyTensor gives Numba a function for each operation, down to the length of an axis: some three hundred for a model. Each
 is typed, lowered and optimised alone and in all that call it, which takes half a minute. Here the operations between
-arrays become loops over numbers in one function. Numba sees numbers and vectors only: an array is a view of a vector,
-so that new axes, slices, transposed and reshaped arrays need no code. An operation that is not known here is called as
-PyTensor's own function.
+arrays become loops over numbers in one function. An array is a view of a vector, so that new axes, slices, transposed
+and reshaped arrays need no code.
 
 An elementwise operation with one reader, in a loop over the same axes, is computed in that loop and not stored.
 """
@@ -17,22 +16,23 @@ from typing import Any
 
 import numpy as np
 from pytensor.graph import Constant
-from pytensor.scalar import ScalarOp, get_scalar_type
+from pytensor.scalar import ScalarOp
 from pytensor.tensor import elemwise
 from pytensor.tensor.shape import Shape, Shape_i
-from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from bayesanno._core.private.pytensor import LoopOp, io_toposort
+from bayesanno._core.private.pytensor import io_toposort
 from bayesanno.graph.operations import is_by_column, is_written, start_columns, write
 from bayesanno.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major
 
-OPERATORS = {"Add": " + ", "Mul": " * ", "Sub": " - ", "TrueDiv": " / ", "IntDiv": " // ", "AND": " & ", "OR": " | "}
-OPERATORS |= {"EQ": " == ", "NEQ": " != ", "LT": " < ", "GT": " > ", "LE": " <= ", "GE": " >= "}
+OPERATORS = {"Add": " + ", "Mul": " * ", "Sub": " - ", "TrueDiv": " / ", "IntDiv": " // ", "Mod": " % "}
+OPERATORS |= {"Pow": " ** ", "AND": " & ", "OR": " | ", "EQ": " == ", "NEQ": " != "}
+OPERATORS |= {"LT": " < ", "GT": " > ", "LE": " <= ", "GE": " >= "}
 FORMULAS = {"Neg": "-{0}", "Sqr": "{0} * {0}", "Reciprocal": "1.0 / {0}", "Switch": "{1} if {0} else {2}"}
-FORMULAS |= {name: f"math.{name.lower()}({{0}})" for name in ("Exp", "Log", "Log1p", "Expm1", "Sqrt", "Erfc")}
-FORMULAS |= {"Identity": "{0}", "Second": "{1}", "IsNan": "{0} != {0}", "IsInf": "math.isinf({0})"}
+FORMULAS |= {name: f"{name.lower()}({{0}})" for name in ("Sigmoid", "Softplus", "Log1mexp", "Sign", "IsInf", "Abs")}
+FORMULAS |= {"Identity": "{0}", "Second": "{1}", "IsNan": "{0} != {0}"}
 FORMULAS |= {"Maximum": "{0} if {0} > {1} or {0} != {0} else {1}", "Minimum": "{0} if {0} < {1} or {0} != {0} else {1}"}
-FORMULAS |= {"Abs": "abs({0})", "Clip": "{1} if {0} < {1} else {2} if {0} > {2} else {0}"}
+FORMULAS |= {"Clip": "{1} if {0} < {1} else {2} if {0} > {2} else {0}"}
+C_NAMES = {"around": "rint"}  # of NumPy's functions, where the name differs by more than "arc"
 
 
 class Writer:
@@ -50,7 +50,6 @@ class Writer:
         self.source, self.known = source, dict(given)
         self.vectors: dict[Any, tuple[str, ...]] = {}  # short vectors of whole numbers, such as shapes
         self.later: dict[Any, Later] = {}
-        self.functions: dict[Any, str] = {}  # of numbers
         self.same: dict[str, str] = {}  # lengths that were found to be another
         nodes = list(io_toposort(list(given), list(outputs)))
         reads = [(one, node) for node in nodes if not isinstance(node.op, Shape | Shape_i) for one in set(node.inputs)]
@@ -59,10 +58,7 @@ class Writer:
         for one, node in reads:
             self.readers.setdefault(one, []).append(node)
         for node in nodes:
-            try:
-                write(node.op, node, self)
-            except NotWrittenError:
-                self.call(node)
+            write(node.op, node, self)
 
     # ------------------------------------------------------------ values
 
@@ -119,7 +115,7 @@ class Writer:
         if isinstance(variable, Constant):
             return tuple(literal(each) for each in np.asarray(variable.data).tolist())
         if (length := variable.type.shape[0]) is None:
-            raise NotWrittenError
+            raise NotWrittenError(f"a vector of an unknown length: {variable}")
         view = self.view(variable)
         self.vectors[variable] = tuple(self.source.let(self.read(view, [str(at)]), "n") for at in range(length))
         return self.vectors[variable]
@@ -160,25 +156,33 @@ class Writer:
     def scalar(self, op: ScalarOp, inputs: Sequence[Any], outputs: Sequence[Any], each: Sequence[str]) -> str:
         """Return the expression of an operation between numbers."""
         name, dtype = type(op).__name__, outputs[0].type.dtype
-        if name in OPERATORS:
-            return OPERATORS[name].join(each)
-        if name in FORMULAS and (name not in ("Neg", "Sqr") or dtype != "bool"):
-            return FORMULAS[name].format(*each)
+        if name == "Cast":
+            return f"{each[0]} != 0" if dtype == "bool" else f"{dtype}({each[0]})"
         if name == "Invert" and dtype == "bool":
             return f"not {each[0]}"
-        if name == "Cast":
-            self.source.names[dtype] = np.dtype(dtype).type
-            return f"{each[0]} != 0" if dtype == "bool" else f"{dtype}({each[0]})"
         if hasattr(op, "fgraph"):
             inner = dict(zip(op.fgraph.inputs, each, strict=True))
             for node in op.fgraph.toposort():
                 values = [inner[one] if one in inner else literal(one.data) for one in node.inputs]
                 inner[node.outputs[0]] = self.source.let(self.scalar(node.op, node.inputs, node.outputs, values), "e")
             return inner[op.fgraph.outputs[0]]
-        key = (op, tuple(one.type.dtype for one in inputs))
-        if key not in self.functions:
-            self.functions[key] = self.source.call(op, op.make_node(*(get_scalar_type(dtype)() for dtype in key[1])))
-        return f"{self.functions[key]}({', '.join(each)})"
+        if name == "Pow" and not dtype.startswith("float"):
+            raise NotWrittenError("powers of whole numbers")
+        found = self.formula_of(op, name, each)
+        is_exact = dtype in ("float64", "int64") or (dtype == "bool" and name not in ("Add", "Mul", "Sqr"))
+        return found if is_exact else f"{dtype}({found})"
+
+    def formula_of(self, op: ScalarOp, name: str, each: Sequence[str]) -> str:
+        """Return the expression of an operation that has one, or that calls a function of C or SciPy."""
+        if name in OPERATORS:
+            return OPERATORS[name].join(each)
+        if name in FORMULAS:
+            return FORMULAS[name].format(*each)
+        function, *_ = getattr(op, "nfunc_spec", None) or ("",)
+        if not function:
+            raise NotWrittenError(str(op))
+        function = function.removeprefix("scipy.") if "." in function else C_NAMES.get(function, function.replace("arc", "a"))
+        return f"{function}({', '.join(each)})"
 
     # ------------------------------------------------------------ loops
 
@@ -232,37 +236,11 @@ class Writer:
         self.copy(view, found)
         return found
 
-    def array(self, variable: Any) -> str:
-        """Return an array for a function that takes one."""
+    def vector(self, variable: Any) -> str:
+        """Return the elements of a variable, one after another, for a function that takes a vector."""
         view = self.contiguous(self.view(variable), variable.dtype)
-        size = self.source.let(view.size)
         begin = self.source.let(view.begin)
-        part = f"{view.vector}[{begin}:{plus(begin, size)}]"
-        return part if len(view.lengths) == 1 else f"{part}.reshape(({''.join(f'{each}, ' for each in view.lengths)}))"
-
-    def call(self, node: Any) -> None:
-        """Write a call of PyTensor's function."""
-        function = self.source.call(node.op, node)
-        is_part = isinstance(node.op, Subtensor | IncSubtensor)
-        are_numbers = [one.type.ndim == 0 and is_part if hasattr(one.type, "ndim") else True for one in node.inputs]
-        given = [self.number(one) if of else self.array(one) for one, of in zip(node.inputs, are_numbers, strict=True)]
-        results = [self.source.name("r") for _ in node.outputs]
-        self.source.put(f"{', '.join(results)} = {function}({', '.join(given)})")
-        for result, output in zip(results, node.outputs, strict=True):
-            if not hasattr(output.type, "ndim"):
-                self.known[output] = View("", result)
-                continue
-            if output.ndim == 0:
-                self.set_number(output, f"{result}[()]")
-                continue
-            known = output.type.shape
-            lengths = tuple(
-                "1" if known[axis] == 1 else self.source.let(f"{result}.shape[{axis}]") for axis in range(output.ndim)
-            )
-            vector = self.source.name("v")
-            whole = result if isinstance(node.op, LoopOp) else f"ascontiguousarray({result})"
-            self.source.put(f"{vector} = {whole}.reshape({result}.size)")
-            self.known[output] = View(vector, "0", lengths, row_major(lengths))
+        return f"{view.vector}[{begin}:{plus(begin, view.size)}]"
 
 
 def _is_sum_by_column(reader: Any) -> bool:

@@ -12,9 +12,11 @@ from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar import ScalarOp
 from pytensor.tensor import basic, elemwise, subtensor
 from pytensor.tensor.extra_ops import CumOp
+from pytensor.tensor.math import Dot
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
-from bayesanno.graph.source import Later, NotWrittenError, View, bound, plus, row_major, times, within
+from bayesanno._core.private.pytensor import LoopOp
+from bayesanno.graph.source import Later, Length, NotWrittenError, View, bound, plus, row_major, times, within
 
 type Writer = Any  # that of `loops`, which imports this module
 
@@ -24,7 +26,9 @@ REDUCTIONS = {
     "AND": ("True", "{0} & {1}"),
     "OR": ("False", "{0} | {1}"),
     "Maximum": ("-inf", "{0} if {0} > {1} or {0} != {0} else {1}"),
+    "Minimum": ("inf", "{0} if {0} < {1} or {0} != {0} else {1}"),
 }
+MOST = 2**63 - 1  # for whole numbers in place of inf
 
 
 @singledispatch
@@ -36,7 +40,7 @@ def write(op: Any, node: Any, to: Writer) -> None:  # noqa: ARG001 -- those regi
     NotWrittenError
         If it is not known here, or not in this form.
     """
-    raise NotWrittenError
+    raise NotWrittenError(str(op))
 
 
 @write.register(ScalarOp)
@@ -48,7 +52,7 @@ def _(op: Any, node: Any, to: Writer) -> None:
 @write.register(elemwise.Elemwise)
 def _(op: Any, node: Any, to: Writer) -> None:
     if len(node.outputs) > 1:
-        raise NotWrittenError
+        raise NotWrittenError(str(op))
     (output,) = node.outputs
     if output.ndim == 0:
         write(op.scalar_op, node, to)
@@ -108,17 +112,18 @@ def start_columns(node: Any, lengths: Sequence[str], to: Writer) -> Callable[[Se
 
 
 def is_written(node: Any) -> bool:
-    """Whether a reduction is written here: a maximum of whole numbers is not."""
-    name = type(node.op.scalar_op).__name__
-    return name in REDUCTIONS and (name != "Maximum" or node.outputs[0].dtype.startswith("float"))
+    """Whether a reduction is written here."""
+    return type(node.op.scalar_op).__name__ in REDUCTIONS
 
 
 def _reduction(node: Any) -> tuple[str, str]:
     """Return the reduction of nothing, and the next one from the last and a number."""
     if not is_written(node):
-        raise NotWrittenError
+        raise NotWrittenError(str(node.op))
     first, formula = REDUCTIONS[type(node.op.scalar_op).__name__]
-    return f"{first}.0" if first.isdigit() and node.outputs[0].dtype.startswith("float") else first, formula
+    if node.outputs[0].dtype.startswith("float"):
+        return f"{first}.0" if first.isdigit() else first, formula
+    return first.replace("inf", str(MOST)), formula
 
 
 def _kept_axes(node: Any) -> list[int]:
@@ -130,16 +135,46 @@ def _kept_axes(node: Any) -> list[int]:
 @write.register(CumOp)
 def _(op: Any, node: Any, to: Writer) -> None:
     if op.axis is None:
-        raise NotWrittenError
+        raise NotWrittenError(str(op))
     (given,), (output,) = node.inputs, node.outputs
     view = to.view(given)
     found = to.source.empty(view.lengths, output.dtype)
     with to.source.loop(found.lengths) as indices:
         place, value = to.source.let(found.at(indices)), to.source.let(to.read(view, indices), "e")
+        to.source.put(f"if {indices[op.axis]} > 0:")
         before = f"at({found.vector}, {place} - {found.strides[op.axis]}, 0)"
-        total = f"{before} {'+' if op.mode == 'add' else '*'} {value}"
-        to.source.write(found.vector, place, f"{value} if {indices[op.axis]} == 0 else {total}")
+        to.source.put(f"    {value} = {before} {'+' if op.mode == 'add' else '*'} {value}")
+        to.source.write(found.vector, place, value)
     to.known[output] = found
+
+
+@write.register(Dot)
+def _(_: Any, node: Any, to: Writer) -> None:
+    one, other = (to.view(given) for given in node.inputs)
+    (n_rows, n_terms), (same, n_columns) = one.lengths, other.lengths
+    to.source.require(f"{n_terms} == {same}")
+    found = to.source.empty([n_rows, n_columns], node.outputs[0].dtype)
+    with to.source.loop(found.lengths) as (row, column):
+        total = to.source.name("t")
+        to.source.put(f"{total} = 0.0")
+        with to.source.loop([n_terms]) as (term,):
+            product = f"{to.read(one, [row, term])} * {to.read(other, [term, column])}"
+            to.source.put(f"{total} = {total} + {product}")
+        to.source.write(found.vector, found.at([row, column]), total)
+    to.known[node.outputs[0]] = found
+
+
+@write.register(LoopOp)
+def _(op: Any, node: Any, to: Writer) -> None:
+    lengths = op.lengths(*(tuple(map(Length, to.lengths(one))) if one.ndim else Length(to.number(one)) for one in node.inputs))
+    given = [to.vector(one) if one.ndim else to.number(one) for one in node.inputs]
+    made = [
+        to.source.empty(["1" if known == 1 else to.source.let(n) for known, n in zip(output.type.shape, of, strict=True)], output.dtype)
+        for of, output in zip(lengths, node.outputs, strict=True)
+    ]
+    to.source.call(op.loop, [*given, *(view.vector for view in made)])
+    for view, output in zip(made, node.outputs, strict=True):
+        to.set_view(output, view)
 
 
 # ------------------------------------------------------------------------------------------ lengths and numbers
@@ -193,7 +228,7 @@ def _(_: Any, node: Any, to: Writer) -> None:
     begin, end, step = node.inputs
     (output,) = node.outputs
     if not _is_one(step) or not output.dtype.startswith("int"):
-        raise NotWrittenError
+        raise NotWrittenError(str(node))
     first = to.number(begin)
     last = to.number(end)
     found = to.source.empty([last if first == "0" else to.source.let(f"max({last} - {first}, 0)")], output.dtype)
@@ -326,7 +361,7 @@ def _refuse_steps(indices: Sequence[Any]) -> None:
         if not isinstance(index, slice) or index.step is None or _is_one(index.step):
             continue
         if not isinstance(index.step, Constant) or index.start is not None or index.stop is not None:
-            raise NotWrittenError
+            raise NotWrittenError("a slice with steps between ends, or steps from data")
 
 
 def _is_one(variable: Any) -> bool:
@@ -371,9 +406,9 @@ def _rows_of(to: Writer, view: View, of: Sequence[Any], op: Any) -> tuple[list[s
     axes = [axis for axis, index in enumerate(indices) if index != slice(None)]
     taken = [indices[axis] for axis in axes]
     if axes != list(range(axes[0], axes[-1] + 1)) or not all(hasattr(each, "ndim") for each in taken):
-        raise NotWrittenError
+        raise NotWrittenError(str(op))
     if not all(each.dtype.startswith(("int", "uint")) and each.ndim == taken[0].ndim > 0 for each in taken):
-        raise NotWrittenError
+        raise NotWrittenError(str(op))
     at = slice(axes[0], axes[-1] + 1)
     rows = [to.view(each) for each in taken]
     return [*view.lengths[: at.start], *to.lengths_of_loop(taken), *view.lengths[at.stop :]], at, rows

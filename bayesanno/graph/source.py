@@ -11,7 +11,19 @@ import numpy as np
 
 
 class NotWrittenError(Exception):
-    """An operation is not written as loops or views: PyTensor's own function is called."""
+    """An operation is not written as loops or views: the graph is compiled in another way."""
+
+
+class Length(str):
+    """The source of a length, with which lengths can be computed."""
+
+    __slots__ = ()
+
+    def __add__(self, number: Any) -> Length:
+        return Length(plus(self, str(number)))
+
+    def __sub__(self, number: Any) -> Length:
+        return Length(f"({self} - {number})")
 
 
 class View(NamedTuple):
@@ -88,23 +100,17 @@ class Later(NamedTuple):
 
 @dataclass
 class Source:
-    """The source of a function, statement by statement.
+    """The source of a function, statement by statement, in the language of `compiler`.
 
     Attributes
     ----------
     lines : list of str
-    names : dict of str to object
-        What the statements refer to.
-    keys : list of str
-        The names of the called functions in the cache of compiled code; None in it if one has no such name.
-    may_fail : bool
-        Whether a called function may raise an error.
+    functions : dict of str to callable
+        The functions in this language that the statements call.
     """
 
     lines: list[str] = field(default_factory=list)
-    names: dict[str, Any] = field(default_factory=dict)
-    keys: list[str | None] = field(default_factory=list)
-    may_fail: bool = False
+    functions: dict[str, Callable[..., Any]] = field(default_factory=dict)
     depth: int = 1
     n_names: int = 0
     n_loops: int = 0
@@ -151,7 +157,6 @@ class Source:
         """Write a new array."""
         size = self.let(times(*lengths))
         vector = self.name("v")
-        self.names[dtype] = np.dtype(dtype).type
         self.put(f"{vector} = empty({size}, {dtype})")
         return View(vector, "0", tuple(lengths), row_major(lengths))
 
@@ -159,18 +164,12 @@ class Source:
         """Write a number into a vector."""
         self.put(f"put({vector}, {place}, {value}, {self.in_loop})")
 
-    def call(self, op: Any, node: Any) -> str:
-        """Return the name of PyTensor's function of an operation."""
-        from pytensor.scalar import ScalarOp
-
-        from bayesanno._core.private.pytensor import LoopOp, function_of
-
-        function, key = function_of(op, node)
-        self.may_fail |= not isinstance(op, LoopOp | ScalarOp)
-        name = self.name(f"{type(op).__name__.lower()}_")
-        self.names[name] = function
-        self.keys.append(key)
-        return name
+    def call(self, function: Callable[..., Any], arguments: Sequence[str]) -> None:
+        """Write a call of a function in this language."""
+        name = function.__qualname__.replace(".", "_")
+        while self.functions.setdefault(name, function) is not function:
+            name += "_"
+        self.put(f"{name}({', '.join(arguments)})")
 
 
 def within(index: str, length: str) -> str:

@@ -17,7 +17,6 @@ from bayesanno._core.validate import check_memory, check_seed, is_remote, known_
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.graph.density import retry_without_cache
 from bayesanno.graph.functions import exact_arithmetic
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.findings import find_before
@@ -174,9 +173,6 @@ def fit(
     MisfitWarning
         If the fit does not predict the answers well: errors on an item are correlated, pairs of annotators agree too
         often, or the distribution of votes differs. Also if 20 or more true labels are known and contradict the labels.
-    CacheWarning
-        If compiled code cannot be stored on disk, or the versions of nutpie, PyTensor or Numba are not supported; the
-        fit is then slower.
     SizeWarning
         If log_likelihood would take more than 2 GiB and is left out (`compute_log_likelihood` adds it), or VB keeps
         fewer draws than requested.
@@ -206,7 +202,7 @@ def fit(
     how: dict[str, Any] = {"initvals": initvals, "relabel": relabel, "random_seed": seed, "progressbar": progressbar}
     if chosen.needs_graph:
         with exact_arithmetic(), one_blas_thread(), keep_keyboard_interrupt():
-            results = retry_without_cache(lambda: _fit_graph(model, answers, chosen, settings, **how))
+            results = _fit_graph(model, answers, chosen, settings, **how)
     else:
         with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
             results = chosen.run(model, answers, settings, **how)

@@ -1,13 +1,13 @@
 """nutpie's internals: its use of ArviZ, and the compiled model that it samples without Python, through two C functions.
 
-nutpie does not document this. The documented `nutpie.compiled_pyfunc.from_pyfunc` takes Python functions, runs at a
-half to a third of the speed, and is the fallback.
+nutpie does not document this. The documented `nutpie.compiled_pyfunc.from_pyfunc` takes Python functions, and runs at a
+half to a third of the speed.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,3 +68,13 @@ def make_compiled_model(
         expand_func=None,
         reparameterized_names=[],
     )
+
+
+def compile_by_nutpie(graph: Any, names: Sequence[str]) -> tuple[Any, Any, tuple[np.ndarray, ...], np.ndarray]:
+    """Compile a graph as nutpie does: its two functions of C, and what they read.
+
+    Their arguments are those of ours. `names` are those of the free variables, whose values are kept.
+    """
+    model = import_nutpie().compile_pymc_model(graph, jitter_rvs=set(), var_names=names)
+    functions = model.compiled_logp_func, model.compiled_expand_func
+    return *functions, tuple(model.shared_data.values()), model.user_data

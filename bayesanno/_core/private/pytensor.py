@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-from collections.abc import Callable, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from pytensor.graph import Op
 from pytensor.graph.fg import FrozenFunctionGraph
 from pytensor.graph.replace import _vectorize_node as vectorize_node
 from pytensor.graph.traversal import io_toposort, toposort
-from pytensor.link.numba import cache as compiled_code
-from pytensor.link.numba.dispatch.basic import (
-    numba_funcify_ensure_cache,
-    numba_njit,
-    register_funcify_default_op_cache_key,
-)
+from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
 from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
@@ -34,9 +25,6 @@ __all__ = [
     "RandomVariable",
     "Reshape",
     "SpecifyShape",
-    "compile_source",
-    "find_cache_folder",
-    "function_of",
     "io_toposort",
     "register_with_jax",
     "toposort",
@@ -45,12 +33,16 @@ __all__ = [
 
 
 class LoopOp(Op):  # type: ignore[misc]  # PyTensor is not typed
-    """An operation that Numba computes with its own loop, JAX with a formula, and NumPy with `perform`.
+    """An operation with its own loop; NumPy computes it with `perform`, and JAX with a formula.
 
     Attributes
     ----------
+    lengths : callable
+        A static method, the lengths of the outputs. Its arguments are the lengths of the inputs; of one without axes,
+        its value.
     loop : callable
-        A static method, a function of the inputs for Numba to compile.
+        A static method in the language of `bayesanno.graph.compiler`. Its arguments are the inputs, each as a vector
+        or a number, and vectors for the outputs.
     in_jax : callable
         A static method, the same function for JAX arrays. NumPyro and BlackJAX need and differentiate it.
     reads_coordinates : bool
@@ -58,20 +50,33 @@ class LoopOp(Op):  # type: ignore[misc]  # PyTensor is not typed
     """
 
     __props__ = ()
-    loop: ClassVar[Callable[..., Any]]
+    lengths: ClassVar[Callable[..., tuple[tuple[Any, ...], ...]]]
+    loop: ClassVar[Callable[..., None]]
     in_jax: ClassVar[Callable[..., Any]]
     reads_coordinates: ClassVar[bool] = False
 
+    def infer_shape(self, node: Any, shapes: list[Any]) -> list[Any]:
+        """Return the lengths of the outputs."""
+        return list(self.lengths(*(shape or one for shape, one in zip(shapes, node.inputs, strict=True))))
 
-@register_funcify_default_op_cache_key(LoopOp)  # type: ignore[untyped-decorator]
-def _in_numba(op: LoopOp, *_: Any, **__: Any) -> tuple[Any, int]:
-    return numba_njit(op.loop), hash_source(inspect.getfile(type(op)))
 
+@register_funcify_and_cache_key(LoopOp)  # type: ignore[untyped-decorator]
+def _in_numba(op: LoopOp, node: Any, **_: Any) -> tuple[Any, None]:
+    """Write a function of arrays for Numba, where PyTensor compiles a graph with it."""
+    import numpy as np
 
-@cache
-def hash_source(file: str) -> int:
-    """Return a hash of the file that defines an operation, so that code compiled from another text is not found."""
-    return int(hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12], 16)
+    given = {f"x{at}": one for at, one in enumerate(node.inputs)}
+    made = {f"y{at}": one for at, one in enumerate(node.outputs)}
+    lengths = ", ".join(f"{name}.shape" if one.ndim else f"{name}.item()" for name, one in given.items())
+    vectors = [f"ascontiguousarray({x}).reshape({x}.size)" if of.ndim else f"{x}.item()" for x, of in given.items()]
+    vectors += [f"{name}.reshape({name}.size)" for name in made]
+    lines = [f"def run({', '.join(given)}):", f"    lengths = find_lengths({lengths})"]
+    lines += [f"    {name} = empty(lengths[{at}], dtype_{name})" for at, name in enumerate(made)]
+    lines += [f"    loop({', '.join(vectors)})", f"    return {', '.join(made)}"]
+    names = {"ascontiguousarray": np.ascontiguousarray, "empty": np.empty, "loop": numba_njit(op.loop)}
+    names |= {"find_lengths": numba_njit(op.lengths)} | {f"dtype_{y}": np.dtype(of.dtype) for y, of in made.items()}
+    exec("\n".join(lines), names)
+    return numba_njit(names["run"]), None
 
 
 class LengthOp(LoopOp):
@@ -100,19 +105,3 @@ def register_with_jax() -> None:
     jax_funcify.register(LoopOp)(lambda op, *_, **__: op.in_jax)
     if "fix_lengths" not in optdb:
         optdb.register("fix_lengths", in2out(fix_lengths), "jax", position=0.01)  # before shapes are inferred
-
-
-def compile_source(source: str, name: str, names: Mapping[str, Any], key: str | None = None) -> Callable[..., Any]:
-    """Return the function `name` defined by source text, in a file that Numba finds again under the key."""
-    return compiled_code.compile_numba_function_src(source, name, dict(names), cache_key=key)
-
-
-def find_cache_folder() -> Path:
-    """Return the folder with compiled code."""
-    return compiled_code.NUMBA_CACHE_PATH
-
-
-def function_of(op: Op, node: Any) -> tuple[Any, str | None]:
-    """Return Numba's function of an operation, and its name in the cache of compiled code, if it has one."""
-    function, name = numba_funcify_ensure_cache(op, node=node)
-    return function, name

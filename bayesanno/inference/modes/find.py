@@ -23,7 +23,6 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.running import one_blas_thread, status, track
 from bayesanno._core.validate import check_seed, known_seed
 from bayesanno._core.wording import name_elements
-from bayesanno.graph.density import retry_without_cache
 from bayesanno.inference.modes.laplace import merge
 from bayesanno.inference.modes.objective import FLOOR, Objective, Parameters, Target
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
@@ -108,7 +107,7 @@ def find_modes(
     model.check(data)
     seed = known_seed(random_seed)
     with one_blas_thread():
-        return retry_without_cache(lambda: _find(model, data, objective, int(starts), seed, show=progressbar))
+        return _find(model, data, objective, int(starts), seed, show=progressbar)
 
 
 def check_search(objective: Any, starts: Any, random_seed: int | None) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.view import FitView
-from bayesanno.graph.density import Density, retry_without_cache
+from bayesanno.graph.density import Density
 from bayesanno.graph.draws import as_chains, unconstrain
 from bayesanno.inference.diagnosis.modes import are_in_proportion, modes_found
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, MAX_RHAT
@@ -96,9 +96,7 @@ def find_chain_modes(view: FitView, random_seed: int | None = None) -> tuple[lis
         If the fit has no chains.
     """
     require_chains(view, "modes")
-    modes = (
-        [] if _are_mixed(view) else retry_without_cache(lambda: _integrate(view, np.random.default_rng(random_seed)))
-    )
+    modes = [] if _are_mixed(view) else _integrate(view, np.random.default_rng(random_seed))
     if len(modes) < 2:
         shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
         known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if view.model.scale_parameters() else ()

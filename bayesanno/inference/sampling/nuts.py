@@ -5,6 +5,7 @@ The invariant: the same seed on the same machine gives the same draws, bit for b
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import CacheWarning, FitError, warn
+from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm
 from bayesanno._core.private.nutpie import check_settings, import_nutpie, make_compiled_model
 from bayesanno._core.running import hold_interrupts
@@ -21,6 +22,8 @@ from bayesanno.graph.density import Density
 from bayesanno.graph.draws import name_draws
 from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
+
+logger = logging.getLogger(__name__)
 
 
 def sample_nuts(
@@ -96,16 +99,10 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
 def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settings: Any) -> Any:
     """Let nutpie sample a density with C functions, or else with Python functions (two to three times as slow)."""
     nutpie = import_nutpie()
-    if (functions := density.functions) is not None:
-        try:
-            return nutpie.sample(make_compiled_model(functions, density.parts, density.n_dim, start), **settings)
-        except (AttributeError, ImportError, TypeError) as error:
-            density.functions = None  # so that a fit warns only once
-            warn(
-                f"this version of nutpie differs from the one that bayesanno expects ({name_error(error)}): it calls "
-                "Python functions, and the fit is slower",
-                CacheWarning,
-            )
+    try:
+        return nutpie.sample(make_compiled_model(density.functions, density.parts, density.n_dim, start), **settings)
+    except (AttributeError, ImportError, TypeError) as error:
+        logger.warning("nutpie differs from the version that is expected (%s): sampling is slower", name_error(error))
     shapes = [density.parts[name][1] for name in density.names]
     model = nutpie.compiled_pyfunc.from_pyfunc(
         density.n_dim,

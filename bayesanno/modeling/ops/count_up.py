@@ -44,10 +44,20 @@ class CountUp(LengthOp):
         """Return no gradient."""
         return [disconnected_type()]
 
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+        """Return the number of the numbers, also for many draws."""
+        return [(node.inputs[0].max() + 1,)]
+
     @staticmethod
-    def loop(last):  # type: ignore[no-untyped-def]
+    def lengths(last: Any) -> Any:
+        """Return the number of the numbers."""
+        return ((last + 1,),)
+
+    @staticmethod
+    def loop(last, index):  # type: ignore[no-untyped-def]
         """Count."""
-        return np.arange(last.max() + 1)
+        for at in range(last + 1):
+            index[at] = at
 
 
 @vectorize_node.register(CountUp)  # type: ignore[untyped-decorator]

@@ -48,22 +48,23 @@ class SplitRight(LoopOp):
         return [join_right(*filled, inputs[1]), disconnected_type()]
 
     @staticmethod
-    def loop(whole, right):  # type: ignore[no-untyped-def]
+    def lengths(whole: Any, right: Any) -> Any:
+        """Return (..., row, R - 1) and (..., row)."""
+        return (*whole[:-1], whole[-1] - 1), whole[:-1]
+
+    @staticmethod
+    def loop(whole, right, wrong, own):  # type: ignore[no-untyped-def]
         """Go through the entries of each row."""
-        n_entries = whole.shape[-1]
-        n_rows = whole.size // n_entries
-        entries = np.ascontiguousarray(whole).reshape(n_rows * n_entries)
-        wrong, own = np.empty(n_rows * (n_entries - 1), dtype=whole.dtype), np.empty(n_rows, dtype=whole.dtype)
+        n_entries = len(whole) // max(len(own), 1)
         to = 0
-        for row in range(n_rows):
-            apart = right[row % right.shape[0]]
+        for row in range(len(own)):
+            apart = right[row % len(right)]
             for r in range(n_entries):
                 if r == apart:
-                    own[row] = entries[row * n_entries + r]
+                    own[row] = whole[row * n_entries + r]
                 else:
-                    wrong[to] = entries[row * n_entries + r]
+                    wrong[to] = whole[row * n_entries + r]
                     to += 1
-        return wrong.reshape((*whole.shape[:-1], n_entries - 1)), own.reshape(whole.shape[:-1])
 
     @staticmethod
     def in_jax(whole: Any, right: Any) -> Any:
@@ -106,22 +107,23 @@ class JoinRight(LoopOp):
         return [*split_right(cotangents[0], inputs[2]), disconnected_type()]
 
     @staticmethod
-    def loop(wrong, own, right):  # type: ignore[no-untyped-def]
+    def lengths(wrong: Any, own: Any, right: Any) -> Any:
+        """Return (..., row, R)."""
+        return ((*wrong[:-1], wrong[-1] + 1),)
+
+    @staticmethod
+    def loop(wrong, own, right, whole):  # type: ignore[no-untyped-def]
         """Go through the entries of each row."""
-        n_entries = wrong.shape[-1] + 1
-        given, values = np.ascontiguousarray(wrong).reshape(wrong.size), np.ascontiguousarray(own).reshape(own.size)
-        n_rows = values.shape[0]
-        whole = np.empty(n_rows * n_entries, dtype=wrong.dtype)
+        n_entries = len(whole) // max(len(own), 1)
         at = 0
-        for row in range(n_rows):
-            apart = right[row % right.shape[0]]
+        for row in range(len(own)):
+            apart = right[row % len(right)]
             for r in range(n_entries):
                 if r == apart:
-                    whole[row * n_entries + r] = values[row]
+                    whole[row * n_entries + r] = own[row]
                 else:
-                    whole[row * n_entries + r] = given[at]
+                    whole[row * n_entries + r] = wrong[at]
                     at += 1
-        return whole.reshape((*wrong.shape[:-1], n_entries))
 
     @staticmethod
     def in_jax(wrong: Any, own: Any, right: Any) -> Any:

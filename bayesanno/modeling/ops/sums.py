@@ -17,10 +17,12 @@ and its gradient take three times as long. A row of only -inf has the total -inf
 
 from __future__ import annotations
 
+from math import exp, inf, log
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
+from numpy import empty, int64
 from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph import Apply
 
@@ -54,9 +56,10 @@ class AddRows(LoopOp):
         )
         output_storage[0][0] = which @ rows[source]
 
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+    @staticmethod
+    def lengths(rows: Any, source: Any, target: Any, n_targets: Any) -> Any:
         """Return (n_targets, n_states)."""
-        return [(node.inputs[3], shapes[0][1])]
+        return ((n_targets, rows[1]),)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Only the rows have a gradient."""
@@ -68,55 +71,57 @@ class AddRows(LoopOp):
         return [add_rows(cotangents[0], target, source, rows.shape[0]), *(disconnected_type() for _ in range(3))]
 
     @staticmethod
-    def loop(rows, source, target, n_targets):  # type: ignore[no-untyped-def]
+    def loop(rows, source, target, n_targets, total):  # type: ignore[no-untyped-def]
         """Add up the terms in their order."""
-        n_states = rows.shape[1]
-        values = np.ascontiguousarray(rows).reshape(rows.size)
-        total = np.zeros(n_targets.item() * n_states, dtype=rows.dtype)
-        if n_states >= MANY_STATES and rows.size <= IN_CACHE:
-            begin = np.zeros(n_targets.item() + 1, dtype=np.int64)  # of each target's terms, in the order of targets
-            for n in range(target.shape[0]):
+        n_states = len(total) // max(n_targets, 1)
+        n_terms = len(source)
+        for place in range(len(total)):
+            total[place] = 0.0
+        if n_states >= MANY_STATES and len(rows) <= IN_CACHE:
+            begin = empty(n_targets + 1, int64)  # of each target's terms, in the order of targets
+            free = empty(n_targets + 1, int64)
+            in_order = empty(n_terms, int64)
+            for t in range(n_targets + 1):
+                begin[t] = 0
+            for n in range(n_terms):
                 begin[target[n] + 1] += 1
-            begin = np.cumsum(begin)
-            free, in_order = begin.copy(), np.empty(source.shape[0], dtype=np.int64)
-            for n in range(source.shape[0]):
+            for t in range(n_targets):
+                begin[t + 1] += begin[t]
+                free[t] = begin[t]
+            for n in range(n_terms):
                 in_order[free[target[n]]] = source[n] * n_states
                 free[target[n]] += 1
-            for t in range(n_targets.item()):
-                to, n, end = np.uint64(t * n_states), begin[t], begin[t + 1]
+            for t in range(n_targets):
+                to, n, end = t * n_states, begin[t], begin[t + 1]
                 while n + 4 <= end:
-                    a, b = np.uint64(in_order[n]), np.uint64(in_order[n + 1])
-                    c, d = np.uint64(in_order[n + 2]), np.uint64(in_order[n + 3])
-                    for s in range(np.uint64(n_states)):  # from left to right: the same rounding
-                        total[to + s] = total[to + s] + values[a + s] + values[b + s] + values[c + s] + values[d + s]
+                    a, b, c, d = in_order[n], in_order[n + 1], in_order[n + 2], in_order[n + 3]
+                    for s in range(n_states):  # from left to right: the same rounding
+                        total[to + s] = total[to + s] + rows[a + s] + rows[b + s] + rows[c + s] + rows[d + s]
                     n += 4
                 while n < end:
-                    here = np.uint64(in_order[n])
-                    for s in range(np.uint64(n_states)):
-                        total[to + s] += values[here + s]
+                    for s in range(n_states):
+                        total[to + s] += rows[in_order[n] + s]
                     n += 1
-            return total.reshape((n_targets.item(), n_states))
-        if n_states > FEW_STATES:
-            for n in range(source.shape[0]):
-                # unsigned: Numba then omits the test for negative indices
-                here, place = np.uint64(source[n] * n_states), np.uint64(target[n] * n_states)
-                for s in range(np.uint64(n_states)):
-                    total[place + s] += values[here + s]
-            return total.reshape((n_targets.item(), n_states))
-        for first in range(0, n_states, 2):
-            second = min(first + 1, n_states - 1)  # if the number of states is odd, the last is its own companion
-            n = 0
-            while n < source.shape[0]:
-                place = target[n]  # adjacent terms of one target are added up in registers
-                one, other = np.uint64(place * n_states + first), np.uint64(place * n_states + second)
-                sum_of_one, sum_of_other = total[one], total[other]
-                while n < source.shape[0] and target[n] == place:
-                    here = source[n] * n_states
-                    sum_of_one += values[np.uint64(here + first)]
-                    sum_of_other += values[np.uint64(here + second)]
-                    n += 1
-                total[one], total[other] = sum_of_one, sum_of_other
-        return total.reshape((n_targets.item(), n_states))
+        elif n_states > FEW_STATES:
+            for n in range(n_terms):
+                here, to = source[n] * n_states, target[n] * n_states
+                for s in range(n_states):
+                    total[to + s] += rows[here + s]
+        else:
+            for first in range(0, n_states, 2):
+                second = min(first + 1, n_states - 1)  # if the number of states is odd, the last is its own companion
+                n = 0
+                while n < n_terms:
+                    t = target[n]  # adjacent terms of one target are added up in registers
+                    one, other = t * n_states + first, t * n_states + second
+                    sum_of_one, sum_of_other = total[one], total[other]
+                    while n < n_terms and target[n] == t:
+                        here = source[n] * n_states
+                        sum_of_one += rows[here + first]
+                        sum_of_other += rows[here + second]
+                        n += 1
+                    total[one] = sum_of_one
+                    total[other] = sum_of_other
 
     @staticmethod
     def in_jax(rows: Any, source: Any, target: Any, n_targets: Any) -> Any:
@@ -147,9 +152,10 @@ class SumOutStates(LoopOp):
             output_storage[0][0] = (np.log(total) + top)[:, 0]
         output_storage[1][0] = weight / np.where(total == 0, 1, total)
 
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
+    @staticmethod
+    def lengths(logp: Any) -> Any:
         """Return (n_items,) and (n_items, n_states)."""
-        return [shapes[0][:1], shapes[0]]
+        return logp[:1], logp
 
     def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
         """Distribute the gradient of each total by probability; the probabilities have the gradient of a softmax."""
@@ -163,30 +169,31 @@ class SumOutStates(LoopOp):
         return [back]
 
     @staticmethod
-    def loop(logp):  # type: ignore[no-untyped-def]
+    def loop(logp, total, probability):  # type: ignore[no-untyped-def]
         """Pass over each item's states three times: for the highest, the sum, and the shares."""
-        n_items, n_states = logp.shape
-        total = np.empty(n_items, dtype=logp.dtype)
-        probability = np.empty((n_items, n_states), dtype=logp.dtype)
-        for i in range(n_items):
-            top, best = -np.inf, 0
+        n_states = len(logp) // max(len(total), 1)
+        for i in range(len(total)):
+            begin = i * n_states
+            top, best = -inf, 0
             for s in range(n_states):
-                if logp[i, s] > top:
-                    top, best = logp[i, s], s
-            if top == -np.inf:
-                total[i] = top
+                if logp[begin + s] > top:
+                    top, best = logp[begin + s], s
+            if top == -inf:
                 for s in range(n_states):
-                    total[i] += logp[i, s]  # still -inf, unless there is a nan
-                    probability[i, s] = 0
-                continue
-            weights = 0.0
-            for s in range(n_states):
-                probability[i, s] = 1.0 if s == best else np.exp(logp[i, s] - top)
-                weights += probability[i, s]
-            total[i] = top + np.log(weights)
-            for s in range(n_states):
-                probability[i, s] /= weights
-        return total, probability
+                    top += logp[begin + s]  # still -inf, unless there is a nan
+                    probability[begin + s] = 0.0
+                total[i] = top
+            else:
+                weights = 0.0
+                for s in range(n_states):
+                    weight = 1.0
+                    if s != best:
+                        weight = exp(logp[begin + s] - top)
+                    probability[begin + s] = weight
+                    weights += weight
+                total[i] = top + log(weights)
+                for s in range(n_states):
+                    probability[begin + s] /= weights
 
     @staticmethod
     def in_jax(logp: Any) -> Any:

@@ -9,6 +9,7 @@ each new graph. Values, draws and names of variables are the same as with PyMC's
 
 from __future__ import annotations
 
+from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,30 +62,30 @@ class LogSimplex(LoopOp):
         return [of_whole[..., :-1] - of_whole[..., -1, None]]
 
     @staticmethod
-    def loop(y):  # type: ignore[no-untyped-def]
+    def lengths(y: Any) -> Any:
+        """Return (..., K) and (...)."""
+        return (*y[:-1], y[-1] + 1), y[:-1]
+
+    @staticmethod
+    def loop(y, log_p, s):  # type: ignore[no-untyped-def]
         """For each row, compute w and subtract the log of the sum of its exponentials."""
-        n_free = y.shape[-1]
-        n_rows = y.size // max(n_free, 1)
-        free = np.ascontiguousarray(y).reshape(n_rows * n_free)
-        log_p = np.empty(n_rows * (n_free + 1), dtype=y.dtype)
-        s = np.empty(n_rows, dtype=y.dtype)
-        for row in range(n_rows):
+        n_free = len(y) // max(len(s), 1)
+        for row in range(len(s)):
             begin, end = row * (n_free + 1), row * (n_free + 1) + n_free
             last = 0.0
             for k in range(n_free):
-                log_p[begin + k] = free[row * n_free + k]
-                last -= log_p[begin + k]
+                log_p[begin + k] = y[row * n_free + k]
+                last -= y[row * n_free + k]
             log_p[end] = last
             top = last
             for k in range(begin, end):
                 top = max(top, log_p[k])
             weights = 0.0
             for k in range(begin, end + 1):
-                weights += np.exp(log_p[k] - top)
-            s[row] = top + np.log(weights)
+                weights += exp(log_p[k] - top)
+            s[row] = top + log(weights)
             for k in range(begin, end + 1):
                 log_p[k] -= s[row]
-        return log_p.reshape((*y.shape[:-1], n_free + 1)), s.reshape(y.shape[:-1])
 
     @staticmethod
     def in_jax(y: Any) -> Any:
