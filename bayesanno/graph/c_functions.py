@@ -152,8 +152,8 @@ def write_source(
         if array in used:
             given[array] = _view(source, begin, array.type.shape, array.dtype)
     for one, view in given.items():
-        if not view.lengths:
-            given[one] = View("", source.let(f"at({view.vector}, {view.begin}, 0)", "s"))
+        if set(view.lengths) <= {"1"}:
+            given[one] = View("", source.let(f"at({view.vector}, {view.begin}, 0)", "s"), view.lengths, view.strides)
     finish(Writer(source, given, outputs), begins)
     return source
 

@@ -145,7 +145,7 @@ class _Program:
         parameters, kind = ", ".join(translated.parameters), translated.returns
         linkage = "" if is_public else "internal "
         body = "\n".join(translated.lines)
-        self.definitions.append(f'define {linkage}{kind} @"{name}"({parameters}) nounwind {{\n{body}\n}}')
+        self.definitions.append(f'define {linkage}{kind} @"{name}"({parameters}) nounwind{' noinline' if kind == 'void' else ''} {{\n{body}\n}}')
         return kind
 
     def function(self, name: str, types: Sequence[Any]) -> tuple[str, str]:
@@ -171,7 +171,7 @@ class _Program:
             raise NotWrittenError(f"no function {name}")
         else:
             own = f"llvm.{name}.f64" if name in INTRINSICS else name
-        self.declarations[own] = f"declare double @{own}({', '.join(['double'] * n_arguments)}{more}) nounwind"
+        self.declarations[own] = f"declare double @{own}({', '.join(['double'] * n_arguments)}{more}) nounwind willreturn memory(none)"
         return own, more and f"{more} 0"
 
 
@@ -226,14 +226,15 @@ class _Function:
             else:
                 self.parameters.append(f"{of} {name}")
                 self.assign(argument.arg, (name, of))
-        for statement in node.body:
+        names = {each.id: at for at, of in enumerate(node.body) for each in ast.walk(of) if isinstance(each, ast.Name)}
+        for at, statement in enumerate(node.body):
             self.statement(statement)
-        self.put("br label %out")
-        self.block("out")
-        if self.owned:
-            self.program.declarations["free"] = "declare void @free(ptr) nounwind"
+            for name in [name for name, last in names.items() if last == at]:
+                if isinstance(vector := self.variables.get(name), Vector) and vector.owner:
+                    self.free(vector.owner)
+        self.jump("out", "out")
         for owner in self.owned:
-            self.put(f"call void @free(ptr {self.let(f'load ptr, ptr {owner}')})")
+            self.free(owner)
         result = f"{self.returns} {self.let(f'load {self.returns}, ptr {self.returned}')}" if self.returned else "void"
         self.put(f"ret {result}")
         self.lines = ["entry:", *self.declared, *self.body]
@@ -386,13 +387,19 @@ class _Function:
         address = self.let(f"call ptr @malloc(i64 {bytes_of})")
         owner = self.declare("ptr", "null")
         self.owned.append(owner)
-        self.put(f"store ptr {address}, ptr {owner}")
+        self.put(f"store volatile ptr {address}, ptr {owner}")
         if self.may_fail:
             none, more = self.label(), self.label()
             self.split((self.let(f"icmp eq ptr {address}, null"), "i1"), none, more)
             self.result(("1", "i64"))
             self.jump("out", more)
         return self.new_vector((address, "ptr"), length, kind, owner)
+
+    def free(self, owner: str) -> None:
+        """Free a vector, if it is not yet freed."""
+        self.program.declarations["free"] = "declare void @free(ptr) nounwind"
+        self.put(f"call void @free(ptr {self.let(f'load volatile ptr, ptr {owner}')})")
+        self.put(f"store volatile ptr null, ptr {owner}")
 
     # ------------------------------------------------------------ expressions
 
@@ -496,7 +503,7 @@ class _Function:
             return self.read(self.vector(given[0]), given[1], self.mark("noalias", given[2]))
         if name == "take":
             vector = self.vector(given[0])
-            self.put(f"store ptr null, ptr {vector.owner}")
+            self.put(f"store volatile ptr null, ptr {vector.owner}")
             return self.let(f"ptrtoint ptr {self.let(f'load ptr, ptr {vector.address}')} to i64"), "i64"
         values = [self.argument(one) for one in given]
         if name in self.program.functions:

@@ -22,7 +22,7 @@ from pytensor.tensor.shape import Shape, Shape_i
 
 from bayesanno._core.private.pytensor import io_toposort
 from bayesanno.graph.operations import is_by_column, is_written, start_columns, write
-from bayesanno.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major
+from bayesanno.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major, times
 
 OPERATORS = {"Add": " + ", "Mul": " * ", "Sub": " - ", "TrueDiv": " / ", "IntDiv": " // ", "Mod": " % "}
 OPERATORS |= {"Pow": " ** ", "AND": " & ", "OR": " | ", "EQ": " == ", "NEQ": " != "}
@@ -132,12 +132,45 @@ class Writer:
         """Return the length of each axis of arrays that are broadcast."""
         found = []
         for axis in zip(*(self.lengths(one) for one in inputs), strict=True):
-            length, *others = dict.fromkeys(self.same.get(one, one) for one in axis if one != "1") or ("1",)
+            length, *others = dict.fromkeys(self.only(one) for one in axis if one != "1") or ("1",)
             for other in others:
                 self.source.require(f"{other} == {length}")
                 self.same[other] = length
             found.append(length)
         return tuple(found)
+
+    def only(self, length: str) -> str:
+        """Return the one name of lengths that are the same."""
+        while length in self.same:
+            length = self.same[length]
+        return length
+
+    def merge(self, lengths: Sequence[str], n_kept: int, views: Sequence[View] | None) -> list[str]:
+        """Return the lengths of a loop over arrays: one axis, or one for the kept and one for the others, if it can.
+
+        It can if elements of all arrays follow each other in the same order, or are the same number.
+        """
+        own = list(map(self.only, lengths))
+        for view in (None,) if views is None else views:
+            is_number = view is not None and set(view.lengths) <= {"1"}
+            if view is None or not (is_number or (view.is_row_major and list(map(self.only, view.lengths)) == own)):
+                return list(lengths)
+        merged = ["1"] * len(lengths)
+        for axes in (range(n_kept), range(n_kept, len(lengths))):
+            several = [axis for axis in axes if lengths[axis] != "1"]
+            if several:
+                merged[several[-1]] = self.source.let(times(*(lengths[axis] for axis in several)))
+        return merged
+
+    def reads(self, variables: Sequence[Any]) -> list[View] | None:
+        """Return the arrays of which elements are read where elements of variables are, or None if others are."""
+        found: list[View] = []
+        for one in variables:
+            views = self.later[one].reads() if one in self.later else [self.view(one)]
+            if views is None:
+                return None
+            found += views
+        return found
 
     def element(self, variable: Any, indices: Sequence[str], known: dict[Any, str]) -> str:
         """Return an element in a loop; what was left for this loop is computed."""
@@ -199,8 +232,11 @@ class Writer:
 
     def compute(self, later: Later, also: Sequence[Callable[[Sequence[str], str], None]] = ()) -> View:
         """Write the loop that computes an array, and what else is written of each element."""
+        if set(later.lengths) <= {"1"} and not also:
+            number = self.source.let(later.element(["0"] * len(later.lengths), {}), "e")
+            return View("", number, later.lengths, ("0",) * len(later.lengths))
         found = self.source.empty(later.lengths, later.dtype)
-        with self.source.loop(found.lengths) as indices:
+        with self.source.loop(found.lengths if also else self.merge(found.lengths, 0, later.reads())) as indices:
             value = self.source.let(later.element(indices, {}), "e")
             self.source.write(found.vector, found.at(indices), value)
             for add in also:
@@ -211,12 +247,12 @@ class Writer:
         """Write the elements of a variable one after another into a vector."""
         lengths = self.lengths(variable)
         to = View(vector, begin, lengths, row_major(lengths))
-        with self.source.loop(lengths) as indices:
+        with self.source.loop(self.merge(lengths, 0, self.reads([variable]))) as indices:
             self.source.write(vector, to.at(indices), self.element(variable, indices, {}))
 
     def copy(self, view: View, to: View, formula: str = "{1}") -> None:
         """Write a loop that changes a view, given one that is broadcast to it."""
-        with self.source.loop(to.lengths) as indices:
+        with self.source.loop(self.merge(to.lengths, 0, [view.stretch(len(to.lengths)), to])) as indices:
             place = to.at(indices)
             value = formula.format(f"at({to.vector}, {place}, 0)", self.read(view.stretch(len(indices)), indices))
             self.source.write(to.vector, place, value)

@@ -62,7 +62,10 @@ def _(op: Any, node: Any, to: Writer) -> None:
         if one not in to.later:
             to.view(one)  # before the loop
     is_quick = output.dtype == "bool" and all(of.dtype == "bool" for of in left)
-    to.leave(output, Later(to.lengths_of_loop(node.inputs), partial(to.formula, node), output.dtype), is_quick=is_quick)
+    later = Later(
+        to.lengths_of_loop(node.inputs), partial(to.formula, node), output.dtype, partial(to.reads, node.inputs)
+    )
+    to.leave(output, later, is_quick=is_quick)
 
 
 @write.register(elemwise.CAReduce)
@@ -81,10 +84,11 @@ def _(_: Any, node: Any, to: Writer) -> None:
     first, formula = _reduction(node)
     n_kept = output.ndim
     found = source.empty(lengths[:n_kept], output.dtype) if n_kept else View("", source.name("s"))
-    with source.loop(found.lengths) as outer:
+    axes = to.merge(lengths, n_kept, to.reads([given]))
+    with source.loop(axes[:n_kept]) as outer:
         total = source.name("t") if n_kept else found.begin
         source.put(f"{total} = {first}")
-        with source.loop(lengths[n_kept:]) as inner:
+        with source.loop(axes[n_kept:]) as inner:
             source.put(f"{total} = {formula.format(total, to.element(given, [*outer, *inner], {}))}")
         if n_kept:
             source.write(found.vector, found.at(outer), total)

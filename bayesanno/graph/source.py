@@ -91,11 +91,14 @@ class Later(NamedTuple):
     element : callable
         (indices, the elements known in the loop) -> the name of an element.
     dtype : str
+    reads : callable, optional
+        () -> the arrays of which an element is read from the place of the element, or None.
     """
 
     lengths: tuple[str, ...]
     element: Callable[[Sequence[str], dict[Any, str]], str]
     dtype: str
+    reads: Callable[[], list[View] | None] = lambda: None
 
 
 @dataclass
