@@ -7,6 +7,7 @@ are compiled from source text; data enter by address and shape, so that tables o
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pm, pt
-from bayesanno.graph.compiler import CFunction, Compiled
+from bayesanno.graph.compiler import CFunction, Compiled, free
 from bayesanno.graph.functions import name_graph, precompute_data, read_data
 from bayesanno.graph.source import Source, View, plus, row_major, times
 from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
@@ -43,6 +44,13 @@ def kept(n, n_kept, x_, kept_, data_):
     for i in range(n, n_kept):
         kept[i] = nan
 {kept}
+    return 0
+"""
+
+ARRAYS = """
+def run(results_, data_):
+    results = vector(results_, {n_results}, int64)
+{lines}
     return 0
 """
 
@@ -116,6 +124,52 @@ def make_functions(flat: FlatGraph) -> tuple[CFunction, CFunction]:
     text = FUNCTIONS.format(logp="\n".join(of_logp.lines), kept="\n".join(of_kept.lines))
     compiled = Compiled(text, of_kept.functions)
     return compiled.function("logp"), compiled.function("kept")
+
+
+def make_array_function(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
+    """Compile a function from arrays to arrays, which threads may call at the same time.
+
+    Raises
+    ------
+    NotWrittenError
+        If it has an operation that is not known here.
+    """
+    outputs = simplify(outputs)
+
+    def finish(writer: Any, _: Sequence[str]) -> None:
+        place = 0
+        for output in outputs:
+            lengths = writer.lengths(output)
+            found = writer.source.empty(lengths, output.dtype)
+            writer.copy_out(output, found.vector, "0")
+            for number in (f"take({found.vector})", *lengths):
+                writer.source.put(f"results[{place}] = {number}")
+                place += 1
+
+    source = write_source(FlatGraph([], None, {}, list(inputs), [], check_bounds=True), outputs, finish)
+    n_results = sum(1 + output.ndim for output in outputs)
+    text = ARRAYS.format(n_results=n_results, lines="\n".join(source.lines))
+    run = Compiled(text, source.functions).function("run")
+
+    def call(*values: np.ndarray) -> list[np.ndarray]:
+        arrays = [np.asarray(value, dtype=one.dtype, order="C") for one, value in zip(inputs, values, strict=True)]
+        results = np.zeros(n_results, dtype=np.int64)  # of each output: its address, and its shape
+        data = describe([np.zeros(0, dtype=np.int64), *arrays])
+        failed = run.call(address_of(results), address_of(data))
+        found, place = [], 0
+        for output in outputs:
+            address, *shape = results[place : place + 1 + output.ndim].tolist()
+            place += 1 + output.ndim
+            if address:
+                dtype = np.dtype(output.dtype)
+                memory = (ctypes.c_char * (math.prod(shape) * dtype.itemsize)).from_address(address)
+                found.append(np.frombuffer(memory, dtype).reshape(shape).copy())
+                free(address)
+        if failed:
+            raise ValueError("lengths of arrays differ, or a condition does not hold")
+        return found
+
+    return call
 
 
 def write_source(
@@ -223,10 +277,18 @@ def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any]]:
     checks = "local_check_parameter_to_ninf_switch" if flat.check_bounds else "local_remove_check_parameter"
     logp = rewrite_graph(flat.logp, include=["canonicalize", "stabilize", *([] if flat.check_bounds else [checks])])
     outputs = [logp, *pt.grad(logp, flat.values), *flat.kept.values()]
-    core = ["blockwise", "introduce_explicit_core_shape_blockwise"]  # for Numba, of what is done to each matrix
-    include = ["merge", "canonicalize", "stabilize", "specialize", checks, *core]
-    outputs = rewrite_graph(outputs, include=include, exclude=["cxx_only"])  # which looks for a BLAS, and warns
+    outputs = simplify(outputs, checks)
     return outputs[: 1 + len(flat.values)], outputs[1 + len(flat.values) :]
+
+
+def simplify(outputs: Sequence[Any], *also: str) -> list[Any]:
+    """Return simpler outputs of the same values."""
+    from pytensor.graph import rewrite_graph
+
+    include = ["merge", "canonicalize", "stabilize", "specialize", "blockwise", *also]
+    return list(
+        rewrite_graph(list(outputs), include=include, exclude=["cxx_only"])
+    )  # which looks for a BLAS, and warns
 
 
 def lay_out(shapes: Iterable[tuple[int, ...]]) -> np.ndarray:

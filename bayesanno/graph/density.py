@@ -22,7 +22,7 @@ from bayesanno._core.lazy import import_when_called, pm
 from bayesanno._core.wording import option
 from bayesanno.graph.c_functions import CFunctions, describe, flatten, lay_out, make_functions
 from bayesanno.graph.compiler import CFunction
-from bayesanno.graph.functions import BY_NUMPY, exact_arithmetic, keep
+from bayesanno.graph.functions import BY_NUMPY, keep, plain_compiling
 from bayesanno.graph.source import NotWrittenError
 
 compile_by_nutpie = import_when_called("bayesanno._core.private.nutpie:compile_by_nutpie")
@@ -109,7 +109,7 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
     """
     from bayesanno._core.private.pymc import draw_initial_point
 
-    with exact_arithmetic():
+    with plain_compiling():
         flat = flatten(graph)
         at_start = draw_initial_point(graph, start)(0)
         sampled = {value.name: np.shape(at_start[value.name]) for value in flat.values}
@@ -124,7 +124,9 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         except NotWrittenError as why:
             logger.info("compiled by nutpie, which takes longer: %s", why)
             logp, kept, arrays, described = compile_by_nutpie(graph, names)
-            functions = CFunctions(CFunction(logp.address, 5, logp), CFunction(kept.address, 5, kept), arrays, described)
+            functions = CFunctions(
+                CFunction(logp.address, 5, logp), CFunction(kept.address, 5, kept), arrays, described
+            )
         return Density(functions, parts, names, point)
 
 

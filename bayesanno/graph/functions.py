@@ -1,8 +1,8 @@
 """Formulas as functions: each is compiled once per process, for all data and draws that it is evaluated for.
 
-There are two ways. Numba compiles a formula in seconds to a minute, and stores the code on disk. NumPy needs only
-PyTensor's quickest rewriting, a tenth of a second, but each call is slower. NumPy is used for formulas that are
-evaluated once, or with so few numbers that evaluation takes seconds.
+There are two ways. Loops compiled by LLVM (`c_functions`) take a second to compile. NumPy needs only PyTensor's
+quickest rewriting, a tenth of a second, but each call is slower. NumPy is used for formulas that are evaluated once, or
+with so few numbers that evaluation takes seconds. A formula with an operation that has no loop is compiled by PyTensor.
 
 A function is stored under its graph without sizes (PyTensor compares operations, numbers and types) and the settings of
 compilation. A formula that differs in any of these is a different function.
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pt, xr
+from bayesanno.graph.source import NotWrittenError
 from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
 type DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
@@ -39,28 +40,15 @@ _lock = threading.RLock()
 
 
 @contextmanager
-def exact_arithmetic() -> Iterator[None]:
-    """Compile without reordering floating-point operations, at the cost of about a tenth of the speed.
+def plain_compiling() -> Iterator[None]:
+    """Let PyTensor compile without a C compiler, which it runs for a second for each operation with a graph inside.
 
-    With PyTensor's fast-math flags, compiled code and code from the cache round differently in the last bit, so the
-    same seed gives different draws in the first run and in the second. The lines of Python that made an operation are
-    not recorded either; recording them takes a fifth of the compile time.
+    Operations between floats are not reordered, so that the same seed gives the same draws. The lines of Python that
+    made an operation are not recorded, which takes a fifth of the time.
     """
     import pytensor
 
-    with pytensor.config.change_flags(numba__fastmath=False, traceback__limit=0):
-        yield
-
-
-@contextmanager
-def without_c_compiler() -> Iterator[None]:
-    """Evaluate by NumPy without C: PyTensor would run a C compiler for a second for each operation with a graph inside.
-
-    Numba needs no C compiler.
-    """
-    import pytensor
-
-    with pytensor.config.change_flags(cxx=""):
+    with pytensor.config.change_flags(numba__fastmath=False, traceback__limit=0, cxx=""):
         yield
 
 
@@ -94,7 +82,7 @@ def compile_once(
     from pytensor import config
 
     inputs, outputs, data = read_data(*make_shapes_symbolic(inputs, outputs))
-    compiled_by = (config.mode, config.linker, config.optimizer, config.numba__cache, by_numpy)
+    compiled_by = (config.mode, config.linker, config.optimizer, by_numpy)
     function = keep((name_graph(inputs, outputs), compiled_by), lambda: _compile(inputs, outputs, by_numpy=by_numpy))
     if not data:
         return function
@@ -125,8 +113,15 @@ def _compile(
 ) -> Callable[..., list[np.ndarray]]:
     import pytensor
 
-    mode = BY_NUMPY if by_numpy else None
-    with exact_arithmetic(), without_c_compiler():
+    from bayesanno.graph.c_functions import make_array_function
+
+    with plain_compiling():
+        if not by_numpy:
+            try:
+                return make_array_function(inputs, outputs)
+            except NotWrittenError as why:
+                logger.info("compiled by PyTensor, which takes longer: %s", why)
+        mode = BY_NUMPY if by_numpy else None
         function = pytensor.function(list(inputs), list(outputs), mode=mode, on_unused_input="ignore")
     one_at_a_time = threading.Lock()  # a PyTensor function holds its inputs and outputs while it runs
     is_compiled = by_numpy
@@ -136,7 +131,7 @@ def _compile(
         with one_at_a_time:
             if is_compiled:
                 return function(*values)
-            with _lock, exact_arithmetic():  # Numba compiles when it sees the types of the values
+            with _lock, plain_compiling():  # Numba compiles when it sees the types of the values
                 found, is_compiled = function(*values), True
             return found
 
@@ -254,7 +249,7 @@ def evaluate_once(
 
     known = _read_inputs(outputs) | dict(zip(inputs, values, strict=True))
     n_numbers = 0  # inputs do not count: an operation may read few of them, as answers of equal items
-    with without_c_compiler():
+    with plain_compiling():
         for node in io_toposort(inputs, outputs):
             made = _perform(node, known)
             known |= made

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -146,21 +147,17 @@ class Writer:
         return length
 
     def merge(self, lengths: Sequence[str], n_kept: int, views: Sequence[View] | None) -> list[str]:
-        """Return the lengths of a loop over arrays: one axis, or one for the kept and one for the others, if it can.
+        """Return the lengths of a loop over arrays, in which axes are one where their elements follow each other.
 
-        It can if elements of all arrays follow each other in the same order, or are the same number.
+        Kept axes are not joined with the others. None of `views` is of arrays that are not read in this order.
         """
-        own = list(map(self.only, lengths))
-        for view in (None,) if views is None else views:
-            is_number = view is not None and set(view.lengths) <= {"1"}
-            if view is None or not (is_number or (view.is_row_major and list(map(self.only, view.lengths)) == own)):
-                return list(lengths)
-        merged = ["1"] * len(lengths)
-        for axes in (range(n_kept), range(n_kept, len(lengths))):
-            several = [axis for axis in axes if lengths[axis] != "1"]
-            if several:
-                merged[several[-1]] = self.source.let(times(*(lengths[axis] for axis in several)))
-        return merged
+        merged = list(lengths)
+        for one, following in pairwise(axis for axis, length in enumerate(lengths) if length != "1"):
+            is_kept = one < n_kept <= following
+            if views is not None and not is_kept and all(view.follows(one, following) for view in views):
+                merged[following] = times(merged[one], merged[following])
+                merged[one] = "1"
+        return [self.source.let(length) for length in merged]
 
     def reads(self, variables: Sequence[Any]) -> list[View] | None:
         """Return the arrays of which elements are read where elements of variables are, or None if others are."""
@@ -184,9 +181,9 @@ class Writer:
     def formula(self, node: Any, indices: Sequence[str], known: dict[Any, str]) -> str:
         """Return an element of the output of an elementwise operation."""
         each = [self.element(one, indices, known) for one in node.inputs]
-        return self.source.let(self.scalar(node.op.scalar_op, node.inputs, node.outputs, each), "e")
+        return self.source.let(self.scalar(node.op.scalar_op, node.outputs, each), "e")
 
-    def scalar(self, op: ScalarOp, inputs: Sequence[Any], outputs: Sequence[Any], each: Sequence[str]) -> str:
+    def scalar(self, op: ScalarOp, outputs: Sequence[Any], each: Sequence[str]) -> str:
         """Return the expression of an operation between numbers."""
         name, dtype = type(op).__name__, outputs[0].type.dtype
         if name == "Cast":
@@ -197,7 +194,7 @@ class Writer:
             inner = dict(zip(op.fgraph.inputs, each, strict=True))
             for node in op.fgraph.toposort():
                 values = [inner[one] if one in inner else literal(one.data) for one in node.inputs]
-                inner[node.outputs[0]] = self.source.let(self.scalar(node.op, node.inputs, node.outputs, values), "e")
+                inner[node.outputs[0]] = self.source.let(self.scalar(node.op, node.outputs, values), "e")
             return inner[op.fgraph.outputs[0]]
         if name == "Pow" and not dtype.startswith("float"):
             raise NotWrittenError("powers of whole numbers")
@@ -211,11 +208,12 @@ class Writer:
             return OPERATORS[name].join(each)
         if name in FORMULAS:
             return FORMULAS[name].format(*each)
-        function, *_ = getattr(op, "nfunc_spec", None) or ("",)
+        function = (getattr(op, "nfunc_spec", None) or ("",))[0]
         if not function:
             raise NotWrittenError(str(op))
-        function = function.removeprefix("scipy.") if "." in function else C_NAMES.get(function, function.replace("arc", "a"))
-        return f"{function}({', '.join(each)})"
+        if "." not in function:
+            function = C_NAMES.get(function, function.replace("arc", "a"))
+        return f"{function.removeprefix('scipy.')}({', '.join(each)})"
 
     # ------------------------------------------------------------ loops
 

@@ -46,7 +46,7 @@ def write(op: Any, node: Any, to: Writer) -> None:  # noqa: ARG001 -- those regi
 @write.register(ScalarOp)
 def _(op: Any, node: Any, to: Writer) -> None:
     numbers = [to.number(one) for one in node.inputs]
-    to.set_number(node.outputs[0], to.scalar(op, node.inputs, node.outputs, numbers))
+    to.set_number(node.outputs[0], to.scalar(op, node.outputs, numbers))
 
 
 @write.register(elemwise.Elemwise)
@@ -170,14 +170,15 @@ def _(_: Any, node: Any, to: Writer) -> None:
 
 @write.register(LoopOp)
 def _(op: Any, node: Any, to: Writer) -> None:
-    lengths = op.lengths(*(tuple(map(Length, to.lengths(one))) if one.ndim else Length(to.number(one)) for one in node.inputs))
+    shapes = [tuple(map(Length, to.lengths(one))) if one.ndim else Length(to.number(one)) for one in node.inputs]
     given = [to.vector(one) if one.ndim else to.number(one) for one in node.inputs]
-    made = [
-        to.source.empty(["1" if known == 1 else to.source.let(n) for known, n in zip(output.type.shape, of, strict=True)], output.dtype)
-        for of, output in zip(lengths, node.outputs, strict=True)
-    ]
+    made = []
+    for output, lengths in zip(node.outputs, op.lengths(*shapes), strict=True):
+        known = zip(output.type.shape, lengths, strict=True)
+        own = ["1" if of == 1 else to.source.let(length) for of, length in known]
+        made.append(to.source.empty(own, output.dtype))
     to.source.call(op.loop, [*given, *(view.vector for view in made)])
-    for view, output in zip(made, node.outputs, strict=True):
+    for output, view in zip(node.outputs, made, strict=True):
         to.set_view(output, view)
 
 

@@ -59,6 +59,12 @@ class View(NamedTuple):
         new = n_dims - len(self.lengths)
         return View(self.vector, self.begin, ("1",) * new + self.lengths, ("0",) * new + self.strides)
 
+    def follows(self, axis: int, following: int) -> bool:
+        """Whether two axes, with none but of length 1 between them, can be seen as one."""
+        are_one = [self.lengths[each] == "1" for each in (axis, following)]
+        step = times(self.lengths[following], self.strides[following])
+        return all(are_one) or (not any(are_one) and self.strides[axis] == step)
+
     @property
     def is_row_major(self) -> bool:
         """Whether elements follow each other."""

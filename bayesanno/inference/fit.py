@@ -17,7 +17,7 @@ from bayesanno._core.validate import check_memory, check_seed, is_remote, known_
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.graph.functions import exact_arithmetic
+from bayesanno.graph.functions import plain_compiling
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.findings import find_before
 from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
@@ -201,7 +201,7 @@ def fit(
     seed = known_seed(random_seed)
     how: dict[str, Any] = {"initvals": initvals, "relabel": relabel, "random_seed": seed, "progressbar": progressbar}
     if chosen.needs_graph:
-        with exact_arithmetic(), one_blas_thread(), keep_keyboard_interrupt():
+        with plain_compiling(), one_blas_thread(), keep_keyboard_interrupt():
             results = _fit_graph(model, answers, chosen, settings, **how)
     else:
         with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():

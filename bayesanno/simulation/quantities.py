@@ -27,7 +27,7 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import join_dimensions
-from bayesanno.graph.functions import BY_NUMPY, compile_once, stack_samples, without_c_compiler
+from bayesanno.graph.functions import BY_NUMPY, compile_once, plain_compiling, stack_samples
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, with_log_class, without_items
@@ -295,7 +295,7 @@ def draw_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Genera
     """
     graph = model.build(data)
     variables = [*graph.free_RVs, *graph.deterministics]
-    with without_c_compiler():
+    with plain_compiling():
         drawn = pm.draw(variables, draws=n, random_seed=rng, mode=BY_NUMPY)  # there are few numbers to draw
     found = {}
     for variable, values in zip(variables, drawn, strict=True):

@@ -18,7 +18,7 @@ from bayesanno._core.validate import check_seed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
-from bayesanno.graph.functions import BY_NUMPY, compile_once, without_c_compiler
+from bayesanno.graph.functions import BY_NUMPY, compile_once, plain_compiling
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.likelihood import taken_parameters
@@ -166,7 +166,7 @@ def _draw_given(
     if not variables:
         return {}
     known = {graph[name]: pt.as_tensor(value).astype(graph[name].dtype) for name, value in given.items()}
-    with without_c_compiler():
+    with plain_compiling():
         drawn = pm.draw(clone_replace(variables, known), random_seed=rng, mode=BY_NUMPY)
     return {variable.name: value for variable, value in zip(variables, drawn, strict=True)}
 

@@ -23,7 +23,7 @@ from bayesanno.graph import c_functions, functions
 from bayesanno.graph import density as compiled
 from bayesanno.graph.c_functions import WRITERS
 from bayesanno.graph.density import compile_graph
-from bayesanno.graph.functions import exact_arithmetic
+from bayesanno.graph.functions import plain_compiling
 from bayesanno.inference.sampling import starts
 from bayesanno.modeling.ops.sums import sum_out_states
 from tests.samples import SHORT, tiny_data
@@ -56,7 +56,7 @@ def are_equal(one, other):
 def draw_uncached(graph):
     import pytensor
 
-    with pytensor.config.change_flags(numba__cache=False), exact_arithmetic():
+    with pytensor.config.change_flags(numba__cache=False), plain_compiling():
         return sample(nutpie.compile_pymc_model(graph, initial_points=START, jitter_rvs=set(), var_names=["x"]))
 
 
@@ -153,7 +153,7 @@ def test_where_the_gradient_is_not_finite_there_is_no_density():
     with pm.Model() as graph:
         x = pm.Normal("x", shape=2)
         pm.Potential("cone", -pt.sqrt((x**2).sum()))
-    with exact_arithmetic():
+    with plain_compiling():
         density = compile_graph(graph, START)
     value, gradient = density(np.array([3.0, 4.0]))
     assert value == pytest.approx(-12.5 - np.log(2 * np.pi) - 5)

@@ -16,7 +16,7 @@ from scipy.special import erfc
 
 from bayesanno._core.private import pytensor as of_pytensor
 from bayesanno.graph.c_functions import CFunctions, FlatGraph, differentiate, lay_out, make_functions, write_source
-from bayesanno.graph.functions import exact_arithmetic
+from bayesanno.graph.functions import plain_compiling
 from bayesanno.graph.source import plus, times
 
 X = np.linspace(-2.0, 2.5, 24).reshape(2, 3, 4)
@@ -61,7 +61,7 @@ def flat_graph(values, outputs, data=None):
 def compiled(values, outputs, data=None):
     """Return C functions of a graph, and the values as one point."""
     flat = flat_graph(values, outputs, data)
-    with exact_arithmetic():
+    with plain_compiling():
         functions = make_functions(flat)
     arrays = (lay_out(np.shape(of) for of in values.values()), *flat.arrays)
     return CFunctions(*functions, arrays), np.concatenate([np.ravel(of) for of in values.values()])
