@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from bayesanno._core.lazy import pm, pt
 from bayesanno.graph.compiler import CFunction, Compiled, free
 from bayesanno.graph.functions import name_graph, precompute_data, read_data
-from bayesanno.graph.source import Source, View, plus, row_major, times
+from bayesanno.graph.source import NotWrittenError, Source, View, plus, row_major, times
 from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
 FUNCTIONS = """
@@ -88,9 +88,10 @@ class CFunctions:
         return None if failed else kept
 
 
-def describe(arrays: Iterable[np.ndarray]) -> np.ndarray:
+def describe(arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]] | None = None) -> np.ndarray:
     """Return the address and the shape of each array, in one vector."""
-    return np.array([number for array in arrays for number in (address_of(array), *array.shape)], dtype=np.int64)
+    each = zip(arrays, shapes or [array.shape for array in arrays], strict=True)
+    return np.array([number for array, shape in each for number in (address_of(array), *shape)], dtype=np.int64)
 
 
 def address_of(array: np.ndarray) -> int:
@@ -126,50 +127,70 @@ def make_functions(flat: FlatGraph) -> tuple[CFunction, CFunction]:
     return compiled.function("logp"), compiled.function("kept")
 
 
-def make_array_function(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
-    """Compile a function from arrays to arrays, which threads may call at the same time.
+class ArrayFunction:
+    """A compiled function from arrays to arrays, which threads may call at the same time.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of TensorVariable
 
     Raises
     ------
     NotWrittenError
-        If it has an operation that is not known here.
+        If there is an operation that is not known here.
     """
-    outputs = simplify(outputs)
 
-    def finish(writer: Any, _: Sequence[str]) -> None:
-        place = 0
-        for output in outputs:
-            lengths = writer.lengths(output)
-            found = writer.source.empty(lengths, output.dtype)
-            writer.copy_out(output, found.vector, "0")
-            for number in (f"take({found.vector})", *lengths):
-                writer.source.put(f"results[{place}] = {number}")
-                place += 1
+    def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        if not all(hasattr(one.type, "ndim") for one in inputs):
+            raise NotWrittenError("an input that is no array")
+        outputs = simplify(outputs)
 
-    source = write_source(FlatGraph([], None, {}, list(inputs), [], check_bounds=True), outputs, finish)
-    n_results = sum(1 + output.ndim for output in outputs)
-    text = ARRAYS.format(n_results=n_results, lines="\n".join(source.lines))
-    run = Compiled(text, source.functions).function("run")
+        def finish(writer: Any, _: Sequence[str]) -> None:
+            place = 0
+            for output in outputs:
+                lengths = writer.lengths(output)
+                found = writer.source.empty(lengths, output.dtype)
+                writer.copy_out(output, found.vector, "0")
+                for number in (f"take({found.vector})", *lengths):
+                    writer.source.put(f"results[{place}] = {number}")
+                    place += 1
 
-    def call(*values: np.ndarray) -> list[np.ndarray]:
-        arrays = [np.asarray(value, dtype=one.dtype, order="C") for one, value in zip(inputs, values, strict=True)]
-        results = np.zeros(n_results, dtype=np.int64)  # of each output: its address, and its shape
-        data = describe([np.zeros(0, dtype=np.int64), *arrays])
-        failed = run.call(address_of(results), address_of(data))
-        found, place = [], 0
-        for output in outputs:
-            address, *shape = results[place : place + 1 + output.ndim].tolist()
-            place += 1 + output.ndim
+        source = write_source(FlatGraph([], None, {}, list(inputs), [], check_bounds=True), outputs, finish)
+        self.n_results = sum(1 + output.ndim for output in outputs)
+        text = ARRAYS.format(n_results=self.n_results, lines="\n".join(source.lines))
+        self.run = Compiled(text, source.functions).function("run")
+        self.dtypes = [one.dtype for one in inputs]
+        self.made = [(np.dtype(output.dtype), output.ndim) for output in outputs]
+
+    def __call__(self, *values: np.ndarray) -> list[np.ndarray]:
+        """Return the outputs."""
+        return next(self.each([], values))
+
+    def each(self, drawn: Sequence[np.ndarray], given: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
+        """Return the outputs for each draw of the first inputs, (draw, ...) each; the others are the same for all."""
+        arrays = [np.asarray(of, kind, order="C") for of, kind in zip([*drawn, *given], self.dtypes, strict=True)]
+        shapes = [of.shape[at < len(drawn) :] for at, of in enumerate(arrays)]
+        data = describe([np.zeros(0), *arrays], [(0,), *shapes])
+        places = np.cumsum([2, *(1 + len(shape) for shape in shapes)])[: len(drawn)]  # of the addresses
+        steps = [of.strides[0] for of in arrays[: len(drawn)]]
+        for _ in range(len(arrays[0]) if drawn else 1):
+            yield self._call(data)
+            data[places] += steps
+
+    def _call(self, data: np.ndarray) -> list[np.ndarray]:
+        results = np.zeros(self.n_results, dtype=np.int64)  # of each output: its address, and its shape
+        failed = self.run.call(address_of(results), address_of(data))
+        numbers = iter(results.tolist())
+        found = []
+        for dtype, n_dims in self.made:
+            address, *shape = (next(numbers) for _ in range(1 + n_dims))
             if address:
-                dtype = np.dtype(output.dtype)
-                memory = (ctypes.c_char * (math.prod(shape) * dtype.itemsize)).from_address(address)
-                found.append(np.frombuffer(memory, dtype).reshape(shape).copy())
+                found.append(np.empty(shape, dtype))
+                ctypes.memmove(address_of(found[-1]), address, found[-1].nbytes)
                 free(address)
         if failed:
             raise ValueError("lengths of arrays differ, or a condition does not hold")
         return found
-
-    return call
 
 
 def write_source(

@@ -190,7 +190,7 @@ def address_of_python(name: str) -> int:
 
 def free(address: int) -> None:
     """Free a vector that a compiled function did not."""
-    ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of_python("PyMem_RawFree"))(address)
+    ctypes.pythonapi.PyMem_RawFree(ctypes.c_void_p(address))
 
 
 @cache

@@ -35,7 +35,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.graph.functions import BY_NUMPY, compile_draws, evaluate_draws, stack_samples
+from bayesanno.graph.functions import BY_NUMPY, compile_once, evaluate_draws, stack_samples
 from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import ClassModel
@@ -190,7 +190,7 @@ def answers_by_node(
     answers, p, values = _for_each(model, data, draws)
     nodes = quadrature_nodes(_most_nodes(model, data, draws), model.support)
     log_answer = model.log_answers(answers, p, nodes.z, nodes.slope)
-    each_draw = compile_draws(values, {}, [log_answer])(list(values.values()), [])
+    each_draw = compile_once(list(values), [log_answer]).each(list(values.values()))
     return (data.of_viewers(one) for (one,) in each_draw), nodes.log_weight.eval(mode=BY_NUMPY)
 
 

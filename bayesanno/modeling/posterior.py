@@ -15,7 +15,7 @@ import numpy as np
 from bayesanno._core.draw import draw_codes
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pt, xr
-from bayesanno.graph.functions import DrawsFunction, compile_draws, stack_samples
+from bayesanno.graph.functions import Function, compile_once, stack_samples
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import weights_of, with_log_class
@@ -241,7 +241,7 @@ class Formula:
         The dimensions of each derived quantity.
     """
 
-    function: DrawsFunction
+    function: Function
     model: AnnotationModel
     data: Data
     posterior: xr.Dataset
@@ -260,7 +260,7 @@ class Formula:
         items = self.patterns.first[whole]
         axes = {name: self.item_axis.get(name) for name in self.draws}
         values = [of if axes[name] is None else of.take(items, axes[name]) for name, of in self.draws.items()]
-        for total, *rest in self.function(values, [*self.known.values(), *arrays]):
+        for total, *rest in self.function.each(values, [*self.known.values(), *arrays]):
             logs = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
             yield Evaluated(total, logs, dict(zip(self.derived_dims, rest[len(self.latents) :], strict=True)))
 
@@ -363,7 +363,7 @@ def compile_formula(
     values = {drawn[name]: each for name, each in draws.items()}
     rest = {beforehand[name]: each for name, each in known.items()} | {given[key]: arrays[key].values for key in given}
     return Formula(
-        function=compile_draws(values, rest, outputs),
+        function=compile_once([*values, *rest], outputs),
         model=model,
         data=data,
         posterior=posterior,

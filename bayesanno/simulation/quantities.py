@@ -15,8 +15,7 @@ stored; the caller keeps what it needs of each.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -253,9 +252,9 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
     made = [variable for variable in inputs if isinstance(variable.type, RandomType)]
     generators = {variable: variable.type() for variable in made}  # inputs, so that each call has its own
     outputs = clone_replace([answers, states], generators)
-    function = quietly(compile_once, [*symbols.values(), *generators.values()], outputs)
+    function = compile_once([*symbols.values(), *generators.values()], outputs)
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
-        answers, states = quietly(function, *(array[sample] for array in values.values()), *rng.spawn(len(generators)))
+        answers, states = function(*(array[sample] for array in values.values()), *rng.spawn(len(generators)))
         yield answers, states
 
 
@@ -264,7 +263,7 @@ def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, 
     arrays = index_arrays(model, design, find_patterns(model, design))
     given = {key: as_data(array.values) for key, array in arrays.items()}
     p = Parameters(with_log_class(model, design, parameters, given))
-    states, answers = quietly(generate, model, DATA_ADAPTERS[model.data_class].design(design, given), p)
+    states, answers = generate(model, DATA_ADAPTERS[model.data_class].design(design, given), p)
     return states, answers
 
 
@@ -273,13 +272,6 @@ def as_data(value: Any) -> Any:
     import pytensor
 
     return pytensor.shared(np.asarray(value), shape=(None,) * np.ndim(value))
-
-
-def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a function without PyTensor's warning that a process in NumPy is not compiled."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Numba will use object mode")
-        return function(*arguments, **named)
 
 
 def draws_of_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Generator) -> ModelDraws:

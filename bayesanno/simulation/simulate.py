@@ -23,7 +23,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
-from bayesanno.simulation.quantities import as_data, put_together, quietly
+from bayesanno.simulation.quantities import as_data, put_together
 from bayesanno.simulation.statistics import tables_of
 
 
@@ -81,7 +81,7 @@ def simulate(
     values |= _draw_given(graph, [one for one in graph.deterministics if one.name in taken], free, rng=None)
     symbols = put_together(process, design, {name: as_data(value) for name, value in values.items()})
     reseed_rngs(list(collect_default_updates(symbols)), int(rng.integers(2**30)))  # as pm.draw does
-    state, label = quietly(compile_once, [], symbols)()
+    state, label = compile_once([], symbols)()
     return _name_all(process, design, graph, values, state, label)
 
 
@@ -103,7 +103,8 @@ class Simulator:
         drawn = {variable.name: variable for variable in self.graph.free_RVs + self.graph.deterministics}
         outputs = [*drawn.values(), *put_together(model, design, drawn | known)]
         self._rngs = find_rng_nodes(outputs)
-        self._draw = quietly(pm.compile, [], outputs)
+        with plain_compiling():
+            self._draw = pm.compile([], outputs, mode=BY_NUMPY)
         self._names = list(drawn)
 
     def draw(self, random_seed: int) -> tuple[Any, xr.Dataset, np.ndarray]:
@@ -115,7 +116,7 @@ class Simulator:
         from bayesanno._core.private.pymc import reseed_rngs
 
         reseed_rngs(self._rngs, random_seed)
-        *values, state, label = quietly(self._draw)
+        *values, state, label = self._draw()
         known = {name: one.value for name, one in self.model.fixed_parameters(self.design).items()}
         named = known | dict(zip(self._names, values, strict=True))
         return *_name_all(self.model, self.design, self.graph, named, state, label), state

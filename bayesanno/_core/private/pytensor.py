@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from pytensor.graph import Op
 from pytensor.graph.fg import FrozenFunctionGraph
-from pytensor.graph.replace import _vectorize_node as vectorize_node
 from pytensor.graph.traversal import io_toposort, toposort
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
 from pytensor.tensor.basic import Alloc, MakeVector
@@ -28,7 +27,6 @@ __all__ = [
     "io_toposort",
     "register_with_jax",
     "toposort",
-    "vectorize_node",
 ]
 
 

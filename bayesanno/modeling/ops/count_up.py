@@ -9,11 +9,11 @@ import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph import Apply
 
-from bayesanno._core.private.pytensor import LengthOp, vectorize_node
+from bayesanno._core.private.pytensor import LengthOp
 
 
 class CountUp(LengthOp):
-    """last -> 0, 1, ..., last; for many draws, up to the largest.
+    """last -> 0, 1, ..., last.
 
     JAX needs fixed lengths: there it always counts to `in_jax_to`, and the caller ignores the rest.
     """
@@ -29,12 +29,15 @@ class CountUp(LengthOp):
         return np.arange(self.in_jax_to + 1)
 
     def make_node(self, last: Any) -> Apply:
-        """Name the output's type."""
-        return Apply(self, [pt.as_tensor(last).astype("int64")], [pt.lvector()])
+        """Check the input and name the output's type."""
+        last = pt.as_tensor(last).astype("int64")
+        if last.ndim:
+            raise TypeError("CountUp takes a number")
+        return Apply(self, [last], [pt.lvector()])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
-        output_storage[0][0] = np.arange(inputs[0].max() + 1)
+        output_storage[0][0] = np.arange(inputs[0] + 1)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Nothing has a gradient."""
@@ -43,10 +46,6 @@ class CountUp(LengthOp):
     def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
         """Return no gradient."""
         return [disconnected_type()]
-
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
-        """Return the number of the numbers, also for many draws."""
-        return [(node.inputs[0].max() + 1,)]
 
     @staticmethod
     def lengths(last: Any) -> Any:
@@ -58,8 +57,3 @@ class CountUp(LengthOp):
         """Count."""
         for at in range(last + 1):
             index[at] = at
-
-
-@vectorize_node.register(CountUp)  # type: ignore[untyped-decorator]
-def _of_many(op: CountUp, _: Apply, last: Any) -> Apply:
-    return op.make_node(last)
