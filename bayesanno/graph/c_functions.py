@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pm, pt
-from bayesanno.graph.compiler import CFunction, Compiled, free
+from bayesanno.graph.compiler import CFunction, compile_text, free
 from bayesanno.graph.functions import name_graph, precompute_data, read_data
 from bayesanno.graph.source import NotWrittenError, Source, View, plus, row_major, times
 from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
@@ -123,8 +123,8 @@ def make_functions(flat: FlatGraph) -> tuple[CFunction, CFunction]:
     of_logp = write_source(flat, [logp, *gradient], finish_logp)
     of_kept = write_source(flat, kept, finish_kept, of_logp.functions)
     text = FUNCTIONS.format(logp="\n".join(of_logp.lines), kept="\n".join(of_kept.lines))
-    compiled = Compiled(text, of_kept.functions)
-    return compiled.function("logp"), compiled.function("kept")
+    compiled = compile_text(text, of_kept.functions)
+    return compiled["logp"], compiled["kept"]
 
 
 class ArrayFunction:
@@ -158,7 +158,7 @@ class ArrayFunction:
         source = write_source(FlatGraph([], None, {}, list(inputs), [], check_bounds=True), outputs, finish)
         self.n_results = sum(1 + output.ndim for output in outputs)
         text = ARRAYS.format(n_results=self.n_results, lines="\n".join(source.lines))
-        self.run = Compiled(text, source.functions).function("run")
+        self.run = compile_text(text, source.functions)["run"]
         self.dtypes = [one.dtype for one in inputs]
         self.made = [(np.dtype(output.dtype), output.ndim) for output in outputs]
 

@@ -30,8 +30,6 @@ logger = logging.getLogger(__name__)
 
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
 
-Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
-
 
 @dataclass(eq=False)
 class Density:

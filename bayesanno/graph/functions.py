@@ -3,8 +3,8 @@
 Loops compiled by LLVM (`c_functions`) take a fraction of a second to compile. A formula with an operation that has no
 loop, such as one that draws random numbers, is evaluated by NumPy, operation by operation.
 
-A function is stored under its graph without sizes (PyTensor compares operations, numbers and types) and PyTensor's mode.
-A formula that differs in any of these is a different function.
+A function is stored under its graph without sizes (PyTensor compares operations, numbers and types) and PyTensor's
+mode. A formula that differs in any of these is a different function.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Function:
     def __init__(self, compiled: Callable[..., list[np.ndarray]], data: Sequence[Any]) -> None:
         self.compiled, self.data = compiled, data
 
-    def __call__(self, *values: np.ndarray) -> list[np.ndarray]:
+    def __call__(self, *values: Any) -> list[np.ndarray]:
         """Return the outputs. Threads may call it at the same time."""
         return self.compiled(*values, *self._read())
 

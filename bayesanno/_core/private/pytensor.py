@@ -71,7 +71,7 @@ def _in_numba(op: LoopOp, node: Any, **_: Any) -> tuple[Any, None]:
     lines = [f"def run({', '.join(given)}):", f"    lengths = find_lengths({lengths})"]
     lines += [f"    {name} = empty(lengths[{at}], dtype_{name})" for at, name in enumerate(made)]
     lines += [f"    loop({', '.join(vectors)})", f"    return {', '.join(made)}"]
-    names = {"ascontiguousarray": np.ascontiguousarray, "empty": np.empty, "loop": numba_njit(op.loop)}
+    names = {"ascontiguousarray": np.ascontiguousarray, "empty": np.empty, "loop": numba_njit(op.loop, fastmath=False)}
     names |= {"find_lengths": numba_njit(op.lengths)} | {f"dtype_{y}": np.dtype(of.dtype) for y, of in made.items()}
     exec("\n".join(lines), names)
     return numba_njit(names["run"]), None

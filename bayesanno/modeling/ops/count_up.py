@@ -37,7 +37,7 @@ class CountUp(LengthOp):
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
-        output_storage[0][0] = np.arange(inputs[0] + 1)
+        output_storage[0][0] = np.arange(int(inputs[0]) + 1)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Nothing has a gradient."""
