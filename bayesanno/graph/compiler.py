@@ -24,6 +24,7 @@ import inspect
 import math
 import re
 import struct
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ INTRINSICS = {"exp", "log", "sqrt", "fabs", "pow", "floor", "ceil", "trunc", "ri
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and", ast.BitOr: "or"}
 COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 OF_PYTHON = ("PyMem_RawMalloc", "PyMem_RawFree")  # they work without Python's lock, and tracemalloc counts them
+C_LIBRARIES = {"darwin": None, "win32": "ucrtbase"}
 MEMORY = """declare noalias ptr @PyMem_RawMalloc(i64) nounwind
 declare void @PyMem_RawFree(ptr) nounwind"""
 
@@ -66,7 +68,9 @@ class CFunction:
     @cached_property
     def call(self) -> Callable[..., int]:
         """The function for Python."""
-        return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * self.n_arguments)(self.address)
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * self.n_arguments)(self.address)
+        function.owner = self.owner  # type: ignore[attr-defined]  # which lives as long as what can be called
+        return function
 
 
 def compile_text(text: str, functions: Mapping[str, Callable[..., Any]]) -> dict[str, CFunction]:
@@ -124,6 +128,20 @@ def _parse(function: Callable[..., Any]) -> ast.FunctionDef:
     return node
 
 
+def _address_of(function: Any) -> int:
+    """Return the address of a function of C."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@cache
+def _find_in_c(name: str) -> int:
+    """Return the address of a function among those of C for floats."""
+    try:
+        return _address_of(getattr(ctypes.CDLL(C_LIBRARIES.get(sys.platform, "libm.so.6")), name))
+    except (AttributeError, OSError):
+        raise NotWrittenError(f"no function {name}") from None
+
+
 @cache
 def _find_in_scipy(name: str, n_arguments: int) -> int:
     """Return the address of a function of floats among those that SciPy publishes for Cython."""
@@ -147,8 +165,7 @@ class _Program:
         self.made: dict[tuple[str, ...], tuple[str, str]] = {}  # name and types -> name and type of what is returned
         self.definitions: list[str] = []
         self.declarations = {"memory": MEMORY}
-        own = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in OF_PYTHON}
-        self.addresses = {name: address or 0 for name, address in own.items()}
+        self.addresses = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in OF_PYTHON}
         self.scopes: dict[int, int] = {}  # of what each loop writes
 
     @property
@@ -177,16 +194,11 @@ class _Program:
 
     def external(self, name: str, n_arguments: int) -> tuple[str, str]:
         """Return the name of a function of C, of floats, and what it takes in addition."""
-        import llvmlite.binding as llvm
-
-        own, given = name, ", ".join(["double"] * n_arguments)
+        given = ", ".join(["double"] * n_arguments)
         more = name.startswith("special.")
-        if more:
-            own = name.replace(".", "_")
-            self.addresses[own] = _find_in_scipy(name.removeprefix("special."), n_arguments)
-        elif llvm.address_of_symbol(name) is None:
-            raise NotWrittenError(f"no function {name}")
-        elif name in INTRINSICS:
+        own = name.replace(".", "_")
+        self.addresses[own] = _find_in_scipy(name.removeprefix("special."), n_arguments) if more else _find_in_c(name)
+        if name in INTRINSICS:
             own = f"llvm.{name}.f64"
         kind = f"double @{own}({given}{', i32' if more else ''})"
         self.declarations[own] = f"declare {kind} nounwind willreturn memory(none)"

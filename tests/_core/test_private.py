@@ -1,15 +1,14 @@
 """What is relied on of names that libraries do not document: a test that fails here says which of them has changed."""
 
-import numba
+import ctypes
+
 import numpy as np
 import nutpie
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from numba.core.caching import IndexDataCacheFile
 
-from bayesanno._core.private import numba as of_numba
 from bayesanno._core.private import nutpie as of_nutpie
 from bayesanno._core.private import pymc as of_pymc
 from bayesanno._core.private import pytensor as of_pytensor
@@ -19,8 +18,6 @@ from bayesanno.graph.density import compile_graph
 class Doubled(of_pytensor.LoopOp):
     """Twice a vector by Numba; three times by `perform`, so that one sees which was asked."""
 
-    version = 1
-
     def make_node(self, x):
         return pytensor.graph.Apply(self, [x], [x.type()])
 
@@ -28,8 +25,13 @@ class Doubled(of_pytensor.LoopOp):
         output_storage[0][0] = 3 * inputs[0]
 
     @staticmethod
-    def loop(x):
-        return 2 * x
+    def lengths(x):
+        return (x,)
+
+    @staticmethod
+    def loop(x, y):
+        for i in range(len(x)):
+            y[i] = 2 * x[i]
 
     @staticmethod
     def in_jax(x):
@@ -37,7 +39,7 @@ class Doubled(of_pytensor.LoopOp):
 
 
 @pytest.mark.parametrize(("mode", "times"), [("NUMBA", 2), ("FAST_COMPILE", 3)])
-def test_pytensors_numba_njit_and_register_funcify_default_op_cache_key(mode, times):
+def test_pytensors_numba_njit_and_register_funcify_and_cache_key(mode, times):
     x = pt.vector("x")
     assert pytensor.function([x], Doubled()(x), mode=mode)([1.0]).tolist() == [times]
 
@@ -48,31 +50,6 @@ def test_pytensors_jax_funcify():
     of_pytensor.register_with_jax()
     x = pt.vector("x")
     assert pytensor.function([x], Doubled()(x), mode="JAX")([1.0]).tolist() == [4]
-
-
-def test_pytensors_numba_funcify_ensure_cache():
-    """The function of an operation has a name that is the same for the same operation."""
-    first, second, third = (pt.cumsum(pt.matrix("x"), axis=axis).owner for axis in (0, 0, 1))
-    function, name = of_pytensor.function_of(first.op, first)
-    assert type(function) is type(numba.njit(lambda x: x))
-    assert isinstance(name, str)
-    assert name == of_pytensor.function_of(second.op, second)[1] != of_pytensor.function_of(third.op, third)[1]
-
-
-@pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
-def test_numbas_elements_of_vectors(dtype):
-    """A number is converted to the type of the vector, in a loop that writes it and in none."""
-    at, put = of_numba.at, of_numba.put
-
-    @numba.njit
-    def copy(given, found):
-        put(found, 0, 1.0, 0)
-        for i in range(1, found.size):
-            put(found, i, at(given, i, 1), 1)
-
-    given, found = np.array([0, 1, 0, 1], dtype=dtype), np.zeros(4, dtype=dtype)
-    copy(given, found)
-    assert found.tolist() == [1, 1, 0, 1]
 
 
 def test_pytensors_nodes():
@@ -103,14 +80,6 @@ def test_pymcs_transform_and_simplex_transform_and_remove_value_transforms():
     assert [value.name for value in of_pymc.remove_value_transforms(graph).value_vars] == ["shares"]
 
 
-def test_numbas_caching():
-    """What goes wrong in the cache goes through this file."""
-    with pytest.raises(FileNotFoundError) as caught:
-        IndexDataCacheFile("/no/such/folder", "name", 0)._save_data("name", None)
-    assert of_numba.is_of_cache(caught.value)
-    assert not of_numba.is_of_cache(ValueError("of something else"))
-
-
 def test_pymcs_make_initial_point_fn():
     """Values on the scale that is sampled: given ones, or from the prior, by the seed."""
     with pm.Model() as graph:
@@ -130,3 +99,21 @@ def test_nutpies_compiled_pymc_model():
     )
     drawn = nutpie.sample(model, draws=50, tune=50, chains=1, seed=1, progress_bar=False)["posterior"]["x"]
     assert float(drawn.mean()) == pytest.approx(5.0, abs=0.1)
+
+
+def test_nutpies_compile_pymc_model():
+    """Its functions have the arguments of ours, and its values their order: the sampled ones, then the free variables."""
+    with pm.Model() as graph:
+        pm.Exponential("rate", 1.0)
+        pm.Normal("x", 0.0, 1.0)
+        pm.Deterministic("not kept", graph["x"] ** 2)
+    model = nutpie.compile_pymc_model(graph, jitter_rvs=set(), var_names=["rate", "x"])
+    assert model.shape_info[0] == ["rate_log__", "x", "rate"]
+    logp, kept, arrays, described = of_nutpie.compile_by_nutpie(graph, ["rate", "x"])
+    point, values = np.array([0.5, 2.0]), np.zeros(3)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)
+    given = 2, 3, point.ctypes.data, values.ctypes.data, described.ctypes.data
+    assert kind(kept.address)(*given) == 0
+    np.testing.assert_allclose(values, [0.5, 2.0, np.exp(0.5)])
+    assert logp.address != kept.address
+    assert all(isinstance(array, np.ndarray) for array in arrays)

@@ -1,10 +1,12 @@
-"""Compiled graphs: kept on disk and in the process, never stale, and never needed."""
+"""Compiled graphs: kept in the process, right for all data, and without traces."""
 
+import os
 import subprocess
 import sys
+import tracemalloc
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib.metadata import version as version_of
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +14,14 @@ import nutpie
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
-from numba.core import caching
-from pytensor.link.numba import cache as numba_cache
 from scipy.stats import norm
 
 import bayesanno as ba
-from bayesanno._core.private import pytensor as of_pytensor
 from bayesanno._core.private.nutpie import make_compiled_model
-from bayesanno.graph import c_functions, functions
 from bayesanno.graph import density as compiled
-from bayesanno.graph.c_functions import WRITERS
+from bayesanno.graph import functions
 from bayesanno.graph.density import compile_graph
 from bayesanno.graph.functions import plain_compiling
-from bayesanno.inference.sampling import starts
-from bayesanno.modeling.ops.sums import sum_out_states
 from tests.samples import SHORT, tiny_data
 
 START = {"x": np.zeros(2)}
@@ -53,45 +49,18 @@ def are_equal(one, other):
     return all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def draw_uncached(graph):
-    import pytensor
-
-    with pytensor.config.change_flags(numba__cache=False), plain_compiling():
-        return sample(nutpie.compile_pymc_model(graph, initial_points=START, jitter_rvs=set(), var_names=["x"]))
-
-
 @pytest.fixture(scope="module")
 def expected_draws():
     """Draws from the small graph as nutpie compiles it."""
-    return draw_uncached(small_graph())
-
-
-def hits(model):
-    """Whether the two functions came from the disk."""
-    return [model.functions.logp.cache_hits, model.functions.kept.cache_hits]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder for compiled code that earlier runs of these tests did not write to, with that of the small graph."""
-    made = tmp_path_factory.mktemp("numba")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numba_cache, "NUMBA_CACHE_PATH", made)
-        patch.setattr(functions, "_kept", OrderedDict())
-        compile_graph(small_graph(), START)
-    return made
+    with plain_compiling():
+        model = nutpie.compile_pymc_model(small_graph(), initial_points=START, jitter_rvs=set(), var_names=["x"])
+        return sample(model)
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
     """What the process keeps of earlier tests is not there."""
     monkeypatch.setattr(functions, "_kept", OrderedDict())
-
-
-@pytest.fixture
-def on_disk(folder, monkeypatch):
-    """The small graph is on disk, and not in the process."""
-    monkeypatch.setattr(numba_cache, "NUMBA_CACHE_PATH", folder)
 
 
 class TestSameDesign:
@@ -111,41 +80,6 @@ class TestSameDesign:
         assert len(found.functions.arrays) > 40
         value, _ = found(np.array([1.0, 2.0]))
         assert value == pytest.approx(-2.5 - np.log(2 * np.pi) + 0.1 * (np.arange(0, 40, 2).sum() + 2 * 400))
-
-
-@pytest.mark.usefixtures("on_disk")
-class TestNeverStale:
-    def test_another_version_of_what_writes_code_is_not_found(self, monkeypatch):
-        assert {"numba", "pytensor", "pymc", "bayesanno"} <= set(WRITERS)
-        monkeypatch.setattr(c_functions, "version", lambda name: "0" if name == "numba" else version_of(name))
-        c_functions._writers.cache_clear()
-        try:
-            assert hits(compile_graph(small_graph(), START)) == [0, 0]
-        finally:
-            c_functions._writers.cache_clear()
-
-    def test_another_text_of_our_operations_is_not_found(self, monkeypatch):
-        def compile_anew():
-            with pm.Model() as graph:
-                x = pm.Normal("x", shape=2)
-                pm.Potential("y", sum_out_states(x[None])[0].sum())
-            monkeypatch.setattr(functions, "_kept", OrderedDict())
-            return hits(compile_graph(graph, START))[0]
-
-        assert [compile_anew(), compile_anew()] == [0, 1]
-        monkeypatch.setattr(of_pytensor, "hash_source", lambda _: 1)
-        assert compile_anew() == 0
-
-    def test_another_constant_is_not_found(self):
-        assert compile_graph(small_graph(sd=3.0), START).functions.logp.cache_hits == 0
-
-    def test_arithmetic_is_exact_whatever_the_flag(self, expected_draws):
-        import pytensor
-
-        with pytensor.config.change_flags(numba__fastmath=True):
-            found = compile_graph(small_graph(), START)
-        assert hits(found) == [1, 1]
-        assert are_equal(draw(found), expected_draws)
 
 
 def test_where_the_gradient_is_not_finite_there_is_no_density():
@@ -180,37 +114,45 @@ class TestFits:
         assert spread[1] < 0.7 * spread[0]
         assert fits[2]["latent"].sizes["item"] == fewer.n_items
 
-    def test_a_fit_is_tried_again_without_the_cache(self, monkeypatch):
-        import pytensor
 
-        def compile_if_cache_works(*_):
-            if pytensor.config.numba__cache:
-                caching.IndexDataCacheFile("/no/such/folder", "name", 0)._save_data("name", None)
-            raise KeyError("what is compiled without the cache")
-
-        monkeypatch.setattr(starts, "compile_graph", compile_if_cache_works)
-        with (
-            pytest.warns(ba.errors.CacheWarning, match="No such file"),
-            pytest.raises(KeyError, match="without the cache"),
-        ):
-            ba.fit("model_b", tiny_data(), **SHORT)
+@pytest.fixture
+def density():
+    return compile_graph(small_graph(), START)
 
 
-def test_this_process_finds_the_code_of_another(folder, monkeypatch):
-    script = f"""
-from pathlib import Path
-from pytensor.link.numba import cache
-from bayesanno.graph import c_functions
-from bayesanno.graph.density import compile_graph
-from tests.graph.test_compiled import START, draw, hits, small_graph
-cache.NUMBA_CACHE_PATH = Path({str(folder)!r})
-c_functions._writers = lambda: ("versions of their own",)
-print(draw(compile_graph(small_graph(), START))["x"].sum())
-"""
-    root = Path(__file__).parents[2]
-    printed = subprocess.run([sys.executable, "-c", script], cwd=root, text=True, stdout=subprocess.PIPE, check=True)
-    monkeypatch.setattr(numba_cache, "NUMBA_CACHE_PATH", folder)
-    monkeypatch.setattr(c_functions, "_writers", lambda: ("versions of their own",))
-    found = compile_graph(small_graph(), START)
-    assert hits(found) == [1, 1]
-    assert printed.stdout.split() == [str(draw(found)["x"].sum())]
+def test_threads_call_one_function_at_once(density, rng):
+    points = rng.normal(size=(400, 2))
+    expected = [density(point) for point in points]
+    with ThreadPoolExecutor(4) as pool:
+        for (value, gradient), (one, slope) in zip(pool.map(density, points), expected, strict=True):
+            assert value == one
+            np.testing.assert_array_equal(gradient, slope)
+
+
+def test_nothing_leaks(density):
+    """Also where a call fails in the middle."""
+    wrong = density.functions.user_data.copy()
+    wrong[-1] += 1  # a length that differs from the others
+    broken = replace(density.functions, user_data=wrong)
+    point = density.start.copy()
+    tracemalloc.start()
+    try:
+        sizes = []
+        for _ in range(3):
+            for _ in range(2_000):
+                density(point)
+                assert broken.call_logp(point) is None
+            sizes.append(tracemalloc.get_traced_memory()[0])
+        assert sizes[2] - sizes[1] < 1_000  # what Python itself keeps is there after the first
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_fit_needs_no_c_compiler_and_writes_nothing(tmp_path):
+    """PyTensor makes its folders when it is imported, and does not put anything into them."""
+    script = "import bayesanno as ba\nfit = ba.fit('one_coin', ba.read_annotations('@crowd'), draws=20, tune=20, "
+    script += "chains=2, random_seed=1, progressbar=False, check=False)\nassert fit['posterior'].sizes['draw'] == 20"
+    settings = {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path}", "PYTHONWARNINGS": "ignore"}
+    subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2], env=os.environ | settings, check=True)
+    written = [file.name for file in tmp_path.rglob("*") if file.is_file() and file.stat().st_size]
+    assert written == []

@@ -1,14 +1,17 @@
-"""A fit where a library is not what it was: with a private name gone it ends, slower, and says so once."""
+"""A fit where a graph or a library is not what is expected: as right, slower, and said in the log."""
 
 import re
 
 import numpy as np
 import nutpie
+import pymc as pm
+import pytensor.tensor as pt
 import pytest
+from pytensor.graph import Apply, Op
+from pytensor.link.numba.dispatch.basic import numba_funcify, numba_njit
 
 import bayesanno as ba
-from bayesanno._core.errors import CacheWarning, FitError
-from bayesanno._core.private import numba as of_numba
+from bayesanno._core.errors import FitError
 from bayesanno.graph import functions
 from bayesanno.graph.density import compile_graph
 from tests.inference.exact import exact_posterior
@@ -26,24 +29,57 @@ def nothing_kept(monkeypatch):
 
 
 @NOISY
-@pytest.mark.parametrize(
-    ("library", "gone", "why"),
-    [
-        (nutpie.compile_pymc, "CompiledPyMCModel", "nutpie differs from the one that bayesanno expects .ImportError"),
-        (of_numba, "pointer_to", "this version of PyTensor or Numba differs from .*pointer_to"),
-    ],
-)
-def test_without_a_private_name_the_posterior_is_the_same(monkeypatch, library, gone, why):
-    monkeypatch.delattr(library, gone)
+def test_without_a_private_name_of_nutpie_the_posterior_is_the_same(monkeypatch, caplog):
+    monkeypatch.delattr(nutpie.compile_pymc, "CompiledPyMCModel")
     exact = exact_posterior(tiny_data())
-    with pytest.warns(CacheWarning) as said:
-        fit = ba.fit("model_b", tiny_data(), **SHORT | {"draws": 300, "tune": 300})
-    (line,) = [str(one.message) for one in said if issubclass(one.category, CacheWarning)]
-    assert re.search(f"{why}.*the fit is slower", line)
+    fit = ba.fit("model_b", tiny_data(), **SHORT | {"draws": 300, "tune": 300})
+    assert re.search("nutpie differs from the version that is expected .ImportError.*slower", caplog.text)
     for name in ("confusion", "prevalence"):
         off = abs(fit["posterior"][name].mean(("chain", "draw")).values - getattr(exact, name))
         assert (off < 0.4 * getattr(exact, f"{name}_sd")).all()
     np.testing.assert_allclose(fit["latent"]["probability"], exact.probability, atol=0.1)
+
+
+class Twice(Op):
+    """An operation of somebody else, with a function for Numba."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, _, inputs, output_storage):
+        output_storage[0][0] = 2 * inputs[0]
+
+    def pullback(self, inputs, outputs, cotangents):  # noqa: ARG002
+        return [2 * cotangents[0]]
+
+
+@numba_funcify.register(Twice)
+def twice(*_, **__):
+    return numba_njit(lambda x: 2 * x)
+
+
+def test_a_graph_with_an_operation_that_is_not_known_is_compiled_by_nutpie(caplog):
+    caplog.set_level("INFO", "bayesanno")
+    with pm.Model(coords={"which": range(3)}) as graph:
+        x = pm.Gamma("x", 2.0, 1.0, dims="which")
+        pm.Normal("y", Twice()(x), 1.0, observed=pm.Data("seen", np.array([1.0, 2.0, 3.0])))
+    density = compile_graph(graph, {"x": np.array([0.5, 1.0, 2.0])})
+    assert re.search("compiled by nutpie.*Twice", caplog.text)
+    value, gradient = density(density.start)
+    by_pymc = {"x_log__": density.start}
+    assert value == pytest.approx(float(graph.compile_logp(mode="FAST_COMPILE")(by_pymc)), rel=1e-12)
+    np.testing.assert_allclose(gradient, graph.compile_dlogp(mode="FAST_COMPILE")(by_pymc), rtol=1e-10)
+    np.testing.assert_allclose(density.values_at(density.start)["x"], [0.5, 1.0, 2.0])
+
+
+def test_a_formula_with_an_operation_that_is_not_known_is_evaluated_by_numpy(caplog):
+    caplog.set_level("INFO", "bayesanno")
+    x = pt.vector("x")
+    function = functions.compile_once([x], [pt.sort(x) + Twice()(x)])
+    assert re.search("evaluated by NumPy.*(Sort|Twice)", caplog.text)
+    assert [one.tolist() for (one,) in function.each([np.array([[3.0, 1.0], [2.0, 5.0]])])] == [[7, 5], [6, 15]]
 
 
 def test_values_that_cannot_be_computed_are_an_error(refuses):
@@ -55,7 +91,7 @@ def test_values_that_cannot_be_computed_are_an_error(refuses):
 
     class Fails:
         @staticmethod
-        def ctypes(*_):
+        def call(*_):
             return 1
 
     object.__setattr__(density.functions, "kept", Fails)

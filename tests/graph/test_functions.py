@@ -12,7 +12,7 @@ from pytensor.graph.traversal import graph_inputs, toposort
 from pytensor.scalar.math import GammaLn
 
 from bayesanno.graph import functions
-from bayesanno.graph.functions import BY_NUMPY, compile_draws, compile_once, precompute_data
+from bayesanno.graph.functions import BY_NUMPY, compile_once, precompute_data
 
 X = np.array([1.0, 2.0, 4.0])
 
@@ -29,12 +29,12 @@ def compiled(monkeypatch):
 
 def scaled(factor=2.0, kind=pt.vector, by=pt.mul):
     x = kind("x")
-    return compile_once([x], [by(x, factor)], by_numpy=True)
+    return compile_once([x], [by(x, factor)])
 
 
 def test_graphs_that_are_equal_share_a_function(compiled):
     first, second = scaled(), scaled()
-    assert second is first
+    assert second.compiled is first.compiled
     assert len(compiled) == 1
     np.testing.assert_array_equal(first(X)[0], 2 * X)
 
@@ -46,7 +46,7 @@ def test_graphs_that_are_equal_share_a_function(compiled):
 )
 def test_graphs_that_differ_do_not_share_one(compiled, other):
     first, second = scaled(), scaled(**other)
-    assert second is not first
+    assert second.compiled is not first.compiled
     assert len(compiled) == 2
     x = X.astype("int32") if "kind" in other else X
     expected = x + 2 if "by" in other else x * other.get("factor", 2)
@@ -56,32 +56,14 @@ def test_graphs_that_differ_do_not_share_one(compiled, other):
 
 def test_the_order_of_inputs_counts():
     x, y = pt.vector("x"), pt.vector("y")
-    one, other = (compile_once(order, [x - y], by_numpy=True) for order in ([x, y], [y, x]))
+    one, other = (compile_once(order, [x - y]) for order in ([x, y], [y, x]))
     np.testing.assert_array_equal(one(X, 0 * X)[0], X)
     np.testing.assert_array_equal(other(X, 0 * X)[0], -X)
 
 
-def test_arithmetic_is_exact_whatever_the_flag(compiled, monkeypatch):
-    flags, make = [], pytensor.function
-
-    def noting(*args, **options):
-        flags.append(pytensor.config.numba__fastmath)  # where PyTensor writes code
-        function = make(*args, **options | {"mode": functions.BY_NUMPY})
-        return lambda *values: flags.append(pytensor.config.numba__fastmath) or function(*values)
-
-    monkeypatch.setattr(pytensor, "function", noting)
-    with pytensor.config.change_flags(numba__fastmath=True):
-        x = pt.vector("x")
-        function = compile_once([x], [2.0 * x])
-        assert pytensor.config.numba__fastmath is True
-    np.testing.assert_allclose(function(X)[0], 2 * X)
-    assert len(compiled) == 1
-    assert flags[:2] == [False, False]  # the second is at the first call, when Numba compiles it
-
-
 def test_each_graph_reads_its_own_data_when_it_is_called(compiled):
     mine, others = pytensor.shared(X, name="data"), pytensor.shared(10 * X, name="data")
-    first, second = (compile_once([one], [one * data], by_numpy=True)
+    first, second = (compile_once([one], [one * data])
                                for one, data in ((pt.vector("x"), mine), (pt.vector("x"), others)))  # fmt: skip
     assert len(compiled) == 1
     np.testing.assert_array_equal(first(X)[0], X**2)
@@ -119,37 +101,50 @@ def test_results_are_not_overwritten_by_the_next_call():
 class TestManyDraws:
     """Values (draw, ...) of some inputs, and one value of the others."""
 
-    @pytest.mark.parametrize(("soon", "at_once"), [(10**6, 1), (10**6, 20_050), (10**6, 10**9), (0, 1)])
-    def test_each_draw_has_its_outputs(self, soon, at_once, compiled, monkeypatch, rng):
-        monkeypatch.setattr(functions, "SOON_BY_NUMPY", soon)
-        monkeypatch.setattr(functions, "AT_ONCE", at_once)
+    @pytest.mark.parametrize("mode", [functions.USUAL, BY_NUMPY])
+    def test_each_draw_has_its_outputs(self, mode, compiled, rng):
         level, table, data = pt.scalar("level"), pt.matrix("table"), pt.lvector("data")
         offset = pytensor.shared(np.array([10.0, 20.0]), name="offset")
         outputs = [table[data].sum(axis=0) + level + offset, pt.exp(level) * table]
         levels, tables, index = rng.normal(size=5), rng.normal(size=(5, 3, 2)), np.array([0, 2, 2])
-        function = compile_draws({level: levels, table: tables}, {data: index}, outputs)
+        with pytensor.config.change_flags(mode=mode):
+            function = compile_once([level, table, data], outputs)
         for _ in range(2):
-            found = list(function([levels, tables], [index]))
+            found = list(function.each([levels, tables], [index]))
             assert len(found) == 5
             for one, value, (total, scaled_table) in zip(tables, levels, found, strict=True):
                 np.testing.assert_allclose(total, one[index].sum(axis=0) + value + [10, 20], rtol=1e-14)
                 np.testing.assert_allclose(scaled_table, np.exp(value) * one, rtol=1e-14)
         assert len(compiled) == 1
 
-    def test_what_cannot_be_done_for_many_draws_is_compiled(self, rng):
-        rows, weight = pt.vector("rows"), pt.vector("weight")
-        spread = pt.alloc(1.0, rows.shape[0], 1) * weight  # PyTensor forgets that it can be stretched
-        rows_of, weights = rng.normal(size=(30, 4)), np.array([1.0, 2.0, 3.0])
-        function = compile_draws({rows: rows_of}, {weight: weights}, [rows[:, None] + spread])
-        found = np.stack([one for (one,) in function([rows_of], [weights])])
-        np.testing.assert_allclose(found, rows_of[:, :, None] + weights, rtol=1e-14)
-
     def test_an_output_that_rests_on_no_draw_is_given_with_each(self, rng):
         x, weight = pt.vector("x"), pt.vector("weight")
         values, weights = rng.normal(size=(5, 3)), np.array([1.0, 2.0])
-        found = list(compile_draws({x: values}, {weight: weights}, [2.0 * x, 3.0 * weight])([values], [weights]))
+        found = list(compile_once([x, weight], [2.0 * x, 3.0 * weight]).each([values], [weights]))
         np.testing.assert_allclose([one for one, _ in found], 2 * values)
         np.testing.assert_allclose([other for _, other in found], np.tile(3 * weights, (5, 1)))
+
+    def test_draws_may_be_given_in_any_order_of_memory_and_type(self, rng):
+        x, k = pt.matrix("x"), pt.lvector("k")
+        values, numbers = rng.normal(size=(4, 2, 3)), rng.integers(0, 9, size=(4, 3))
+        strided = np.asfortranarray(values)
+        function = compile_once([x, k], [x * k])
+        found = [one for (one,) in function.each([strided, numbers.astype("int8")])]
+        np.testing.assert_array_equal(found, values * numbers[:, None])
+
+    def test_lengths_that_differ_are_an_error(self):
+        x, y = pt.vector("x"), pt.vector("y")
+        with pytest.raises(ValueError, match="lengths of arrays differ"):
+            compile_once([x, y], [x + y])(X, X[:2])
+
+    def test_outputs_have_the_types_and_shapes_of_the_graph(self):
+        x, k = pt.matrix("x"), pt.lscalar("k")
+        outputs = [x.sum(), x > 1, x.T, x.shape[0] * k, x[:, ::-1], pt.zeros((0, k)), x.astype("float32")]
+        values, number = np.array([[0.5, 1.5], [2.5, 3.5]]), np.array(3)
+        expected = pytensor.function([x, k], outputs, mode=BY_NUMPY)(values, number)
+        for one, other in zip(compile_once([x, k], outputs)(values, number), expected, strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            np.testing.assert_array_equal(one, other)
 
 
 class TestDataBeforehand:

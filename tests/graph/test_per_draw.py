@@ -1,6 +1,5 @@
 """Log prior and deterministics of all draws at once: PyMC's own, which it computes draw by draw."""
 
-import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
@@ -8,7 +7,6 @@ from pymc.stats import compute_log_prior as by_pymc
 
 import bayesanno as ba
 from bayesanno.graph import draws as per_draw
-from bayesanno.graph import functions
 from bayesanno.simulation.designs import make_design
 from tests.models.contract import FAST, TINY
 
@@ -49,13 +47,3 @@ def test_dimensions():
     part = ba.simulate("mace", design, random_seed=1)[0]
     data = ba.MultiAnnotationData(by_dimension={"focus": part, "polarity": part})
     check(ba.get_model("model_a_multi", {"correlated": True}).build(data))
-
-
-def test_chunks_are_put_together(monkeypatch):
-    data = ba.AnnotationData.from_records([("i", "ada", "yes"), ("i", "bo", "no"), ("k", "ada", "no")])
-    graph = ba.get_model("mace").build(data)
-    free = prior_draws(graph)
-    whole = per_draw.compute_log_prior(graph, free)
-    monkeypatch.setattr(functions, "AT_ONCE", 1)
-    assert per_draw.compute_log_prior(graph, free).identical(whole)
-    assert np.isfinite(whole["competence"]).all()

@@ -1,15 +1,13 @@
 """The sum over annotations as an operation of its own: in every backend, and its gradient."""
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode
 
 from bayesanno.modeling.ops.sums import IN_CACHE, MANY_STATES, add_rows
+from tests.modeling.backends import BACKENDS, compile_in
 
 N_CELLS, N_STATES, N_ITEMS, N = 20, 3, 7, 60
-MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
 
 
 @pytest.fixture
@@ -18,12 +16,12 @@ def indices(rng):
     return rng.integers(0, N_CELLS, size=N), rng.integers(0, N_ITEMS - 1, size=N)
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=BACKENDS)
 def function(request):
     """The sums of rows, and of rows that are given as columns."""
     rows, columns, source, target = pt.matrix(), pt.matrix(), pt.lvector(), pt.lvector()
     sums = [add_rows(matrix, source, target, N_ITEMS) for matrix in (rows, columns.T)]
-    return pytensor.function([rows, columns, source, target], sums, mode=MODES[request.param])
+    return compile_in(request.param, [rows, columns, source, target], sums)
 
 
 @pytest.mark.parametrize("in_order", [True, False])

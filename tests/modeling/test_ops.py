@@ -10,8 +10,8 @@ from bayesanno._core.private.pytensor import LoopOp, register_with_jax
 from bayesanno.modeling.ops.right_response import join_right, split_right
 from bayesanno.modeling.ops.sums import add_rows, sum_out_states
 from bayesanno.modeling.ops.transforms import log_simplex
+from tests.modeling.backends import PYTHON, compile_in
 
-PYTHON = Mode(linker="py", optimizer="fast_compile")
 SOURCE, TARGET = np.array([0, 3, 1, 1, 4]), np.array([2, 0, 0, 2, 2])
 RIGHT = np.array([2, 0, 1, 1, 0])  # of each row
 OPERATIONS = {
@@ -42,6 +42,17 @@ def test_shapes_are_known_without_computing(name, rng):
     assert not any(isinstance(node.op, LoopOp) for node in shapes.maker.fgraph.apply_nodes)
     expected = pytensor.function([symbol], outputs, mode=PYTHON)(values)
     assert [shape.tolist() for shape in shapes(values)] == [list(of.shape) for of in expected]
+
+
+@pytest.mark.parametrize("backend", ["loops", "numba"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_values_are_those_of_numpy(name, backend, rng):
+    """In our loops, and in Numba, where PyTensor compiles a graph."""
+    symbol, values = pt.tensor3(), rng.normal(size=(2, 5, 3))
+    outputs = [output for at in range(2) for output in OPERATIONS[name](symbol[at])]
+    expected = compile_in("python", [symbol], outputs)(values)
+    for one, other in zip(compile_in(backend, [symbol], outputs)(values), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
 @pytest.mark.extras

@@ -1,14 +1,12 @@
 """Taking one entry out of each row and putting it back: in every backend, and each the other's gradient."""
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode
 
 from bayesanno.modeling.ops.right_response import join_right, split_right
+from tests.modeling.backends import BACKENDS, compile_in
 
-MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
 RIGHT = np.array([2, 0, 1])  # of each row
 
 
@@ -23,12 +21,12 @@ def taken_apart(whole):
     return wrong, np.stack([whole[..., k, RIGHT[k]] for k in range(3)], axis=-1)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_what_is_right_is_taken_out_and_put_back(mode, whole):
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_right_is_taken_out_and_put_back(backend, whole):
     symbol, table, right = pt.tensor3(), pt.matrix(), pt.lvector()
     of_many, of_one = split_right(symbol, right), split_right(table, right)
     outputs = [*of_many, join_right(*of_many, right), *of_one, join_right(*of_one, right)]
-    function = pytensor.function([symbol, table, right], outputs, mode=MODES[mode])
+    function = compile_in(backend, [symbol, table, right], outputs)
     for values in (whole, whole[:0]):
         expected = (*taken_apart(values), values, *taken_apart(whole[0]), whole[0])
         for one, other in zip(function(values, whole[0], RIGHT), expected, strict=True):

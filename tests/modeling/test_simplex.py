@@ -15,21 +15,21 @@ from bayesanno.modeling.ops.transforms import (
     log_simplex,
     use_log_simplex,
 )
+from tests.modeling.backends import BACKENDS, compile_in
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
-MODES = {"python": PYTHON, "numba": "NUMBA"}
 
 
 def log_p_of(y):
     return log_softmax(np.concatenate([y, -y.sum(axis=-1, keepdims=True)], axis=-1), axis=-1)
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=BACKENDS)
 def function(request):
     """The operation on three dimensions: on rows as they are, and on rows that are not contiguous."""
     symbol, turned = pt.tensor3(), pt.tensor3()
     outputs = [*log_simplex(symbol), log_simplex(turned.transpose(2, 1, 0))[0]]
-    return pytensor.function([symbol, turned], outputs, mode=MODES[request.param])
+    return compile_in(request.param, [symbol, turned], outputs)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 4), (1, 5, 1), (6, 2, 3), (1, 0, 2), (2, 0, 3)])

@@ -4,12 +4,10 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode
 from scipy.special import logsumexp, softmax
 
 from bayesanno.modeling.ops.sums import sum_out_states
-
-MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
+from tests.modeling.backends import BACKENDS, compile_in
 
 
 @pytest.fixture
@@ -20,13 +18,13 @@ def logp(rng):
     return values
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=BACKENDS)
 def function(request):
     """Totals, probabilities and the gradient of rows, and the totals of rows that are given as columns."""
     rows, columns = pt.matrix(), pt.matrix()
     total, probability = sum_out_states(rows)
     outputs = [total, probability, pytensor.grad(total.sum(), rows), sum_out_states(columns.T)[0]]
-    compiled = pytensor.function([rows, columns], outputs, mode=MODES[request.param])
+    compiled = compile_in(request.param, [rows, columns], outputs)
     return lambda values: compiled(values, np.ascontiguousarray(values.T))
 
 
