@@ -102,7 +102,7 @@ def test_nutpies_compiled_pymc_model():
 
 
 def test_nutpies_compile_pymc_model():
-    """Its functions have the arguments of ours, and its values their order: the sampled ones, then the free variables."""
+    """Its functions have the arguments of ours, and its values their order: what is sampled, then what is kept."""
     with pm.Model() as graph:
         pm.Exponential("rate", 1.0)
         pm.Normal("x", 0.0, 1.0)
