@@ -24,6 +24,7 @@ import bayesanno as ba
 LIBRARIES = (
     "arviz",
     "dask",
+    "llvmlite",
     "matplotlib",
     "nutpie",
     "numba",

@@ -23,7 +23,7 @@ sys.dont_write_bytecode = False
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # PyTensor notes where in the code each operation of a graph was made, which takes a fifth of the time of small fits.
-# For operations with a graph inside it runs a C compiler, also where NumPy evaluates; Numba needs none.
+# For operations with a graph inside it runs a C compiler, also where NumPy evaluates.
 os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "traceback__limit=0", "cxx="]))
 
 # Tests interrupt fits; what a shell starts in the background ignores that, and so do the processes it starts.

@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import import_when_called, pm
-from bayesanno._core.wording import option
+from bayesanno._core.wording import name_error, option
 from bayesanno.graph.c_functions import CFunctions, describe, flatten, lay_out, make_functions
 from bayesanno.graph.compiler import CFunction
 from bayesanno.graph.functions import BY_NUMPY, keep, plain_compiling
@@ -119,8 +119,13 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         arrays = (lay_out(sampled.values()), *flat.arrays)
         try:
             functions = CFunctions(*keep(flat.name, lambda: make_functions(flat)), arrays, describe(arrays))
-        except NotWrittenError as why:
-            logger.info("compiled by nutpie, which takes longer: %s", why)
+        except Exception as why:  # of any kind: private parts of PyTensor may have changed
+            if isinstance(why, NotWrittenError):
+                logger.info("compiled by nutpie, which takes longer: %s", why)
+            else:
+                logger.warning(
+                    "compiled by nutpie, which takes longer: PyTensor or llvmlite differs (%s)", name_error(why)
+                )
             logp, kept, arrays, described = compile_by_nutpie(graph, names)
             functions = CFunctions(
                 CFunction(logp.address, 5, logp), CFunction(kept.address, 5, kept), arrays, described

@@ -188,7 +188,7 @@ def precompute_data(
         if all(one in known for one in node.inputs):
             try:
                 known |= _perform(node, known)
-            except Exception as error:  # of any kind: NumPy cannot do everything that Numba compiles
+            except Exception as error:  # of any kind: NumPy cannot do everything that can be compiled
                 logger.debug("not precomputed: %s: %s", type(error).__name__, error)
     read = [*(one for node in nodes if node.outputs[0] not in known for one in node.inputs), *outputs]
     shapes = {node.inputs[1] for node in nodes if isinstance(node.op, Reshape)}  # their length is a number of axes

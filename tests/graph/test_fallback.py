@@ -9,10 +9,11 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.graph import Apply, Op
 from pytensor.link.numba.dispatch.basic import numba_funcify, numba_njit
+from scipy.stats import norm
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
-from bayesanno.graph import functions
+from bayesanno.graph import c_functions, functions
 from bayesanno.graph.density import compile_graph
 from tests.inference.exact import exact_posterior
 from tests.samples import SHORT, tiny_data
@@ -72,6 +73,16 @@ def test_a_graph_with_an_operation_that_is_not_known_is_compiled_by_nutpie(caplo
     assert value == pytest.approx(float(graph.compile_logp(mode="FAST_COMPILE")(by_pymc)), rel=1e-12)
     np.testing.assert_allclose(gradient, graph.compile_dlogp(mode="FAST_COMPILE")(by_pymc), rtol=1e-10)
     np.testing.assert_allclose(density.values_at(density.start)["x"], [0.5, 1.0, 2.0])
+
+
+def test_a_graph_is_compiled_by_nutpie_where_pytensor_differs(monkeypatch, caplog):
+    monkeypatch.delattr(c_functions, "simplify")
+    with pm.Model() as graph:
+        pm.Normal("x", 1.0, 2.0)
+    value, gradient = compile_graph(graph, {"x": np.array(0.0)})(np.array([2.0]))
+    assert re.search("PyTensor or llvmlite differs .NameError.*simplify", caplog.text)
+    assert value == pytest.approx(norm(1, 2).logpdf(2))
+    assert gradient == pytest.approx([-0.25])
 
 
 def test_a_formula_with_an_operation_that_is_not_known_is_evaluated_by_numpy(caplog):

@@ -1,4 +1,4 @@
-"""PyTensor's private names: how Numba and JAX compute an operation, also for many draws, and parts of graphs."""
+"""PyTensor's private names: how Numba and JAX compute an operation, and parts of graphs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """ADVI: a normal approximation to the posterior on the unconstrained scale, with its distance from the posterior.
 
-The density and its gradient are those of NUTS, compiled once per machine. PyMC's own ADVI compiles the sizes of the
+The density and its gradient are those of NUTS, compiled once per process. PyMC's own ADVI compiles the sizes of the
 data into its code, so each table is compiled separately. Comparison with `pymc.fit` (20,000 steps of Adam, from the
 same start) for model_b, in CPU seconds:
 

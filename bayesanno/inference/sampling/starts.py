@@ -129,7 +129,7 @@ def choose_starts(
         from bayesanno.inference.em_vb.em import start_at_point
 
         given = start_at_point(model, data, random_seed)
-    said = f"preparing {model.name} (its first fit on a machine compiles it, in up to half a minute)"
+    said = f"preparing {model.name} (its first fit compiles it, in a second or two)"
     with status(said, show=progressbar):
         shapes = {variable.name: shape_of(graph, variable.name) for variable in graph.free_RVs}
         density = compile_graph(graph, check_start({**start_of(model, data), **given}, shapes))

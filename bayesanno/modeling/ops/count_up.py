@@ -36,7 +36,7 @@ class CountUp(LengthOp):
         return Apply(self, [last], [pt.lvector()])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
-        """Compute with NumPy, where there is no Numba."""
+        """Compute with NumPy."""
         output_storage[0][0] = np.arange(int(inputs[0]) + 1)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

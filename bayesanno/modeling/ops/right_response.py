@@ -29,7 +29,7 @@ class SplitRight(LoopOp):
         return Apply(self, [whole, right], [pt.tensor(dtype=whole.dtype, shape=shape) for shape in shapes])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
-        """Compute with NumPy, where there is no Numba."""
+        """Compute with NumPy."""
         whole, right = inputs
         apart = np.arange(whole.shape[-1]) == right[:, None]  # (row, R)
         output_storage[0][0] = whole[..., ~apart].reshape(*whole.shape[:-1], whole.shape[-1] - 1)
@@ -90,7 +90,7 @@ class JoinRight(LoopOp):
         return Apply(self, [wrong, own, right], [whole])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
-        """Compute with NumPy, where there is no Numba."""
+        """Compute with NumPy."""
         wrong, own, right = inputs
         whole = np.empty((*wrong.shape[:-1], wrong.shape[-1] + 1), dtype=wrong.dtype)
         apart = np.arange(whole.shape[-1]) == right[:, None]  # (row, R)

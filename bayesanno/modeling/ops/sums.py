@@ -2,7 +2,7 @@
 
 *Over annotations*: `total[target_n, s] = sum of rows[source_n, s] over n`. The source of an annotation is the cell of
 its annotator and response in a table, and the target is its item. The sum is linear in the rows. As gather and scatter
-it would take most of the time of an evaluation. One loop compiled by Numba is about twice as fast, and four times with
+it would take most of the time of an evaluation. One compiled loop is about twice as fast, and four times with
 few states if an item's annotations are adjacent. With many states, and rows that fit into the cache, four rows of a
 target are added at a time, which takes two thirds to three quarters of the time. The gradient is the same sum with
 source and target exchanged, so the operation is its own pullback. JAX uses the plain gather and scatter.
@@ -45,7 +45,7 @@ class AddRows(LoopOp):
         return Apply(self, inputs, [pt.matrix(dtype=inputs[0].dtype)])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
-        """Compute with NumPy, where there is no Numba."""
+        """Compute with NumPy."""
         from scipy.sparse import csc_array
 
         rows, source, target, n_targets = inputs
@@ -143,7 +143,7 @@ class SumOutStates(LoopOp):
         return Apply(self, [logp], [pt.tensor(dtype=logp.dtype, shape=shape[:1]), logp.type()])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
-        """Compute with NumPy, where there is no Numba."""
+        """Compute with NumPy."""
         (logp,) = inputs
         top = logp.max(axis=1, keepdims=True, initial=-np.inf)  # (item, 1)
         weight = np.exp(logp - np.where(top == -np.inf, 0, top))  # (item, state)

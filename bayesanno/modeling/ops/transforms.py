@@ -41,7 +41,7 @@ class LogSimplex(LoopOp):
         return Apply(self, [y], [pt.tensor(dtype=y.dtype, shape=shape) for shape in shapes])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
-        """Compute with NumPy, where there is no Numba."""
+        """Compute with NumPy."""
         (y,) = inputs
         whole = np.concatenate([y, -y.sum(axis=-1, keepdims=True)], axis=-1)  # (..., K)
         top = whole.max(axis=-1, keepdims=True)
