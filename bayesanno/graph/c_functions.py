@@ -8,18 +8,15 @@ are compiled from source text; data enter by address and shape, so that tables o
 from __future__ import annotations
 
 import ctypes
-import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bayesanno._core.lazy import pm, pt
 from bayesanno.graph.compiler import CFunction, compile_text, free
-from bayesanno.graph.functions import name_graph, precompute_data, read_data
+from bayesanno.graph.flat import FlatGraph, differentiate, simplify
 from bayesanno.graph.source import NotWrittenError, Source, View, plus, row_major, times
-from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
 FUNCTIONS = """
 def logp(n, x_, gradient_, logp_, data_):
@@ -239,84 +236,3 @@ def _view(source: Source, begin: int, shape: Sequence[int | None], dtype: str) -
     vector = source.name("v")
     source.put(f"{vector} = vector(data[{begin}], {times(*lengths)}, {dtype})")
     return View(vector, "0", lengths, row_major(lengths))
-
-
-# ------------------------------------------------------------ a graph of one vector
-
-
-@dataclass(frozen=True)
-class FlatGraph:
-    """The log density of a graph and its kept values, independent of sizes, and not yet simplified.
-
-    Attributes
-    ----------
-    values : list of TensorVariable
-        The free variables on the sampler's scale.
-    logp : TensorVariable
-        Scalar.
-    kept : dict of name to TensorVariable
-        The free variables on their own scale, if they are sampled on another one.
-    data : list of TensorVariable
-        The arrays that enter both functions, in addition to `values`.
-    arrays : list of array
-        Their values.
-    check_bounds : bool
-        Whether parameters are checked to be within their bounds.
-    """
-
-    values: list[Any]
-    logp: Any
-    kept: dict[str, Any]
-    data: list[Any]
-    arrays: list[np.ndarray]
-    check_bounds: bool
-
-    @property
-    def name(self) -> Hashable:
-        """A name that is equal for graphs with the same functions."""
-        return name_graph([*self.values, *self.data], [self.logp, *self.kept.values()]), self.check_bounds
-
-
-def flatten(graph: pm.Model) -> FlatGraph:
-    """Return a graph without its sizes, in which everything that depends only on data is computed."""
-    free = {variable.name for variable in graph.free_RVs}
-    sampled = [graph.rvs_to_values[variable] for variable in graph.free_RVs]
-    own = [value for value in graph.unobserved_value_vars if value.name in free and value not in sampled]
-    inputs, (logp, *kept), shared = read_data(
-        *make_shapes_symbolic(sampled, precompute_data(sampled, [graph.logp(), *own]))
-    )
-    values, data = inputs[: len(sampled)], inputs[len(sampled) :]
-    named = {value.name: output for value, output in zip(own, kept, strict=True)}
-    arrays = [np.array(variable.get_value(), order="C") for variable in shared]
-    return FlatGraph(values, logp, named, data, arrays, graph.check_bounds)
-
-
-def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any]]:
-    """Return the log density with its gradient by each value, and the kept values, simplified."""
-    from pytensor.graph import rewrite_graph
-
-    checks = "local_check_parameter_to_ninf_switch" if flat.check_bounds else "local_remove_check_parameter"
-    logp = rewrite_graph(flat.logp, include=["canonicalize", "stabilize", *([] if flat.check_bounds else [checks])])
-    outputs = [logp, *pt.grad(logp, flat.values), *flat.kept.values()]
-    outputs = simplify(outputs, checks)
-    return outputs[: 1 + len(flat.values)], outputs[1 + len(flat.values) :]
-
-
-def simplify(outputs: Sequence[Any], *also: str) -> list[Any]:
-    """Return simpler outputs of the same values."""
-    from pytensor.graph import rewrite_graph
-
-    include = ["merge", "canonicalize", "stabilize", "specialize", "blockwise", *also]
-    return list(
-        rewrite_graph(list(outputs), include=include, exclude=["cxx_only"])
-    )  # which looks for a BLAS, and warns
-
-
-def lay_out(shapes: Iterable[tuple[int, ...]]) -> np.ndarray:
-    """Return the begin and end of each array in a point, and its shape, as one vector of integers."""
-    numbers: list[int] = []
-    end = 0
-    for shape in shapes:
-        begin, end = end, end + math.prod(shape)
-        numbers += [begin, end, *shape]
-    return np.array(numbers, dtype=np.int64)

@@ -20,8 +20,9 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import import_when_called, pm
 from bayesanno._core.wording import name_error, option
-from bayesanno.graph.c_functions import CFunctions, describe, flatten, lay_out, make_functions
+from bayesanno.graph.c_functions import CFunctions, describe, make_functions
 from bayesanno.graph.compiler import CFunction
+from bayesanno.graph.flat import flatten, lay_out
 from bayesanno.graph.functions import BY_NUMPY, keep, plain_compiling
 from bayesanno.graph.source import NotWrittenError
 

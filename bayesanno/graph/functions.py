@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pt, xr
+from bayesanno.graph.c_functions import ArrayFunction
+from bayesanno.graph.flat import name_graph, read_data
 from bayesanno.graph.source import NotWrittenError
 from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
@@ -90,31 +92,10 @@ def compile_once(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.Tenso
     return Function(keep((name_graph(inputs, outputs), config.mode), lambda: _compile(inputs, outputs)), data)
 
 
-def read_data(
-    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
-) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the inputs and those for the graph's data, the outputs as functions of them, and the shared variables."""
-    from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph import clone_replace, graph_inputs
-
-    data = [variable for variable in graph_inputs(outputs) if isinstance(variable, SharedVariable)]
-    read = {variable: variable.type(name=variable.name) for variable in data}
-    return [*inputs, *read.values()], clone_replace(list(outputs), read), data
-
-
-def name_graph(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]) -> Hashable:
-    """Return a hashable value that is equal for graphs of the same operations, numbers and types."""
-    from bayesanno._core.private.pytensor import FrozenFunctionGraph
-
-    return FrozenFunctionGraph.from_io(inputs, outputs)
-
-
 def _compile(
     inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
 ) -> Callable[..., list[np.ndarray]]:
     import pytensor
-
-    from bayesanno.graph.c_functions import ArrayFunction
 
     mode = pytensor.config.mode
     with plain_compiling():
@@ -162,64 +143,3 @@ def evaluate_draws(
         return []
     found = compile_once(list(draws), outputs).each(list(draws.values()))
     return [np.stack(each) for each in zip(*found, strict=True)]
-
-
-# ------------------------------------------------------------------------------------------ without compiling
-
-
-def precompute_data(
-    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
-) -> list[pt.TensorVariable]:
-    """Return the outputs as functions of the inputs and of data; parts that depend on data alone are precomputed.
-
-    A sampler evaluates the outputs ten thousand times, and these parts are the same each time. They do not change if
-    the graph's data change afterwards.
-    """
-    import pytensor
-    from pytensor.graph import Constant, clone_replace, rewrite_graph
-    from pytensor.tensor import TensorType
-
-    from bayesanno._core.private.pytensor import Reshape, toposort
-
-    outputs = rewrite_graph(clone_replace(list(outputs)), include=("merge",))  # so that equal formulas are one array
-    nodes = list(toposort(outputs))
-    known = {one: value for one, value in _read_inputs(outputs).items() if one not in inputs}
-    for node in nodes:
-        if all(one in known for one in node.inputs):
-            try:
-                known |= _perform(node, known)
-            except Exception as error:  # of any kind: NumPy cannot do everything that can be compiled
-                logger.debug("not precomputed: %s: %s", type(error).__name__, error)
-    read = [*(one for node in nodes if node.outputs[0] not in known for one in node.inputs), *outputs]
-    shapes = {node.inputs[1] for node in nodes if isinstance(node.op, Reshape)}  # their length is a number of axes
-    computed = {}
-    for one in dict.fromkeys(read):
-        if one not in known or one.owner is None or not isinstance(one.type, TensorType):
-            continue
-        if all(isinstance(of, Constant) for of in one.owner.inputs):
-            continue
-        shape = one.type.shape if one in shapes else tuple(1 if length == 1 else None for length in one.type.shape)
-        value = np.asarray(known[one], dtype=one.type.dtype)
-        computed[one] = pytensor.shared(value, name="computed", shape=shape)
-    return list(clone_replace(outputs, computed, rebuild_strict=False))
-
-
-def _read_inputs(outputs: Sequence[pt.TensorVariable]) -> dict[Any, Any]:
-    """Return the values of the constants and shared variables on which outputs depend."""
-    from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph import Constant, graph_inputs
-
-    known = {}
-    for one in graph_inputs(outputs):
-        if isinstance(one, Constant):
-            known[one] = one.data
-        elif isinstance(one, SharedVariable):
-            known[one] = one.get_value(borrow=True)
-    return known
-
-
-def _perform(node: Any, known: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the values of an operation's outputs, by NumPy."""
-    found: list[list[Any]] = [[None] for _ in node.outputs]
-    node.op.perform(node, [known[one] for one in node.inputs], found)
-    return {one: value for one, (value,) in zip(node.outputs, found, strict=True)}

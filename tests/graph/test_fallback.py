@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 import bayesanno as ba
 from bayesanno._core.errors import FitError
-from bayesanno.graph import c_functions, functions
+from bayesanno.graph import flat, functions
 from bayesanno.graph.density import compile_graph
 from tests.inference.exact import exact_posterior
 from tests.samples import SHORT, tiny_data
@@ -76,7 +76,7 @@ def test_a_graph_with_an_operation_that_is_not_known_is_compiled_by_nutpie(caplo
 
 
 def test_a_graph_is_compiled_by_nutpie_where_pytensor_differs(monkeypatch, caplog):
-    monkeypatch.delattr(c_functions, "simplify")
+    monkeypatch.delattr(flat, "simplify")
     with pm.Model() as graph:
         pm.Normal("x", 1.0, 2.0)
     value, gradient = compile_graph(graph, {"x": np.array(0.0)})(np.array([2.0]))

@@ -9,8 +9,8 @@ import pytensor
 import pytest
 
 import bayesanno as ba
-from bayesanno.graph.c_functions import flatten
 from bayesanno.graph.density import compile_graph
+from bayesanno.graph.flat import flatten
 from bayesanno.graph.functions import BY_NUMPY, plain_compiling
 from bayesanno.modeling.ops.transforms import use_log_simplex
 

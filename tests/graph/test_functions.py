@@ -12,7 +12,8 @@ from pytensor.graph.traversal import graph_inputs, toposort
 from pytensor.scalar.math import GammaLn
 
 from bayesanno.graph import functions
-from bayesanno.graph.functions import BY_NUMPY, compile_once, precompute_data
+from bayesanno.graph.flat import precompute_data
+from bayesanno.graph.functions import BY_NUMPY, compile_once
 
 X = np.array([1.0, 2.0, 4.0])
 

@@ -204,7 +204,8 @@ class Parameters:
         """Return the log of the likelihood ("ml") or of the posterior density ("map") as an objective."""
         import pytensor
 
-        from bayesanno.graph.functions import compile_once, precompute_data
+        from bayesanno.graph.flat import precompute_data
+        from bayesanno.graph.functions import compile_once
 
         graph = remove_value_transforms(self._graph)
         terms = graph.observed_RVs if target == "ml" else [*graph.free_RVs, *graph.observed_RVs]
