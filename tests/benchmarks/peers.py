@@ -5,10 +5,9 @@
 Each tool runs in a process of its own, one after the other; each model with NUTS in one of its own, too. "import" is
 the CPU time of importing, and of reading the table, in that process. "s" and "CPU s" are from there to a probability
 of each class for every item, by a second call of what compiles nothing, so that what is imported late does not count.
-Compiled code of bayesanno is kept in a folder that is empty at the start of the run: "first" is a fit of the first
-table that also compiles what the rows above it left; the other columns are the same fit once more. "compiling" is a
-part of "s"; JAX keeps nothing by default. The log score is the mean log probability of the true class: a probability
-below 1e-10 counts as 1e-10, and "below" is the number of items with one.
+Nothing that bayesanno compiles is kept on disk: "first" is a first fit by NUTS, which also compiles the model; the
+other columns are the same fit once more. "compiling" is a part of "s". The log score is the mean log probability of the
+true class: a probability below 1e-10 counts as 1e-10, and "below" is the number of items with one.
 
 bayesanno and crowd-kit have their defaults, but MACE has equally likely classes everywhere, and NUTS two chains of 500
 draws after as many of tuning. NumPyro's models are those of numpyro_models.py, for tables with as many answers of every
@@ -160,12 +159,13 @@ def run_process(name: str, source: str, mace: str) -> None:
     for row, call in rows:
         before = seconds()[1]
         times, (found, compiling) = timed(call)
+        first = {f"first, {of}": each for of, each in times.items()} if " nuts " in name else {}
         late = times["CPU s"]
-        if late < LATE and not compiling:
+        if first or (late < LATE and not compiling):
             times, (found, compiling) = timed(call)
-        known = times | score(found, data.gold) | ({"compiling, s": compiling} if compiling else {})
+        known = times | score(found, data.gold) | ({"compiling, s": compiling} if compiling else {}) | first
         if not imported:
-            imported = known["import, CPU s"] = before + late - times["CPU s"]
+            imported = known["import, CPU s"] = before + (0 if first else late - times["CPU s"])
         print(json.dumps({"row": row, **known}), flush=True)
 
 
@@ -190,12 +190,11 @@ def score(found: pd.DataFrame, gold: Any) -> dict[str, float]:
     return {"accuracy": float(right), "log score": float(log_score), "below": int((given < FLOOR).sum())}
 
 
-def run_apart(name: str, source: str, options: argparse.Namespace, folder: str) -> tuple[list[dict[str, Any]], str]:
+def run_apart(name: str, source: str, options: argparse.Namespace) -> tuple[list[dict[str, Any]], str]:
     """Run one process, and return its rows and what went wrong, if anything."""
-    environment = os.environ | {"PYTENSOR_FLAGS": f"base_compiledir={folder}"}
     command = [sys.executable, "-W", "ignore", __file__, source, "--process", name, "--mace", options.mace]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=options.longest)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.longest)
         printed, wrong = done.stdout, done.stderr.strip().splitlines()[-1] if done.returncode else ""
     except subprocess.TimeoutExpired as late:
         printed, wrong = (late.stdout or b"").decode(), f"more than {options.longest:.0f} s"
@@ -218,23 +217,18 @@ def main() -> None:
     processor = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
     versions = [f"{name} {version(name)}" for name in ("bayesanno", "numpyro", "jax", "crowd-kit")]
     print(f"{date.today()}, {os.cpu_count()} cores{processor.split(':')[1]}, {', '.join(versions)}")
-    with tempfile.TemporaryDirectory() as folder:
-        for source in options.sources:
-            print(f"\n{source}: {ba.read_annotations(source).describe()}\n")
-            print(f"| | {' | '.join(FORMS)} |\n|{'---|' * (1 + len(FORMS))}")
-            missing = []
-            for name in PROCESSES:
-                rows, wrong = run_apart(name, source, options, folder)
-                if " nuts " in name and rows and source == options.sources[0]:
-                    first = {f"first, {time}": rows[0][time] for time in ("s", "CPU s")}
-                    rows, wrong = run_apart(name, source, options, folder)
-                    rows = [row | first for row in rows]
-                for row in rows:
-                    cells = [f"{row[key]:{form}}" if key in row else "" for key, form in FORMS.items()]
-                    print(f"| {row['row']} | {' | '.join(cells)} |", flush=True)
-                if wrong:
-                    missing.append(f"- {name}: {wrong}")
-            print("", *missing, sep="\n")
+    for source in options.sources:
+        print(f"\n{source}: {ba.read_annotations(source).describe()}\n")
+        print(f"| | {' | '.join(FORMS)} |\n|{'---|' * (1 + len(FORMS))}")
+        missing = []
+        for name in PROCESSES:
+            rows, wrong = run_apart(name, source, options)
+            for row in rows:
+                cells = [f"{row[key]:{form}}" if key in row else "" for key, form in FORMS.items()]
+                print(f"| {row['row']} | {' | '.join(cells)} |", flush=True)
+            if wrong:
+                missing.append(f"- {name}: {wrong}")
+        print("", *missing, sep="\n")
 
 
 if __name__ == "__main__":
