@@ -29,7 +29,8 @@ OPERATORS = {"Add": " + ", "Mul": " * ", "Sub": " - ", "TrueDiv": " / ", "IntDiv
 OPERATORS |= {"Pow": " ** ", "AND": " & ", "OR": " | ", "EQ": " == ", "NEQ": " != "}
 OPERATORS |= {"LT": " < ", "GT": " > ", "LE": " <= ", "GE": " >= "}
 FORMULAS = {"Neg": "-{0}", "Sqr": "{0} * {0}", "Reciprocal": "1.0 / {0}", "Switch": "{1} if {0} else {2}"}
-FORMULAS |= {name: f"{name.lower()}({{0}})" for name in ("Sigmoid", "Softplus", "Log1mexp", "Sign", "IsInf", "Abs")}
+NAMED = ("Sigmoid", "Softplus", "Log1mexp", "Sign", "IsInf", "Abs", "Erf", "Erfc")  # the last by C, which is quicker
+FORMULAS |= {name: f"{name.lower()}({{0}})" for name in NAMED}
 FORMULAS |= {"Identity": "{0}", "Second": "{1}", "IsNan": "{0} != {0}"}
 FORMULAS |= {"Maximum": "{0} if {0} > {1} or {0} != {0} else {1}", "Minimum": "{0} if {0} < {1} or {0} != {0} else {1}"}
 FORMULAS |= {"Clip": "{1} if {0} < {1} else {2} if {0} > {2} else {0}"}
