@@ -75,13 +75,16 @@ def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any]]:
 
 
 def simplify(outputs: Sequence[Any], *also: str) -> list[Any]:
-    """Return simpler outputs of the same values."""
+    """Return simpler outputs of the same values, without operations that have a graph inside."""
     from pytensor.graph import rewrite_graph
 
+    from bayesanno._core.private.pytensor import inline_graphs
+
     include = ["merge", "canonicalize", "stabilize", "specialize", "blockwise", *also]
-    return list(
-        rewrite_graph(list(outputs), include=include, exclude=["cxx_only"])
-    )  # which looks for a BLAS, and warns
+    exclude = ["cxx_only"]  # which looks for a BLAS, and warns
+    simpler = list(rewrite_graph(list(outputs), include=include, exclude=exclude))
+    inlined = inline_graphs(simpler)  # late: whole operations are simplified by what they are
+    return simpler if inlined is None else simplify(inlined, *also)
 
 
 def lay_out(shapes: Iterable[tuple[int, ...]]) -> np.ndarray:

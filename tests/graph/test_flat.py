@@ -88,6 +88,28 @@ class TestZoo:
             np.testing.assert_allclose(found, np.concatenate([point, *expected[2:]]), rtol=1e-13)
 
 
+def test_class_priors_are_loops_too(rng, caplog):
+    """Although PyTensor's softmax, with its gradient, has a graph inside."""
+    caplog.set_level("INFO", "bayesanno")
+    data = annotations(rng, 8, 4, 3)
+    names = {"length": rng.normal(size=8).tolist(), "system": list("abcabcab"), "language": list("xyzzyxxy")}
+    shares = dict(zip((f"p[{label}]" for label in data.labels), rng.dirichlet(np.ones(3), 8).T.tolist(), strict=True))
+    data = replace(data, item_columns=names | shares)
+    prior = ba.Columns("system + length + (1 | language)") + ba.Classifier(columns_of="p")
+    model = ba.models.MACE(class_prior=prior)
+    graph = model.build(data)
+    density = compile_graph(graph, model.start(data))
+    assert not caplog.records
+    shapes = [density.parts[value.name][1] for value in graph.value_vars]
+    ends = np.cumsum([np.prod(shape, dtype=int) for shape in shapes])[:-1]
+    point = density.start + rng.normal(0, 0.3, density.n_dim)
+    parts = [part.reshape(shape) for part, shape in zip(np.split(point, ends), shapes, strict=True)]
+    expected, slopes = evaluate(graph.value_vars, [graph.logp(), graph.dlogp()], parts)
+    value, gradient = density(point)
+    assert value == pytest.approx(float(expected), rel=1e-13)
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-13, atol=1e-13 * np.abs(slopes).max())
+
+
 def of_lengths(n_groups, n_classes):
     """A graph with arrays of constants, a simplex, and a variable of one number that is stretched."""
     with pm.Model(coords={"group": range(n_groups), "class": range(n_classes)}) as graph:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from pytensor.graph import Op
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.rewriting import inline_ofg_node
+from pytensor.graph import Op, node_rewriter, rewrite_graph
 from pytensor.graph.fg import FrozenFunctionGraph
+from pytensor.graph.rewriting.basic import dfs_rewriter
 from pytensor.graph.traversal import io_toposort, toposort
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
 from pytensor.tensor.basic import Alloc, MakeVector
@@ -24,10 +27,21 @@ __all__ = [
     "RandomVariable",
     "Reshape",
     "SpecifyShape",
+    "inline_graphs",
     "io_toposort",
     "register_with_jax",
     "toposort",
 ]
+
+
+inline_each = dfs_rewriter(node_rewriter([OpFromGraph])(lambda _, node: inline_ofg_node(node)))
+
+
+def inline_graphs(outputs: Sequence[Any]) -> list[Any] | None:
+    """Return outputs without operations that have a graph inside, such as a softmax; None if there are none."""
+    if not any(isinstance(node.op, OpFromGraph) for node in toposort(outputs)):
+        return None
+    return list(rewrite_graph(list(outputs), include=(), custom_rewrite=inline_each))
 
 
 class LoopOp(Op):  # type: ignore[misc]  # PyTensor is not typed
