@@ -178,7 +178,7 @@ class _Program:
         self, name: str, node: ast.FunctionDef, types: Sequence[Any], constants: Mapping[str, Any], linkage: str
     ) -> str:
         """Translate a function; return the type of its result."""
-        translated = _Function(self, node, types, constants)
+        translated = _Function(self, node, types, constants, may_fail=not linkage)
         body = "\n".join(translated.lines)
         head = f'define {linkage} {translated.returns} @"{name}"({", ".join(translated.parameters)}) nounwind'
         self.definitions.append(f"{head} {{\n{body}\n}}")
@@ -209,9 +209,16 @@ class _Function:
     """The translation of a function for some types of arguments."""
 
     def __init__(
-        self, program: _Program, node: ast.FunctionDef, types: Sequence[Any], constants: Mapping[str, Any]
+        self,
+        program: _Program,
+        node: ast.FunctionDef,
+        types: Sequence[Any],
+        constants: Mapping[str, Any],
+        *,
+        may_fail: bool,
     ) -> None:
         self.program, self.node, self.constants = program, node, constants
+        self.may_fail = may_fail  # it returns 1 where there is no memory
         self.variables: dict[str, Number | Vector] = {}  # where a number is stored, and its type
         self.declared: list[str] = []
         self.owned: list[str] = []
@@ -377,6 +384,11 @@ class _Function:
         address = self.let(f"call ptr @PyMem_RawMalloc(i64 {self.let(f'mul i64 {length}, {size // 8}')})")
         self.owned.append(self.declare("ptr", "null"))
         self.put(f"store volatile ptr {address}, ptr {self.owned[-1]}")  # or else it would be in a register
+        if self.may_fail:
+            none, more = self.label(), self.label()
+            self.split((self.let(f"icmp eq ptr {address}, null"), "i1"), none, more, begin=none)
+            self.statement(ast.Return(ast.Constant(1)))
+            self.jump(more, more)
         return self.new_vector(address, length, kind, self.owned[-1])
 
     def free(self, owned: str) -> None:

@@ -121,16 +121,12 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         try:
             functions = CFunctions(*keep(flat.name, lambda: make_functions(flat)), arrays, describe(arrays))
         except Exception as why:  # of any kind: private parts of PyTensor may have changed
+            logp, kept, *read = compile_by_nutpie(graph, names)  # an error of the model itself is raised here
+            functions = CFunctions(CFunction(logp.address, 5, logp), CFunction(kept.address, 5, kept), *read)
             if isinstance(why, NotWrittenError):
                 logger.info("compiled by nutpie, which takes longer: %s", why)
             else:
-                logger.warning(
-                    "compiled by nutpie, which takes longer: PyTensor or llvmlite differs (%s)", name_error(why)
-                )
-            logp, kept, arrays, described = compile_by_nutpie(graph, names)
-            functions = CFunctions(
-                CFunction(logp.address, 5, logp), CFunction(kept.address, 5, kept), arrays, described
-            )
+                logger.warning("compiled by nutpie: PyTensor or llvmlite is not as expected (%s)", name_error(why))
         return Density(functions, parts, names, point)
 
 

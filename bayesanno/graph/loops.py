@@ -134,15 +134,15 @@ class Writer:
         """Return the length of each axis of arrays that are broadcast."""
         found = []
         for axis in zip(*(self.lengths(one) for one in inputs), strict=True):
-            length, *others = dict.fromkeys(self.only(one) for one in axis if one != "1") or ("1",)
+            length, *others = dict.fromkeys(self.canonical(one) for one in axis if one != "1") or ("1",)
             for other in others:
                 self.source.require(f"{other} == {length}")
                 self.same[other] = length
             found.append(length)
         return tuple(found)
 
-    def only(self, length: str) -> str:
-        """Return the one name of lengths that are the same."""
+    def canonical(self, length: str) -> str:
+        """Return the one name of lengths that are equal."""
         while length in self.same:
             length = self.same[length]
         return length

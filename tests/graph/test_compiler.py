@@ -184,3 +184,14 @@ def main(n, fails):
     finally:
         tracemalloc.stop()
     assert calls == [0, 1] * 1000
+
+
+def test_a_function_without_memory_fails():
+    text = """
+def main(n):
+    x = empty(n, float64)
+    x[0] = 1.0
+    return 0
+"""
+    call = compile_text(text, {})["main"].call
+    assert [call(10), call(2**59), call(10)] == [0, 1, 0]

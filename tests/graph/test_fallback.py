@@ -80,7 +80,7 @@ def test_a_graph_is_compiled_by_nutpie_where_pytensor_differs(monkeypatch, caplo
     with pm.Model() as graph:
         pm.Normal("x", 1.0, 2.0)
     value, gradient = compile_graph(graph, {"x": np.array(0.0)})(np.array([2.0]))
-    assert re.search("PyTensor or llvmlite differs .NameError.*simplify", caplog.text)
+    assert re.search("PyTensor or llvmlite is not as expected .NameError.*simplify", caplog.text)
     assert value == pytest.approx(norm(1, 2).logpdf(2))
     assert gradient == pytest.approx([-0.25])
 
