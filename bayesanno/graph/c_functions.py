@@ -117,8 +117,8 @@ def make_functions(flat: FlatGraph) -> tuple[CFunction, CFunction]:
             writer.copy_out(value, "kept", begin)
             begin = writer.source.let(plus(begin, times(*writer.lengths(value))))
 
-    of_logp = write_source(flat, [logp, *gradient], finish_logp)
-    of_kept = write_source(flat, kept, finish_kept, of_logp.functions)
+    of_logp = write_source(flat.values, flat.data, [logp, *gradient], finish_logp)
+    of_kept = write_source(flat.values, flat.data, kept, finish_kept, of_logp.functions)
     text = FUNCTIONS.format(logp="\n".join(of_logp.lines), kept="\n".join(of_kept.lines))
     compiled = compile_text(text, of_kept.functions)
     return compiled["logp"], compiled["kept"]
@@ -152,11 +152,11 @@ class ArrayFunction:
                     writer.source.put(f"results[{place}] = {number}")
                     place += 1
 
-        source = write_source(FlatGraph([], None, {}, list(inputs), [], check_bounds=True), outputs, finish)
+        source = write_source([], inputs, outputs, finish)
         self.n_results = sum(1 + output.ndim for output in outputs)
         text = ARRAYS.format(n_results=self.n_results, lines="\n".join(source.lines))
         self.run = compile_text(text, source.functions)["run"]
-        self.dtypes = [one.dtype for one in inputs]
+        self.types = [one.type for one in inputs]
         self.made = [(np.dtype(output.dtype), output.ndim) for output in outputs]
 
     def __call__(self, *values: np.ndarray) -> list[np.ndarray]:
@@ -165,8 +165,12 @@ class ArrayFunction:
 
     def each(self, drawn: Sequence[np.ndarray], given: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Return the outputs for each draw of the first inputs, (draw, ...) each; the others are the same for all."""
-        arrays = [np.asarray(of, kind, order="C") for of, kind in zip([*drawn, *given], self.dtypes, strict=True)]
+        each = zip([*drawn, *given], self.types, strict=True)
+        arrays = [np.asarray(of).astype(kind.dtype, order="C", casting="same_kind", copy=False) for of, kind in each]
         shapes = [of.shape[at < len(drawn) :] for at, of in enumerate(arrays)]
+        for shape, kind in zip(shapes, self.types, strict=True):
+            if len(shape) != kind.ndim or any(1 == known != own for known, own in zip(kind.shape, shape, strict=True)):
+                raise ValueError(f"an array of shape {shape} where the function takes {kind}")
         data = describe([np.zeros(0), *arrays], [(0,), *shapes])
         places = np.cumsum([2, *(1 + len(shape) for shape in shapes)])[: len(drawn)]  # of the addresses
         steps = [of.strides[0] for of in arrays[: len(drawn)]]
@@ -191,7 +195,8 @@ class ArrayFunction:
 
 
 def write_source(
-    flat: FlatGraph,
+    values: Sequence[Any],
+    data: Sequence[Any],
     outputs: Sequence[Any],
     finish: Callable[[Any, Sequence[str]], None],
     functions: dict[str, Callable[..., Any]] | None = None,
@@ -205,7 +210,7 @@ def write_source(
     from bayesanno.graph.loops import Writer
 
     source = Source(functions=dict(functions or {}))
-    ends = np.cumsum([2, *(1 + array.ndim for array in flat.data)]).tolist()
+    ends = np.cumsum([2, *(1 + array.ndim for array in data)]).tolist()
     source.put(f"data = vector(data_, {ends[-1]}, int64)")
     layout = _view(source, 0, (None,), "int64")
 
@@ -213,14 +218,14 @@ def write_source(
         return f"at({layout.vector}, {place}, 0)"
 
     given, begins, place = {}, [], 0
-    for value in flat.values:
+    for value in values:
         begins.append(source.let(read(place)))
         shape = enumerate(value.type.shape, place + 2)
         lengths = ["1" if length == 1 else source.let(read(at)) for at, length in shape]
         place += 2 + value.ndim
         given[value] = View("x", begins[-1], tuple(lengths), row_major(lengths))
     used = set(graph_inputs(outputs))
-    for array, begin in zip(flat.data, ends, strict=False):
+    for array, begin in zip(data, ends, strict=False):
         if array in used:
             given[array] = _view(source, begin, array.type.shape, array.dtype)
     for one, view in given.items():

@@ -138,6 +138,17 @@ class TestManyDraws:
         with pytest.raises(ValueError, match="lengths of arrays differ"):
             compile_once([x, y], [x + y])(X, X[:2])
 
+    @pytest.mark.parametrize("wrong", [X[None], X[:, None], 1.0])
+    def test_another_shape_is_an_error(self, wrong):
+        x = pt.vector("x")
+        with pytest.raises(ValueError, match="where the function takes"):
+            compile_once([x], [2.0 * x])(wrong)
+
+    def test_a_number_that_is_not_whole_is_no_whole_number(self):
+        k = pt.lvector("k")
+        with pytest.raises(TypeError, match="Cannot cast"):
+            compile_once([k], [2 * k])(X)
+
     def test_outputs_have_the_types_and_shapes_of_the_graph(self):
         x, k = pt.matrix("x"), pt.lscalar("k")
         outputs = [x.sum(), x > 1, x.T, x.shape[0] * k, x[:, ::-1], pt.zeros((0, k)), x.astype("float32")]
