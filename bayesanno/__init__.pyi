@@ -73,6 +73,7 @@ from .inference.relabel import relabel as relabel
 from .inference.split import combine_modes as combine_modes
 from .inference.split import drop_chains as drop_chains
 from .inference.split import split_modes as split_modes
+from .inference.tempering import adjust as adjust
 from .io.added import add_annotations as add_annotations
 from .io.annotations import read_annotations as read_annotations
 from .io.count_tables import read_counts as read_counts

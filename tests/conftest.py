@@ -154,7 +154,7 @@ def mace_fit(crowd, once_per_run):
     import bayesanno as ba
     from tests.samples import SETTINGS
 
-    return once_per_run("mace_fit", lambda: ba.fit("mace", crowd[0], adjust=False, **SETTINGS))
+    return once_per_run("mace_fit", lambda: ba.fit("mace", crowd[0], **SETTINGS))
 
 
 @pytest.fixture(scope="session")
@@ -164,4 +164,4 @@ def tiny_fit(once_per_run):
     from tests.samples import SETTINGS, tiny_data
 
     gold = {"s1": "yes", "s2": "no", "s4": "yes"}
-    return once_per_run("tiny_fit", lambda: ba.fit("model_b", tiny_data(gold=gold), adjust=False, **SETTINGS))
+    return once_per_run("tiny_fit", lambda: ba.fit("model_b", tiny_data(gold=gold), **SETTINGS))

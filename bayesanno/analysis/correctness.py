@@ -53,7 +53,7 @@ def correctness_table(
     """
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
-    data, probability = part.data, view.latents[part.dimension][PROBABILITY]
+    data, probability = part.data, part.latent[PROBABILITY]
     states = [str(name) for name in probability[probability.dims[1]].values]
     if states[-1] != NONE_OF_THESE:
         raise FitError(f"{view.model.name} has no correctness patterns: fit model_a")

@@ -1,15 +1,11 @@
 """Dependence: the correlation of annotators' errors beyond a model, and how many independent answers they are worth.
 
-The residuals and their correlation are those of `bayesanno.inference.diagnosis.residuals`, for each two answers to an
-item by different annotators. A row of the table is a set of pairs of annotators. If a model expects errors to be
-shared, because items differ in more than their class, the expected products are subtracted. The denominator of a
-correlation is at least the sum of the absolute products, so that few items give a correlation within -1 and 1.
-
-The invariant: every correlation is a ratio of sums over items, and has the standard error of such a ratio.
+The residuals, their products and correlations are those of `bayesanno.inference.diagnosis.residuals`. A row of the
+table is a set of pairs of annotators.
 
 References
 ----------
-L. Kish (1965), Survey Sampling, Wiley, section 5.4, the design effect, and section 6.3, the variance of a ratio.
+L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
 """
 
 from __future__ import annotations
@@ -26,42 +22,16 @@ from bayesanno._core.validate import check_at_least
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.views import view_for_table
-from bayesanno.data.patterns import match_answers
 from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.inference.diagnosis.measures import count_independent
-from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
-from bayesanno.modeling.item_effects import ItemEffectModel, find_errors
-from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import ModelDraws, ask
+from bayesanno.inference.diagnosis.residuals import Matches, add_up, correlate_sums, error_chances, match_errors
+from bayesanno.simulation.quantities import ModelDraws
 
 Truth = Literal["gold", "posterior"]
 type Groups = Mapping[str, Any] | pd.Series | pd.DataFrame
 
 MOST_PAIRS = 10_000  # of annotators, or of groups, that have rows of their own
-MOST_DRAWS = 100  # posterior draws over which the chances of errors are averaged
-
-
-class Matches(NamedTuple):
-    """All pairs of answers to the same item by different annotators.
-
-    Attributes
-    ----------
-    item : array of int, shape (match,)
-    n_items : int
-    pair : array of int, shape (match,)
-        The pair of annotators.
-    who : array of int, shape (pair, 2)
-    products : array, shape (4, match)
-        Of residuals, less what the model expects; of their standard deviations; of their absolute values; and of their
-        variances, which is the variance of the first if errors are independent.
-    """
-
-    item: np.ndarray
-    n_items: int
-    pair: np.ndarray
-    who: np.ndarray
-    products: np.ndarray
 
 
 class Rows(NamedTuple):
@@ -154,7 +124,8 @@ def dependence_table(
     part = part_of(view, dimension)
     weight, by = _find_truth(view, part, truth)
     codes, names = code_groups(groups, part)
-    matches = _match(view, part, weight)
+    chance, away = error_chances(ModelDraws(view.model, view.data, view.posterior, view.known), part.dimension)
+    matches = match_errors(part.data, weight, chance, away)
     if not matches.n_items:
         if by == "gold":
             raise DataError(
@@ -207,46 +178,6 @@ def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[
     return codes, list(names)
 
 
-def _match(view: FitView, part: FitPart, weight: np.ndarray) -> Matches:
-    """Return the pairs of answers, without "unsure" ones, to items with class probabilities (item, true_class)."""
-    data = part.data.without_unsure()
-    known = np.flatnonzero(weight.any(axis=1)[data.item])
-    left, right = (known[each] for each in match_answers(data.item[known], data.annotator[known]))
-    items, item = np.unique(data.item[left], return_inverse=True)
-    first, second = data.annotator[left], data.annotator[right]
-    seen_by = data.viewer[left], data.viewer[right]
-    code, pair = np.unique(first * data.n_annotators + second, return_inverse=True)
-    chance, away = error_chances(view, part)
-    used = np.zeros_like(weight)
-    used[items] = weight[items]
-    error, scale, _ = ErrorDesign(data).find_residuals(data.label, used, chance)
-    products = np.zeros((4, left.size))
-    for k, of_class in enumerate(used.T):
-        for total, values in zip(products, (error, scale, abs(error), scale**2), strict=True):
-            total += of_class[data.item[left]] * values[left, k] * values[right, k]
-        if away.shape[2]:
-            products[0] -= of_class[data.item[left]] * (away[:, k] @ away[:, k].T)[seen_by]
-    return Matches(item, items.size, pair, np.stack(np.divmod(code, data.n_annotators), axis=1), products)
-
-
-def error_chances(view: FitView, part: FitPart) -> tuple[np.ndarray, np.ndarray]:
-    """Return the chances of errors (viewer, true_class), and their differences at each quadrature node.
-
-    The second has the shape (viewer, true_class, node), without nodes if the model has none. The sum of the products
-    of two viewers is the covariance of their errors, given the class, that the model expects.
-    """
-    data, draws = part.data, take_draws(view.posterior, MOST_DRAWS)
-    if isinstance(view.model, ItemEffectModel):
-        wrong, of_node = find_errors(view.model, view.data, draws)
-        chance = wrong @ of_node
-        return chance, (wrong - chance[:, :, None]) * np.sqrt(of_node)
-    drawn, sure = ModelDraws(view.model, view.data, draws, view.known), data.without_unsure()
-    joints = ask(drawn, np.arange(data.n_annotators)[:, None], dimension=part.dimension)
-    answers = (condition_on_class(sure, joint[:, data.class_codes])[1] for joint in joints)
-    chance = np.mean([find_chances(sure, sure.of_viewers(answer)) for answer in answers], axis=0)
-    return chance, np.zeros((*chance.shape, 0))
-
-
 def _list_rows(
     matches: Matches, part: FitPart, codes: np.ndarray, names: list[str], least_items: int
 ) -> Iterator[Rows]:
@@ -263,7 +194,7 @@ def _list_rows(
         shown, place = _take_most(n * (first != second), 1)
         yield Rows("group", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
     shape = none.size, matches.n_items
-    shared = _add_up(np.ones(matches.item.size), matches.pair, matches.item, shape)
+    shared = add_up(np.ones(matches.item.size), matches.pair, matches.item, shape)
     shown, place = _take_most(np.diff(shared.indptr), least_items)
     first, second = np.array(part.data.annotators, dtype=object)[matches.who[shown].T]
     yield Rows("pair", first, second, 2.0, place)
@@ -281,44 +212,19 @@ def _take_most(n: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
 def _count_answers(part: FitPart, codes: np.ndarray) -> tuple[np.ndarray, float]:
     """Return how many of a group's annotators answered an item that any of them answered: by group, and on average."""
     data = part.data.without_unsure()
-    answered = _add_up(np.ones(data.n_annotations), data.annotator, data.item, (data.n_annotators, data.n_items))
+    answered = add_up(np.ones(data.n_annotations), data.annotator, data.item, (data.n_annotators, data.n_items))
     annotator, item = answered.nonzero()
-    n = _add_up(np.ones(item.size), codes[annotator], item, (int(codes.max()) + 1, data.n_items))
+    n = add_up(np.ones(item.size), codes[annotator], item, (int(codes.max()) + 1, data.n_items))
     return divide(n.sum(axis=1), np.diff(n.indptr)), float(n.data.mean())
-
-
-def _add_up(values: np.ndarray, row: np.ndarray, item: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Return the sums of values by row and item, a sparse array."""
-    from scipy.sparse import csr_array
-
-    return csr_array((values, (row, item)), shape=shape)
 
 
 def _tabulate(matches: Matches, rows: Rows, ci_prob: float) -> pd.DataFrame:
     """Return some rows of the table, without what they are worth."""
     n, row = len(rows.first), rows.of_pair[matches.pair]
     kept = np.flatnonzero(row >= 0)
-    sums = [_add_up(each[kept], row[kept], matches.item[kept], (n, matches.n_items)) for each in matches.products]
+    sums = [add_up(each[kept], row[kept], matches.item[kept], (n, matches.n_items)) for each in matches.products]
     table = pd.DataFrame({"level": rows.level, "first": rows.first, "second": rows.second}, dtype="str")
     table["n_items"] = np.diff(sums[0].indptr)
     table["n_pairs"] = np.bincount(rows.of_pair[rows.of_pair >= 0], minlength=n)
-    table[["correlation", *name_bounds("ci", ci_prob, "correlation")]] = _correlate(sums, ci_prob)
+    table[["correlation", *name_bounds("ci", ci_prob, "correlation")]] = correlate_sums(sums, ci_prob)
     return table.assign(n_answers=rows.n_answers).astype({"n_items": int, "n_answers": float})
-
-
-def _correlate(sums: list[Any], ci_prob: float) -> np.ndarray:
-    """Return correlations and the ends of their intervals, (row, 3), from the products of `Matches` by row and item.
-
-    The standard error is that of a ratio of sums over items, and at least that of independent errors: if two annotators
-    both rarely err, no item shows a shared error.
-    """
-    from scipy.special import stdtrit
-
-    together, scale, size, variance = (each.sum(axis=1) for each in sums)
-    total, n = np.maximum(scale, size), np.diff(sums[0].indptr)  # n: items of each row
-    found, row = divide(together, total), np.repeat(np.arange(n.size), n)  # row: of each sum
-    expected = np.where((scale >= size)[row], sums[1].data, sums[2].data)
-    squares = np.bincount(row, (sums[0].data - found[row] * expected) ** 2, minlength=n.size)
-    error = divide(np.sqrt(np.maximum(squares * n / np.maximum(n - 1, 1), variance)), total)
-    away = stdtrit(np.maximum(n - 1, 1), (1 + ci_prob) / 2) * error
-    return np.stack([found, (found - away).clip(-1), (found + away).clip(max=1)], axis=1)

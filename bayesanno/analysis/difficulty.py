@@ -48,7 +48,7 @@ def difficulty_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None
         raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
     ci_prob = choose_prob(ci_prob)
     lower, upper = name_bounds("eti", ci_prob, "difficulty")
-    latent, labels = view.latent, label_table(view)
+    latent, labels = view.latents[""], label_table(view)
     found = latent["difficulty_probability"]
     centres = found[found.dims[1]].values.astype(float)
     low, high = bound_bins(found.values, centres, ci_prob)

@@ -8,7 +8,6 @@ that shares and their differences include the uncertainty of items and annotator
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import batched, cycle
 from typing import Any
 
@@ -34,7 +33,7 @@ from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
-from bayesanno.inference.tempering.parts import temperings_of
+from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
@@ -168,7 +167,7 @@ def group_table(
         counts = rng.standard_gamma(counts + PRIOR_COUNT)
     found = {MODEL: (counts / counts.sum(axis=2, keepdims=True)) @ worth}  # (sample, group, quantity)
     if is_powered:
-        own = replace(part, latent=view.latents[part.dimension]).posterior.values  # without what was learnt from gold
+        own = part.of_model.posterior.values  # without what was learnt from gold
         found[POWERED] = draw_powered(known, own, codes, worth, rng, at_large=at_large)
 
     tables = []
@@ -257,7 +256,7 @@ def _find_quantities(part: FitPart, label: str | None, order: Sequence[str] | No
 
 def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterator[str]:
     """Explain why the intervals of the model's rows may be too narrow."""
-    if view.yields == "point" and not view.is_tempered:
+    if view.yields == "point" and not view.is_recalibrated:
         yield (
             f"this fit by {view.tree.attrs['method']} is one point: the intervals ignore the uncertainty about "
             "annotators; fit by nuts for intervals that include it"

@@ -20,7 +20,7 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.parts import recode, split_data
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS
-from bayesanno.inference.tempering.parts import temper_parts
+from bayesanno.inference.tempering import temper_parts
 from bayesanno.modeling.posterior import recover
 
 COPIES = 4  # copies of each draw of the population, each with its own annotators
@@ -41,7 +41,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     The weights are at most 1, so they need no Pareto smoothing (PSIS), which is for heavy tails. If few draws carry the
     weight, the answers are improbable under the fit, or very numerous.
 
-    Labels of new items are adjusted and recalibrated in the same way as those of the fit's own items.
+    Labels of new items are adjusted and recalibrated in the same way as those of the fit's own items, if the fit was.
 
     A model with a population of annotators, such as `hierarchical_dawid_skene`, accepts new annotators. Each draw of
     the population gives four draws of such an annotator, and all of them are weighted. In `ess_weights` the four count

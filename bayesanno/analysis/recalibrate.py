@@ -18,15 +18,23 @@ from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import listed
 from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.temperature import learn_tempering
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
-from bayesanno.fits.parts import FitPart, concat_parts, is_given, label_groups, log_label_posterior, parts_of
+from bayesanno.fits.parts import (
+    FitPart,
+    concat_parts,
+    is_given,
+    label_groups,
+    log_label_posterior,
+    parts_of,
+    with_posterior,
+)
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
-from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView, is_tempered
+from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView
 from bayesanno.inference.diagnosis.findings import refresh_findings
-from bayesanno.inference.tempering.parts import adjusted_parts, replace_logs, store, temperings_of
-from bayesanno.inference.tempering.rule import Tempering
+from bayesanno.inference.tempering import Tempering, adjusted_parts, store, temperings_of
 from bayesanno.io.columns import read_known
 from bayesanno.io.pairs import understand_winners
 from bayesanno.modeling.base import AnnotationModel
@@ -43,10 +51,10 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
 
         recalibrated p_i(k)  ~  m_k (p_i(k) / m_k)^(1 / T) exp(shift_k)
 
-    p_i is the adjusted probability, as in all tables (`bayesanno.inference.tempering`). If the adjustment was more than
-    the least, the prior of T has median 1, so that fewer true labels are needed. Otherwise that prior is wide.
+    p_i is the probability that the tables of the fit have: the model's, or the adjusted one (`adjust`). The prior of T
+    is wide, and where labels were adjusted for correlated errors it has median 1, so that fewer true labels are needed.
 
-    The temperature T and the shifts have a posterior (`bayesanno.inference.tempering.grid` has the priors), over which
+    The temperature T and the shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which
     the probabilities are averaged: with 20 true labels the answers are wide, but not wrong. The probabilities of items
     with known labels are computed without their own label (leave-one-out). So `coverage_table`, `calibration_table`,
     `compare` and the accuracy in run.json are cross-validated where they use these labels.
@@ -58,7 +66,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        A fit by any method to annotations in memory. If it was recalibrated before, it starts from the original labels.
+        A fit by any method to annotations in memory. If it was recalibrated before, it starts from the labels before.
     gold : mapping of item to label, Series, DataFrame or path, optional
         Known true labels of a random sample of the items; easy items alone would mislead. A DataFrame or file has the
         columns item and gold (or label). The default is the gold in the fit's data. Items that were controls in the fit
@@ -113,28 +121,24 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     if is_on_dask(view.tree):
         raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
     known = check_gold(view.model, view.data, gold)
-    checked = {one["dimension"]: one for one in view.diagnostics.get("misfit", [])}
-    parts, learnt, found = adjusted_parts(view), {}, {}
+    parts, adjustments, learnt, found = adjusted_parts(view), temperings_of(view, ADJUSTMENT), {}, {}
     for dimension, labels in known.items():
-        part, was_tempered = parts[dimension], is_tempered(checked.get(dimension, {}))
+        part, tempered = parts[dimension], adjustments[dimension].weight if dimension in adjustments else 0.0
         before = log_label_posterior(part)
         rows = np.flatnonzero(np.isin(part.data.items, list(labels)))
         truth = np.array([part.states.index(label) for label in labels.values()])
-        tempering, left_out = Tempering.from_labels(
-            before[~is_given(part)], before[rows], truth, was_tempered=was_tempered
-        )
+        tempering, left_out = learn_tempering(before[~is_given(part)], before[rows], truth, tempered=float(tempered))
         after = tempering.average(before)
         after[rows] = left_out
-        parts[dimension] = replace_logs(part, after)
+        parts[dimension] = with_posterior(part, after)
         learnt[dimension] = store(part, tempering, RECALIBRATION, known_item=list(labels))
         scored = np.maximum(before[rows, truth], tempering.least), left_out[np.arange(truth.size), truth]
         found[dimension] = _describe_scores(part, tempering, labels, *scored)
     whole = view.tree.copy()
     whole["constant_data"] = xr.DataTree(_with_gold(view.tree["constant_data"].to_dataset(), known))
-    changed = [parts[name] for name in temperings_of(view, ADJUSTMENT) | learnt]
     for name in (LABELS, RECALIBRATION):
         whole[name] = xr.DataTree()  # replaces the old group with all its dimensions
-    for path, group in (label_groups(changed) | groups_by_dimension(RECALIBRATION, learnt)).items():
+    for path, group in (label_groups([*parts.values()]) | groups_by_dimension(RECALIBRATION, learnt)).items():
         whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
     refresh_findings(whole, view)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice, repeat
 
 import numpy as np
@@ -13,16 +12,16 @@ from bayesanno._core.lazy import xr
 from bayesanno.fits.parts import PROBABILITY, FitPart, is_given, label_groups, log_label_posterior
 from bayesanno.fits.storage import read_by_dimension
 from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView
-from bayesanno.inference.tempering.parts import adjusted_parts, count_answers, temperings_of
+from bayesanno.inference.tempering import adjusted_parts, count_answers, temperings_of
 from bayesanno.modeling.posterior import compile_formula
 
 
 def draw_labels(view: FitView, part: FitPart, rng: np.random.Generator) -> xr.DataArray:
     """Draw every item's label once per posterior draw of the parameters: indices of labels, dims (chain, draw, item).
 
-    Draws come from the model's posterior, or in a tempered fit from `each_posterior`.
+    Draws come from the model's posterior, or from `each_posterior` if the fit was adjusted or recalibrated.
     """
-    if not view.is_adjusted:
+    if part.labels is None:
         return compile_formula(view.model, view.data, view.posterior, view.known).draw_states(part.dimension, rng)
     sizes = [view.posterior.sizes[dim] for dim in ("chain", "draw")]
     drawn = [draw_codes(np.exp(logs), rng) for logs, _ in each_posterior(view, part, sizes[0] * sizes[1], rng)]
@@ -35,16 +34,16 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
     """Yield n draws of the log posterior of labels (item, label), and whether each is a draw of the model's own.
 
     In a recalibrated fit, each draw has one temperature and its shifts for all items but the known ones, which have
-    their own posteriors, computed without their true label. In an adjusted fit, each draw is the model's own, with a
-    little of the vote, or one tempered for a correlation, in proportion to their weights. If n is more than the number
-    of posterior draws, these are used again and again.
+    their own posteriors, computed without their true label. In an adjusted fit, each draw of an item is the model's
+    own, with a little of the vote, or one tempered for a correlation, in proportion to their weights. If n is more than
+    the number of posterior draws, these are used again and again.
     """
-    model_part, kept = replace(part, latent=view.latents[part.dimension]), is_given(part)
-    before, tempering = model_part, temperings_of(view, ADJUSTMENT).get(part.dimension)
+    before, kept = part.of_model, is_given(part)
+    tempering = temperings_of(view, ADJUSTMENT).get(part.dimension)
     if view.yields == "point":  # evaluated once for all
-        each: Iterable[np.ndarray] = repeat(next(_draw_own(view, model_part)), n)
+        each: Iterable[np.ndarray] = repeat(next(_draw_own(view, before)), n)
     else:
-        each = islice(_draw_own(view, model_part), n)
+        each = islice(_draw_own(view, before), n)
     if recalibration := temperings_of(view, RECALIBRATION).get(part.dimension):
         kept |= np.isin(part.data.items, known_items(view, part.dimension))
         before, tempering = adjusted_parts(view)[part.dimension], recalibration
@@ -70,8 +69,7 @@ def view_before(view: FitView) -> FitView:
     tree = view.tree.copy()
     del tree[LABELS], tree[RECALIBRATION]
     del tree.attrs[RECALIBRATION]
-    parts = adjusted_parts(view)
-    for path, group in label_groups([parts[name] for name in temperings_of(view, ADJUSTMENT)]).items():
+    for path, group in label_groups([*adjusted_parts(view).values()]).items():
         tree[path] = xr.DataTree(group)
     return FitView(tree)
 

@@ -28,8 +28,7 @@ from bayesanno.inference.dask.annotations import DaskAnnotations, require_distri
 from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part
 from bayesanno.inference.em_vb.fixed_point import require_updates
-from bayesanno.inference.tempering.parts import temperings_of
-from bayesanno.inference.tempering.rule import Answers, Tempering
+from bayesanno.inference.tempering import Answers, Tempering, temperings_of
 from bayesanno.modeling.expectation import Logs, read_log_posterior
 
 if TYPE_CHECKING:
@@ -149,18 +148,33 @@ def write_part(
     part: Part, logs: Logs, adjustment: Tempering | None, labels: Sequence[str], folder: Path
 ) -> WrittenLabels:
     """Write the labels of a part, and return their counts."""
-    log_p = read_log_posterior(part.items, logs)
+    log_p, model = read_log_posterior(part.items, logs), None
     if adjustment is not None:
-        weight = adjustment.weigh(part.by_annotator.size, part.items.names_class).reshape(-1, len(labels))
-        votes = np.concatenate([block.answers @ weight for block in part.items.blocks])[part.items.pattern]
-        log_p = adjustment.average(log_p, Answers(part.n_annotations, votes))
+        model = np.exp(log_p)
+        log_p = adjustment.average(log_p, count_part(part, adjustment))
     probability = np.exp(log_p)
     of_class = np.tile(part.items.names_class.T, (part.by_annotator.size, 1))  # (annotator and response, label)
     said = np.concatenate([block.answers @ of_class for block in part.items.blocks])[part.items.pattern]
-    table = tabulate_posterior(part.names, labels, probability, part.n_annotations, said)
+    table = tabulate_posterior(part.names, labels, probability, part.n_annotations, said, model=model)
     if part.gold is not None:
         table["gold"] = pd.Series(part.gold, dtype="str")
     return write_file(table, len(table), folder, part.number)
+
+
+def count_part(part: Part, adjustment: Tempering) -> Answers:
+    """Return the answers to each item of a part, as an adjustment takes them."""
+    found = []
+    for block in part.items.blocks:
+        said = block.answers.tocoo()
+        pattern, cell = (codes.astype(np.int64) for codes in said.coords)
+        annotator, label = np.divmod(cell, block.n_labels)
+        found.append(
+            adjustment.count(pattern, annotator, label, part.items.names_class, said.shape[0], said.data.astype(float))
+        )
+    n, weight, copied = (
+        np.concatenate([getattr(one, name) for one in found])[part.items.pattern] for name in ("n", "weight", "copied")
+    )
+    return Answers(n, weight, copied)
 
 
 def write_file(table: pd.DataFrame, n_items: int, folder: Path, number: int) -> WrittenLabels:

@@ -25,7 +25,7 @@ from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_table, write_results
-from bayesanno.cli.for_model import choose_model, read_for
+from bayesanno.cli.for_model import choose_model, read_for, run_fit
 from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
@@ -52,11 +52,11 @@ def compare(
     reading: opt.ReadingForModel,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Fit several models to DATA and compare them.
+    """Fit several models to DATA and compare them: their predictions, and their labels, adjusted as by `fit`.
 
     The files are loo.csv, ppc.csv, run.json and, with gold, calibration.csv and its figure.
     """
-    begin, show = time.perf_counter(), sys.stderr.isatty()
+    begin = time.perf_counter()
     options, seed = opt.gather_options(**reading), known_seed(random_seed)
     models = parse_models(model, data, options)
     check_method(method, models, sampling)
@@ -68,7 +68,7 @@ def compare(
         fits = {}
         for spec, one in models.items():
             typer.echo(f"fitting {spec}", err=True)
-            fits[spec] = ba.fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
+            fits[spec] = run_fit(one, answers, adjust=True, method=method, random_seed=seed, **sampling)
         tables, files = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
     print_result(describe_comparison(tables), out, sorted(files))
 
@@ -203,7 +203,8 @@ def sensitivity(
 ) -> None:
     """Study how the prior of MODEL affects its fit to DATA.
 
-    The files describe the prior, how much the fit depends on it, and what other priors change.
+    The files describe the prior, how much the fit depends on it, and what other priors change. The labels compared are
+    those of the posteriors, not adjusted.
     """
     began, show = time.perf_counter(), sys.stderr.isatty()
     options, drawn = opt.gather_options(**reading), known_seed(random_seed)
@@ -221,7 +222,7 @@ def sensitivity(
             lay_out_grid(chosen, values, answers, drawn, {**sampling})  # refuses what is not possible
         typer.echo(f"{chosen.name}: {described}", err=True)
         before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
-        fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
+        fitted = run_fit(chosen, answers, adjust=False, random_seed=drawn, **sampling)
         tables = {"prior.csv": before.table}
         tables |= {
             "powerscale.csv": ba.power_scaling_table(fitted),

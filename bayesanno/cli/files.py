@@ -30,7 +30,7 @@ from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import parts_of
-from bayesanno.fits.view import Fit, FitView, view_of
+from bayesanno.fits.view import ADJUSTMENT, Fit, FitView, view_of
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_table
 from bayesanno.modeling.data_adapters import Data
@@ -207,6 +207,7 @@ def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None)
         dimension: {name: value for name, value in about.items() if name != "items"}  # which may be very many
         for dimension, about in about_recalibration(view).items()
     }
+    adjusted = json.loads(attrs.get(ADJUSTMENT, "{}"))
     scored = score(view) if labels is None else {} if labels.accuracy is None else {"accuracy": labels.accuracy}
     return {
         "model": attrs["model"],
@@ -220,6 +221,7 @@ def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None)
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
         "diagnostics": view.diagnostics,
         "findings": [one.to_record() for one in read_findings(view)],
+        **({"adjustment": adjusted.get("", adjusted)} if adjusted else {}),
         **({"recalibration": learnt.get("", learnt)} if learnt else {}),
         **scored,
         **(_score_votes(view) if scored and labels is None else {}),

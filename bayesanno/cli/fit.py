@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +15,7 @@ from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.analysis.tags import check_tags
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, finish_fit, new_folder, reading_of, show_status, write_fit
-from bayesanno.cli.for_model import choose_model, read_for
+from bayesanno.cli.for_model import choose_model, read_for, run_fit
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
 from bayesanno.inference.methods import NUTSSettings, choose_method
@@ -48,15 +47,17 @@ def fit(
     recalibrate: Annotated[
         opt.File, opt.value("FILE", "True labels of some items (item,gold), to recalibrate the label probabilities.")
     ] = None,
+    adjust: opt.Adjust = True,
     report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit MODEL to DATA and write the results to a folder.
 
-    The files are posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html. Models of difficulty
-    add difficulty.csv; models of grades, and --grades, add grades.csv (labels are ordered as in --labels, or as
-    numbers); --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are Parquet files in the
-    folder labels. A model of counts reads a table of successes and trials, or counts one label of annotations
+    The files are posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html. Probabilities of
+    labels are adjusted by the check of the fit; the columns model_probability and model_p[...] are the model's. Models
+    of difficulty add difficulty.csv; models of grades, and --grades, add grades.csv (labels are ordered as in --labels,
+    or as numbers); --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are Parquet files in
+    the folder labels. A model of counts reads a table of successes and trials, or counts one label of annotations
     (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
     """
     begin = time.perf_counter()
@@ -73,7 +74,7 @@ def fit(
     with new_folder(out, overwrite=overwrite) as folder:
         if dask is not None:
             of_items = {"--coverage": coverage, "--grades": grades, "--bio": bio, "--recalibrate": recalibrate}
-            fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, **asked)
+            fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, adjust=adjust, **asked)
         else:
             answers, described = read_for(chosen, data, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
@@ -82,7 +83,7 @@ def fit(
                 check_grades(chosen, answers)
             if bio:
                 check_tags(chosen, answers)
-            fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **asked), None
+            fitted, written = run_fit(chosen, answers, adjust=adjust, **asked), None
             if known is not None:
                 fitted = ba.recalibrate(fitted, known)
         view = view_of(fitted)

@@ -5,13 +5,18 @@ The invariant: an option that the model cannot use is refused, not ignored.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import bayesanno as ba
+from bayesanno._core.lazy import xr
 from bayesanno._core.wording import counted, listed
 from bayesanno.cli.options import DataOptions, parse_label_names, split_names
+from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.findings import WRONG, read_findings
 from bayesanno.io.added import add_from
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
@@ -21,6 +26,7 @@ from bayesanno.io.read_options import OF_COMPARISONS
 from bayesanno.io.registry import EXPORTS
 from bayesanno.io.sources import open_source
 from bayesanno.modeling.class_prior import Term
+from bayesanno.modeling.findings import warn_of
 from bayesanno.modeling.registry import list_model_classes, model_class
 
 FIELD = "class_prior"
@@ -49,6 +55,18 @@ def read_for(model: ba.AnnotationModel, source: str, options: DataOptions) -> tu
     kind = _KINDS[model.data_class]
     options.refuse(kind.refused, f"{model.name} reads {kind.reads}")
     return kind.read(model, source, options)
+
+
+def run_fit(model: ba.AnnotationModel, data: Any, *, adjust: bool, **how: Any) -> xr.DataTree:
+    """Fit a model as `fit` does, and adjust its labels if asked; then warnings are of the adjusted labels."""
+    of_labels = ("labels-overconfident", *WRONG) if adjust else ()
+    with warnings.catch_warnings():
+        for code in of_labels:
+            warnings.filterwarnings("ignore", f"{code}:", ba.MisfitWarning)
+        fitted = ba.fit(model, data, progressbar=sys.stderr.isatty(), **how)
+        fitted = ba.adjust(fitted) if adjust else fitted
+    warn_of(one for one in read_findings(view_of(fitted)) if one.code in of_labels)
+    return fitted
 
 
 def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[ba.AnnotationData, str]:

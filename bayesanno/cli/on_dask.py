@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import typer
 import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno.analysis.write_labels import WrittenLabels
-from bayesanno.cli.for_model import require_one_column
+from bayesanno.cli.for_model import require_one_column, run_fit
 from bayesanno.cli.options import DataOptions, ReadingForModel
 from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.em_vb.fixed_point import require_updates
@@ -30,6 +29,7 @@ def fit_on_dask(
     of_items: Mapping[str, Any],
     *,
     method: str,
+    adjust: bool,
     **settings: Any,
 ) -> tuple[xr.DataTree, WrittenLabels]:
     """Fit annotations on a Dask cluster, write their labels to a folder, and return the fit and a record of the labels.
@@ -46,6 +46,8 @@ def fit_on_dask(
         Labels are written to it.
     of_items : mapping of option to value
         Options that need the items in memory; they are refused.
+    adjust : bool
+        Whether to adjust its labels.
     method, **settings
         Those of `fit`.
 
@@ -68,6 +70,6 @@ def fit_on_dask(
     with connect(address) as client:
         data = ba.distribute_annotations(source, client, **options.roles, labels=options.labels)
         typer.echo(f"{model.name}: {data.describe()}", err=True)
-        fitted = ba.fit(model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
+        fitted = run_fit(model, data, method=method, adjust=adjust, **settings)
         written = ba.write_labels(fitted, data, folder / "labels")
     return fitted, written

@@ -81,6 +81,9 @@ Dimension = Annotated[Text, value("NAME", "The dimension, if there are several."
 UseGold = Annotated[bool, flag("--use-gold/--ignore-gold", "Whether to use the known true labels of items.")]
 Coverage = Annotated[float | None, value(None, "Mark this share of items, the most certain, in labels.csv.")]
 Report = Annotated[bool, flag("--report/--no-report", "Write report.html as well.")]
+Adjust = Annotated[
+    bool, flag("--adjust/--no-adjust", "Make label probabilities as certain as the check of the fit allows.")
+]
 
 
 class Sampling(TypedDict):
@@ -101,9 +104,6 @@ class Fitting(Sampling):
     initvals: Annotated[str, value(None, f"Where chains start: {name_one_of(get_args(Begin))}.")]
     method_options: Annotated[
         Texts, value("NAME=VALUE", f"A further option of the method: {METHOD_OPTIONS}.", "--method-option")
-    ]
-    adjust: Annotated[
-        bool, flag("--adjust/--no-adjust", "Adjust label probabilities where errors of annotators are correlated.")
     ]
 
 

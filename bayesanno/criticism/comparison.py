@@ -71,7 +71,8 @@ def compare(
         - `elpd_diff`, `se_diff`: the difference from the best elpd_loo, and its standard error.
         - `weight`: the stacking weight, from the mixture of all fits that predicts best.
         - With gold, in models of labels: `n_gold` items, `accuracy`, `log_score`, `brier` and `calibration_error`, as
-          in `calibration_scores`.
+          in `calibration_scores`, of the probabilities in the tables of each fit. These are the model's, unless the fit
+          was adjusted or recalibrated.
         - For counts: `log_marginal` and `se_log_marginal`, the log marginal likelihood of the answers in their order by
           bridge sampling, which depends on the priors (nan if R-hat is above 1.01 or draws do not suffice); `p_model`,
           the posterior probability of the row under equal prior odds, nan unless every row has a marginal likelihood;
@@ -143,7 +144,8 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
                 f"{first!r} and {name!r} weigh the items differently: give Pairs(weight=...) of both, or none"
             )
     for (first, one), (name, view) in combinations(views.items(), 2):
-        same_labels = (labels.equals(view.labels[dimension]) for dimension, labels in one.labels.items())
+        pairs = zip(parts_of(one), parts_of(view), strict=False)
+        same_labels = (left.posterior.equals(right.posterior) for left, right in pairs)
         if one.model == view.model and one.posterior.equals(view.posterior) and all(same_labels):
             raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
     return views

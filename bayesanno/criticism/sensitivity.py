@@ -36,7 +36,7 @@ DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")
 
 @dataclass(frozen=True)
 class Study:
-    """The results of a study of priors.
+    """The results of a study of priors; its labels are those of the posteriors, not adjusted.
 
     Attributes
     ----------

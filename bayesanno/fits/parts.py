@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
 from bayesanno.data.frame import name_winners
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.storage import groups_by_dimension
+from bayesanno.fits.storage import groups_by_dimension, read_by_dimension
 from bayesanno.fits.view import LABELS, FitView
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.latents import ITEM_TYPE
@@ -55,8 +55,12 @@ def tabulate_posterior(
     votes: np.ndarray | None,
     *,
     name: str = "label",
+    model: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return the first columns of a table of labels, from posteriors (item, state), and votes (item, label) if any."""
+    """Return the first columns of a table of labels, from posteriors (item, state), and votes (item, label) if any.
+
+    `model` are the model's own posteriors (item, state), if the others are adjusted or recalibrated.
+    """
     best, entropy = probability.argmax(axis=1), measure_entropy(probability)
     table = pd.DataFrame(
         {
@@ -69,6 +73,9 @@ def tabulate_posterior(
     )
     for code, state in enumerate(states):
         table[f"p[{state}]"] = probability[:, code]
+    if model is not None:
+        table["model_probability"] = model[np.arange(len(model)), best]
+        table[[f"model_p[{state}]" for state in states]] = model
     if votes is not None:
         table["weight"] = (1 - entropy / np.log(max(len(states), 2))).clip(0, 1)
         said = votes[:, : len(states)]  # without unsure answers
@@ -85,19 +92,32 @@ class FitPart:
     data : AnnotationData, CountData or AnnotationTotals
         The table, or the totals of annotations on a cluster, without items.
     latent : xarray.Dataset
-        The posterior of its items, under the names above.
+        The model's posterior of its items, under the names above.
     dimension : str
         The name of the dimension, for data with several.
+    labels : xarray.Dataset, optional
+        The adjusted or recalibrated probabilities of labels, which are read in place of the model's.
     """
 
     data: Any
     latent: xr.Dataset
     dimension: str = ""
+    labels: xr.Dataset | None = None
+
+    @property
+    def of_model(self) -> Self:
+        """The same with the model's own probabilities."""
+        return replace(self, labels=None)
+
+    @property
+    def probabilities(self) -> xr.Dataset:
+        """The probabilities of states that all tables read, under the names above."""
+        return self.latent if self.labels is None else self.labels
 
     @property
     def posterior(self) -> xr.DataArray:
         """The posterior of each item's true label, or of its state if states are not labels: (item, state)."""
-        return self.latent[LABEL_PROBABILITY if LABEL_PROBABILITY in self.latent else PROBABILITY]
+        return self.probabilities[LABEL_PROBABILITY if LABEL_PROBABILITY in self.latent else PROBABILITY]
 
     @property
     def states(self) -> list[str]:
@@ -144,8 +164,9 @@ class FitPart:
         data, name = self.data, ITEM_TYPE if self.is_of_types else "label"
         n_annotations = np.bincount(data.item, minlength=data.n_items)
         votes = None if self.is_of_types else self.votes
+        model = None if self.labels is None else self.of_model.posterior.values
         items, posterior = list(data.items), self.posterior.values
-        table = tabulate_posterior(items, self.states, posterior, n_annotations, votes, name=name)
+        table = tabulate_posterior(items, self.states, posterior, n_annotations, votes, name=name, model=model)
         if data.has_systems:
             winners = name_winners(data, table["label"], range(data.n_items))
             table.insert(2, "winner", pd.Series(winners, dtype="str"))
@@ -153,7 +174,7 @@ class FitPart:
             if what in self.latent:
                 table[what] = self.latent[what].values
         if LABEL_PROBABILITY in self.latent:
-            table["p_none"] = self.latent[PROBABILITY].values[:, -1]
+            table["p_none"] = self.probabilities[PROBABILITY].values[:, -1]
         if self.gold:
             table["gold"] = pd.Series([self.gold.get(item, "") for item in data.items], dtype="str")
         return table
@@ -182,11 +203,11 @@ def log_label_posterior(part: FitPart, logs: np.ndarray | None = None) -> np.nda
     If the last state is that nobody gave the true label, its probability is spread over the labels not given, in the
     same way as in the posterior of labels.
     """
-    logs = np.asarray(part.latent[LOG_PROBABILITY].values if logs is None else logs)  # (item, state)
+    logs = np.asarray(part.probabilities[LOG_PROBABILITY].values if logs is None else logs)  # (item, state)
     if LABEL_PROBABILITY not in part.latent:
         return logs
     was_said = part.data.votes > 0  # (item, label)
-    spread = np.where(was_said, 0.0, part.latent[LABEL_PROBABILITY].values)
+    spread = np.where(was_said, 0.0, part.probabilities[LABEL_PROBABILITY].values)
     total = spread.sum(axis=1, keepdims=True)
     spread = np.where(total > 0, spread, ~was_said)  # evenly, if the probabilities underflow to 0
     with np.errstate(divide="ignore"):
@@ -199,27 +220,27 @@ def is_given(part: FitPart) -> np.ndarray:
     return np.array([item in part.data.controls for item in part.data.items], dtype=bool)
 
 
-def with_posterior(part: FitPart, logs: np.ndarray) -> xr.Dataset:
-    """Return a part's results for items, with these log posteriors of labels (item, label)."""
-    probability, found = np.exp(logs), part.latent.drop_vars(PROBABILITY_MCSE, errors="ignore")
+def with_posterior(part: FitPart, logs: np.ndarray) -> FitPart:
+    """Return a part with these log probabilities of labels (item, label), except those of controls."""
+    logs = np.where(is_given(part)[:, None], log_label_posterior(part), logs)
+    probability, latent = np.exp(logs), part.latent
     probability /= probability.sum(axis=1, keepdims=True)
     values = {PROBABILITY: probability, LOG_PROBABILITY: logs}
-    if LABEL_PROBABILITY in found:
+    if LABEL_PROBABILITY in latent:
         was_said = part.data.votes > 0  # (item, label)
         none_said = np.logaddexp.reduce(np.where(was_said, -np.inf, logs), axis=1, keepdims=True)
         log_states = np.concatenate([np.where(was_said, logs, -np.inf), none_said], axis=1)
         values = {PROBABILITY: np.exp(log_states), LOG_PROBABILITY: log_states, LABEL_PROBABILITY: probability}
     values[ENTROPY] = measure_entropy(values[PROBABILITY])
-    if CORRECT in found:
+    if CORRECT in latent:
         values[CORRECT] = probability[part.data.item, part.data.label]
-    return found.assign({name: found[name].copy(data=of) for name, of in values.items()})
+    labels = latent[[*values]].assign({name: latent[name].copy(data=of) for name, of in values.items()})
+    return replace(part, labels=labels)
 
 
 def label_groups(parts: Sequence[FitPart]) -> dict[str, xr.Dataset]:
     """Return the groups of a fit with the probabilities of labels, from parts that `with_posterior` returned."""
-    names = (PROBABILITY, LOG_PROBABILITY, ENTROPY, LABEL_PROBABILITY, CORRECT)
-    own = {part.dimension: part.latent[[name for name in names if name in part.latent]] for part in parts}
-    return groups_by_dimension(LABELS, own)
+    return groups_by_dimension(LABELS, {part.dimension: part.labels for part in parts if part.labels is not None})
 
 
 # ---------------------------------------------------------------------------------------------- the kinds of data
@@ -315,7 +336,8 @@ def parts_of(view: FitView, *, need_items: bool = True) -> list[FitPart]:
     """
     if not need_items and isinstance(view.named_data, AnnotationTotals):
         return [FitPart(view.named_data, xr.Dataset())]
-    return split_data(view.data, view.labels)
+    labels = read_by_dimension(view.tree, LABELS) if LABELS in view.tree.children else {}
+    return [replace(part, labels=labels.get(part.dimension)) for part in split_data(view.data, view.latents)]
 
 
 def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) -> FitPart:

@@ -6,7 +6,6 @@ of the call; nothing is kept between calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -28,27 +27,15 @@ from bayesanno.fits.storage import (
 )
 from bayesanno.modeling.base import AnnotationModel
 
-LATENT, LABELS = "latent", "labels"  # the groups with the model's posterior, and with the one that tables read
-ADJUSTMENT = "adjustment"  # the group of a fit whose labels were adjusted for correlated errors
+LATENT = "latent"  # the group with the model's posterior of items
+LABELS = "labels"  # the group with adjusted or recalibrated probabilities of labels
+CHECK = "check"  # the group with the adjustment that the check of a fit suggests
+ADJUSTMENT = "adjustment"  # the group, and the attribute, of a fit whose labels were adjusted by its check
 RECALIBRATION = "recalibration"  # the group, and the attribute, of a fit whose labels were recalibrated
 Yields = Literal["mcmc", "approximation", "point", "combination"]
 
 
 type Fit = xr.DataTree | FitView  # what functions of fits take
-NOTICEABLE = 0.05  # of the weights of an adjustment: every checked fit has a little
-
-
-def is_tempered(found: Mapping[str, Any]) -> bool:
-    """Return whether labels were noticeably adjusted, by an entry of `misfit` in the diagnostics of a fit.
-
-    Examples
-    --------
-    >>> from bayesanno.fits.view import is_tempered
-    >>> [is_tempered({"adjustment": {"weight": b, "vote_weight": 0.02}}) for b in (0.01, 0.3)]
-    [False, True]
-    """
-    done = found.get("adjustment", {"weight": 0.0, "vote_weight": 0.0})
-    return max(done["weight"], done["vote_weight"]) >= NOTICEABLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,19 +78,6 @@ class FitView:
             refuse_items()
         return read_by_dimension(self.tree, LATENT)
 
-    @cached_property
-    def labels(self) -> dict[str, xr.Dataset]:
-        """The same with the probabilities that tables read: adjusted, recalibrated, or those of the model."""
-        found = dict(self.latents)
-        for dimension, own in read_by_dimension(self.tree, LABELS).items() if self.is_adjusted else ():
-            found[dimension] = found[dimension].drop_vars("probability_mcse", errors="ignore").assign(own.data_vars)
-        return found
-
-    @property
-    def latent(self) -> xr.Dataset:
-        """The entry of `labels` for a fit without dimensions."""
-        return self.labels[""]
-
     @property
     def has_population(self) -> bool:
         """Whether the model learns a population of annotators, from which new ones can be drawn."""
@@ -134,13 +108,8 @@ class FitView:
 
     @property
     def is_adjusted(self) -> bool:
-        """Whether the labels were adjusted, as in every checked fit with labels, or recalibrated."""
-        return LABELS in self.tree.children
-
-    @property
-    def is_tempered(self) -> bool:
-        """Whether the labels were noticeably adjusted for problems found in the check, or recalibrated."""
-        return self.is_recalibrated or any(map(is_tempered, self.diagnostics.get("misfit", [])))
+        """Whether the labels were adjusted by the check of the fit."""
+        return ADJUSTMENT in self.tree.children
 
     @property
     def is_recalibrated(self) -> bool:

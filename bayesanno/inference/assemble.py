@@ -32,7 +32,7 @@ from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
 from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
-from bayesanno.inference.tempering.parts import adjust_labels
+from bayesanno.inference.tempering import adjust, check_labels
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import Finding, warn_of
@@ -118,8 +118,7 @@ def finish(
     Parameters
     ----------
     check : bool
-        Whether to compare the answers with predictions from the draws; `misfit` is then among the diagnostics. Labels
-        are adjusted for the problems found, unless the attribute `adjust` is 0.
+        Whether to compare the answers with predictions from the draws; `misfit` is then among the diagnostics.
     before : sequence of Finding, optional
         What `find_before` has found of the data. None of this is warned about again.
     """
@@ -136,9 +135,9 @@ def finish(
         seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
         parts = parts_to_check(data, FitView(tree), seeds)
         answers = parts[0].data if is_on_dask(tree) else data
-        misfits = measure_misfit(ModelDraws(model, answers, groups["posterior"], known), seeds)
-        if attrs.get("adjust", 1):
-            adjust_labels(tree, parts, misfits)
+        misfits = measure_misfit(ModelDraws(model, answers, groups["posterior"], known), parts, seeds)
+        for path, group in check_labels(FitView(tree), parts, misfits).items():
+            tree[path] = xr.DataTree(group)
         found["misfit"] = [one.found for one in misfits]
         if found["misfit"] and "latent" in groups:
             found["misfit"][0] |= measure_copying(data, groups["latent"])
@@ -173,5 +172,6 @@ def assemble(
 
 
 def remake(view: FitView, posterior: xr.Dataset, sample_stats: xr.Dataset, **how: Any) -> xr.DataTree:
-    """Make a fit from some draws of another fit by `assemble`; it is checked if that fit was."""
-    return assemble(view.model, view.data, posterior, sample_stats, check="misfit" in view.diagnostics, **how)
+    """Make a fit from some draws of another fit by `assemble`; it is checked, and adjusted, if that fit was."""
+    made = assemble(view.model, view.data, posterior, sample_stats, check="misfit" in view.diagnostics, **how)
+    return adjust(made) if view.is_adjusted else made

@@ -62,7 +62,6 @@ def fit(
     initvals: Begin | Mapping[str, Any] = "auto",
     relabel: bool = True,
     check: bool = True,
-    adjust: bool = True,
     method_options: Mapping[str, Any] | None = None,
     progressbar: bool = True,
     client: Client | None = None,
@@ -109,11 +108,8 @@ def fit(
         `bayesanno.inference.relabelling`.
     check : bool
         Whether to compare the answers with those that the fit predicts, which takes about a second. The diagnostics
-        have the result as `misfit`. On a cluster, only some items are compared.
-    adjust : bool
-        Whether to adjust the label probabilities by what the check found: at least 2% of them are a weighted vote; see
-        `bayesanno.inference.tempering`. The group `labels` then has the adjusted probabilities, which all tables use;
-        `latent` keeps the model's own.
+        have the result as `misfit`, and `adjust` makes label probabilities as certain as it allows. On a cluster, only
+        some items are compared.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points from which initvals="auto" searches (20). For advi
         and fullrank_advi, `steps`, the largest number of steps (50,000). For em and vb, `restarts`, the number of
@@ -130,10 +126,9 @@ def fit(
     xarray.DataTree
         The groups posterior, sample_stats, log_likelihood (per item), log_prior, observed_data, constant_data; latent,
         with `probability`, its log `log_probability` and `probability_mcse` (item, state), and `entropy` (item) in
-        nats; and for NUTS convergence, with bulk and tail ESS and R-hat of each parameter. If labels were adjusted,
-        `labels` has the adjusted probabilities, and `adjustment` the details. The attributes contain the model and its
-        fields, the method, the kind of its result and its settings, the seed, versions, the hash of the data, seconds
-        and diagnostics.
+        nats; for NUTS convergence, with bulk and tail ESS and R-hat of each parameter; and check, what `adjust` would
+        do. The attributes contain the model and its fields, the method, the kind of its result and its settings, the
+        seed, versions, the hash of the data, seconds and diagnostics.
 
         A fit by EM is one chain of one draw, without log_prior, convergence and `probability_mcse`. `lp` is the
         objective, and the diagnostics have `climb`: the number of restarts that agree, and how far the others ended
@@ -207,7 +202,6 @@ def fit(
         with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
             results = chosen.run(model, answers, settings, **how)
     made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(settings.to_fields())}
-    made_by |= {} if adjust else {"adjust": 0}
     return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check, before=before)
 
 

@@ -1,6 +1,6 @@
 """What can be asked: the factors of future answers in a fit, and the budgets of annotators.
 
-The labels are those adjusted in the fit, and annotators can be new to it. The invariant: the mean of the states over
+The labels are those of the fit's tables, and annotators can be new to it. The invariant: the mean of the states over
 draws is the posterior of labels in the fit's own tables.
 """
 
@@ -22,11 +22,11 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import extend_columns
 from bayesanno.data.described import require_kind
 from bayesanno.data.frame import name_winners
-from bayesanno.fits.parts import PROBABILITY, find_positions
+from bayesanno.fits.parts import PROBABILITY, find_positions, parts_of
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.measures import count_independent
-from bayesanno.inference.tempering.parts import temperings_of
+from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.modeling.states import DrawnStates, find_states
 
@@ -105,15 +105,16 @@ def find_candidates(
         posterior = add_new_annotators(view.model, data, posterior, rng)
     states = find_states(view.model, data, posterior, view.known)
     is_known = np.isin(data.items, list(data.controls))
-    if view.is_adjusted:
-        states = _adjust(view, states)
+    (part,) = parts_of(view)
+    if part.labels is not None:
+        states = _adjust(view, states, part.probabilities[PROBABILITY].values)
     if view.is_recalibrated:
         is_known |= np.isin(data.items, known_items(view, ""))
     return CandidateAnswers(data, states, is_known, take_draws(posterior, states.n_draws))
 
 
-def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
-    """Return states with the adjusted posterior of labels as their mean, and answers that are informative to match."""
+def _adjust(view: FitView, states: DrawnStates, after: np.ndarray) -> DrawnStates:
+    """Return states with this posterior of labels (item, class) as mean, and answers that are informative to match."""
     power = 1.0
     n_answers = view.data.n_annotations / view.data.n_items + 1
     for adjustment in temperings_of(view, ADJUSTMENT).values():
@@ -121,7 +122,7 @@ def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
         power *= 1 - adjustment.weight * (1 - float(worth))
     for recalibration in temperings_of(view, RECALIBRATION).values():
         power *= float((1 / recalibration.temperature).mean())
-    before, after = states.probability, view.latent[PROBABILITY].values  # (item, class)
+    before = states.probability
     ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
     state = states.state * ratio[:, :, None].astype(np.float32)
     unseen = (before == 0) & (after > 0)  # impossible in all draws, but not after adjustment
@@ -136,11 +137,10 @@ def _warn_of_basis(view: FitView, who: str) -> None:
             f"this fit is one point, so {who} ignores the uncertainty about annotators: fit by nuts or vb instead",
             PredictionWarning,
         )
-    if not view.is_tempered and is_misfit(view):
+    if not (view.is_adjusted or view.is_recalibrated) and is_misfit(view):
         warn(
             f"this model does not predict the answers well, so {who} overestimates the value of more answers: "
-            "recalibrate the fit with some true labels (bayesanno.recalibrate), or fit shared_errors if annotators err "
-            "together",
+            "adjust the fit (bayesanno.adjust), or recalibrate it with some true labels (bayesanno.recalibrate)",
             MisfitWarning,
         )
 

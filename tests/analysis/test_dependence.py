@@ -8,9 +8,9 @@ import pytest
 import bayesanno as ba
 from bayesanno._core.errors import SizeWarning
 from bayesanno.analysis import dependence
-from bayesanno.analysis.dependence import error_chances
-from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.residuals import error_chances
+from bayesanno.simulation.quantities import ModelDraws
 from tests.analysis.made import from_prior
 from tests.samples import simulate_clique, simulate_unsure, tiny_data
 
@@ -115,7 +115,9 @@ class TestModels:
         view = view_of(from_prior(model, data))
         accuracy = view.posterior["accuracy"].mean(("chain", "draw")).values
         expected = np.repeat(1 - accuracy[:, None], 2, axis=1)
-        np.testing.assert_allclose(error_chances(view, part_of(view, None))[0], expected, atol=1e-6)
+        np.testing.assert_allclose(
+            error_chances(ModelDraws(model, data, view.posterior, view.known))[0], expected, atol=1e-6
+        )
 
     def test_an_unsure_answer_is_none(self, rng):
         data = simulate_unsure(rng)

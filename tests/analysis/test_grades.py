@@ -23,7 +23,7 @@ def graded(*labels, order=None):
     records = [(f"i{i}", f"a{j}", labels[label]) for (i, j), label in np.ndenumerate(said)]
     gold = {f"i{item}": labels[one] for item, one in enumerate(truth)}
     data = ba.AnnotationData.from_records(records, labels=order, gold=gold)
-    return ba.fit("one_coin", data, adjust=False, **EM), data
+    return ba.fit("one_coin", data, **EM), data
 
 
 def test_the_table_describes_the_posterior_of_the_grade(mace_fit):

@@ -11,6 +11,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno._core.errors import FitError, PredictionWarning
 from bayesanno.analysis.labels import score
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 
 COPIES = 5
@@ -49,7 +50,7 @@ def honest(fitted, known):
 
 
 def log_score(fit, gold):
-    logs = view_of(fit).latent["log_probability"].to_pandas()
+    logs = part_of(view_of(fit), None).probabilities["log_probability"].to_pandas()
     return np.mean([logs.at[item, label] for item, label in gold.items()])
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import PredictionWarning
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.report.page import render
 from tests.inference.draws import make_fit
@@ -44,8 +45,8 @@ def test_each_dimension_has_a_recalibration_of_its_own(multi_fit, several):
     assert ba.recalibration_table(done)["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 3
     one = ba.recalibrate(multi_fit, {"polarity": several.by_dimension["polarity"].gold})
     for name, source in (("focus", multi_fit), ("polarity", done)):
-        expected = view_of(source).labels[name]["probability"]
-        np.testing.assert_allclose(view_of(one).labels[name]["probability"], expected, atol=1e-12)
+        expected, found = (part_of(view_of(fit), name).posterior for fit in (source, one))
+        np.testing.assert_allclose(found, expected, atol=1e-12)
     assert json.loads(one.attrs["recalibration"]).keys() == {"polarity"}
     page = render(view_of(done), checks=False, random_seed=1)
     (section,) = re.findall(r'<section id="recalibration">(.*?)</section>', page, re.DOTALL)

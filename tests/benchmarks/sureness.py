@@ -12,12 +12,16 @@ Three kinds of tables with true labels are fitted:
 Each table is fitted once by each model and method. The fits' logs and checks are kept in the folder, so that an
 interrupted run goes on, and rules can be compared again without fitting. The rules:
 
-    none  the model's own labels
-    this  the rule of `bayesanno.inference.tempering`
+    none           the model's own labels
+    2% of a vote   the contamination prior alone
+    2/3 of a vote  the rule with two thirds of the vote in all tempered labels
+    copies switch  the rule with a pair of copies as evidence for the whole table
+    this           the rule of `bayesanno.inference.tempering`
 
 For each rule and kind of table: the mean log score of the true labels (of a label with probability 0, log 1e-16);
 errors expected over errors made, summed over tables; the share of tables where labels are worse by more than .01 than
-without adjustment. Then, of the checks of fits: the standard deviation of z, and the share that is adjusted noticeably.
+without adjustment. Then, of the checks of fits: the standard deviation of z, the unevenness of agreement, and the
+weights a and b.
 """
 
 from __future__ import annotations
@@ -30,7 +34,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,9 +41,9 @@ import pandas as pd
 
 import bayesanno as ba
 from bayesanno.fits.parts import log_label_posterior, parts_of
-from bayesanno.fits.view import NOTICEABLE, view_of
-from bayesanno.inference.diagnosis.misfit import Misfit, measure_misfit
-from bayesanno.inference.tempering.rule import Tempering, weigh_errors, weigh_votes
+from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.misfit import measure_misfit
+from bayesanno.inference.tempering import LEAST_VOTE, MOST_SHARE, Tempering
 from bayesanno.simulation.quantities import ModelDraws
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -120,16 +123,13 @@ def fit_table(data: ba.AnnotationData, model: str, method: str) -> dict[str, Any
         warnings.simplefilter("ignore")
         settings = METHODS[method] | {"random_seed": 1, "progressbar": False, "check": False}
         try:
-            fit = ba.fit(model, data, method=method, **settings)
+            fit = ba.fit(model, replace(data, gold={}), method=method, **settings)
         except ba.FitError:
             return None
         view = view_of(fit)
-        (misfit,) = measure_misfit(ModelDraws(view.model, view.data, view.posterior, view.known), 1)
-    (part,) = parts_of(view)
-    found = {"logs": log_label_posterior(part), "data": data, "found": misfit.found, "errors": None}
-    if misfit.errors is not None:
-        found["errors"] = (misfit.errors.correlation, misfit.errors.informedness)
-    return found
+        (part,) = parts_of(view)
+        (misfit,) = measure_misfit(ModelDraws(view.model, view.data, view.posterior, view.known), [part], 1)
+    return {"logs": log_label_posterior(part), "data": data, "misfit": misfit}
 
 
 def read_fits(options: argparse.Namespace) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
@@ -149,12 +149,21 @@ def read_fits(options: argparse.Namespace) -> Iterator[tuple[dict[str, str], dic
 # --------------------------------------------------------------------------------------------------------- the rules
 
 
-def apply_rules(found: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Return the log probabilities of labels (item, label) by each rule."""
-    logs, data, errors = found["logs"], found["data"], found["errors"]
-    errors = None if errors is None else SimpleNamespace(correlation=errors[0], informedness=errors[1])
-    this = Tempering.from_check(logs, Misfit(found["found"], errors), data.n_annotators)
-    return {"none": logs, "this": this.average(logs, this.count(data))}
+def apply_rules(found: dict[str, Any]) -> tuple[dict[str, np.ndarray], Tempering]:
+    """Return the log probabilities of labels (item, label) by each rule, and the adjustment."""
+    logs, data = found["logs"], found["data"]
+    this = Tempering.from_check(logs, found["misfit"], data.n_annotators)
+    answers = this.count(data.item, data.annotator, data.label, data.names_class, data.n_items)
+    vote, two_thirds = replace(this, weight=0.0, vote_weight=LEAST_VOTE), replace(this, vote_share=MOST_SHARE)
+    some = answers._replace(copied=np.zeros(data.n_items))
+    whole = replace(this, weight=1.0 if found["misfit"].copies is not None else this.weight)
+    return {
+        "none": logs,
+        "2% of a vote": vote.average(logs, some),
+        "2/3 of a vote": two_thirds.average(logs, answers),
+        "copies switch": whole.average(logs, some),
+        "this": this.average(logs, answers),
+    }, this
 
 
 def score(logs: np.ndarray, data: ba.AnnotationData) -> dict[str, float]:
@@ -175,12 +184,14 @@ def compare(options: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the scores of each rule for each fit, and what the check of each fit found."""
     scores, checks = [], []
     for of, found in read_fits(options):
-        scores += [of | {"rule": rule} | score(logs, found["data"]) for rule, logs in apply_rules(found).items()]
-        check, errors = found["found"], found["errors"]
-        r, n_labels = 0.0 if errors is None else errors[0].clip(0, 1).mean(), found["logs"].shape[1]
-        seen = {"z": check.get("errors", {}).get("z", np.nan), "spread": check["votes"]["spread"]}
-        checks.append(of | seen | {"b": weigh_errors(check, r), "a": weigh_votes(check, n_labels)})
-        print(pd.DataFrame(scores[-2:]).round(3).to_string(index=False, header=len(checks) == 1), flush=True)
+        rules, this = apply_rules(found)
+        scores += [of | {"rule": rule} | score(logs, found["data"]) for rule, logs in rules.items()]
+        check = found["misfit"].found
+        errors = check.get("errors", {})
+        uneven = errors.get("unevenness", {"observed": np.nan, "expected": np.nan})
+        seen = {"z": errors.get("z", np.nan), "uneven": uneven["observed"] - uneven["expected"]}
+        checks.append(of | seen | {"spread": check["votes"]["spread"], "b": this.weight, "a": this.vote_weight})
+        print(pd.DataFrame(scores[-len(rules) :]).round(3).to_string(index=False, header=len(checks) == 1), flush=True)
     return pd.DataFrame(scores), pd.DataFrame(checks)
 
 
@@ -208,5 +219,6 @@ if __name__ == "__main__":
     parser.add_argument("--no-fits", action="store_true", help="compare the fits that are there")
     scores, checks = compare(parser.parse_args())
     print(summarise(scores).round(3).to_string(index=False))
-    by = checks.assign(noticed=checks[["a", "b"]].max(axis=1) >= NOTICEABLE).groupby(["kind", "method"], sort=False)
-    print(by.agg(z_sd=("z", "std"), most_spread=("spread", "max"), noticed=("noticed", "mean")).round(2).to_string())
+    of_checks = {"z_sd": ("z", "std"), "uneven": ("uneven", "mean"), "uneven_sd": ("uneven", "std")}
+    of_checks |= {"most_spread": ("spread", "max"), "b": ("b", "mean"), "a": ("a", "mean")}
+    print(checks.groupby(["kind", "method"], sort=False).agg(**of_checks).round(2).to_string())

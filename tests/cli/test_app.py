@@ -97,7 +97,7 @@ def test_data_come_from_standard_input_and_options_reach_the_fit(command, tmp_pa
     assert not none
     assert model == ba.models.MACE(competence_prior=(2, 1))
     assert data.hash == ba.AnnotationData.from_records([row.split(",") for row in LONG.split()[1:]]).hash
-    also = {"random_seed": 5, "adjust": False, "progressbar": False, "method": "nuts", "method_options": {}}
+    also = {"random_seed": 5, "progressbar": False, "method": "nuts", "method_options": {}}
     assert settings == given | also
     assert "report" not in out
     assert not (tmp_path / "run" / "report.html").exists()

@@ -13,7 +13,7 @@ from bayesanno.cli.fit import fit
 
 def test_defaults_are_those_of_the_library():
     own, of_fit = signature(fit).parameters, signature(ba.fit).parameters
-    for name in ("method", "draws", "tune", "chains", "target_accept", "nuts_sampler", "initvals", "adjust"):
+    for name in ("method", "draws", "tune", "chains", "target_accept", "nuts_sampler", "initvals"):
         assert own[name].default == of_fit[name].default
     assert (own["format"].default, own["item"].default, own["strip"].default) == ("auto", None, False)
 

@@ -94,7 +94,7 @@ def test_intervals_of_cumulative_calibration_hold_at_their_rate(rng, mace_fit):
         probability = rng.dirichlet(np.ones(3), size=400)
         grade = (rng.random((400, 1)) > probability.cumsum(axis=1)).sum(axis=1)
         data = replace(view.data, gold={item: LABELS[code] for item, code in zip(view.data.items, grade, strict=True)})
-        latent = view.latent.assign(probability=view.latent["probability"].copy(data=probability))
+        latent = view.latents[""].assign(probability=view.latents[""]["probability"].copy(data=probability))
         table = _tabulate_grades(view, FitPart(data, latent), 10, False, 0.95, None)
         held += ((table["ci95_lb"] <= table["predicted"]) & (table["predicted"] <= table["ci95_ub"])).tolist()
     assert np.mean(held) > 0.9

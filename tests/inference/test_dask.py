@@ -73,8 +73,7 @@ class TestSpread:
         [("mace", "vb", {}, "prior"), ("model_b", "em", {"epsilon": 0.1, "objective": "map"}, "vote")],
     )
     def test_estimates_and_labels_are_those_in_memory(self, model, method, options, initvals, there, crowd, tmp_path):
-        """Without the adjustment, which depends on the order of items through the replicates of the check."""
-        how = ONE | {"method_options": {"restarts": 2} | options, "draws": 50, "initvals": initvals, "adjust": False}
+        how = ONE | {"method_options": {"restarts": 2} | options, "draws": 50, "initvals": initvals}
         here, far = (ba.fit(model, data, method=method, **how) for data in (crowd[0], there))
         for name, values in here["posterior"].data_vars.items():
             np.testing.assert_allclose(far["posterior"][name], values, rtol=0, atol=1e-8)
@@ -97,7 +96,7 @@ class TestSpread:
 
     def test_a_fit_is_saved_and_says_that_it_holds_no_items(self, there, client, crowd, tmp_path, refuses):
         fit = ba.fit("mace", there, method="em", method_options={"restarts": 1}, **ONE)
-        assert set(fit.children) == {"posterior", "sample_stats", "e_step", "constant_data", "adjustment"}
+        assert set(fit.children) == {"posterior", "sample_stats", "e_step", "constant_data", "check"}
         assert "item" not in {dim for group in fit.children.values() for dim in group.dims}
         ba.save(fit, tmp_path / "posterior.nc")
         loaded = ba.load(tmp_path)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.dependence import error_chances
-from bayesanno.fits.parts import part_of
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.measures import concat_datasets
-from bayesanno.inference.diagnosis.misfit import measure_misfit
-from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, find_chances
+from bayesanno.inference.diagnosis.misfit import join_pairs, measure_misfit
+from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, error_chances, find_chances
 from bayesanno.simulation.quantities import ModelDraws
 from tests.analysis.made import from_prior
 from tests.inference.answers import data_of, noisy
@@ -26,7 +25,7 @@ def misfit_of(fit):
 def test_copies_are_seen_and_named(copies, fit_of_copies):
     codes = set(ba.findings(fit_of_copies).query("level != 'note'")["code"])
     assert {"errors-correlate", "copies"} <= codes
-    assert "labels-adjusted" in set(ba.findings(fit_of_copies)["code"])
+    assert "labels-overconfident" in set(ba.findings(fit_of_copies)["code"])
     by_em = fit_quietly("model_b", copies, method="em")  # one point looks as draws do
     found, of_point = misfit_of(fit_of_copies)[0], misfit_of(by_em)[0]
     assert of_point["errors"]["correlation"] == pytest.approx(found["errors"]["correlation"], abs=0.05)
@@ -63,13 +62,18 @@ def drawn_of(fit):
 
 
 def test_the_same_seed_sees_the_same_and_large_tables_are_sampled(fit_of_copies, monkeypatch):
-    drawn = drawn_of(fit_of_copies)
-    one, again, other = ([each.found for each in measure_misfit(drawn, seed)] for seed in (3, 3, 4))
+    drawn, parts = drawn_of(fit_of_copies), parts_of(view_of(fit_of_copies))
+    one, again, other = ([each.found for each in measure_misfit(drawn, parts, seed)] for seed in (3, 3, 4))
     assert one == again != other
     monkeypatch.setattr("bayesanno.inference.diagnosis.misfit.MOST_ANSWERS", 500)
-    found = measure_misfit(drawn, 1)[0].found
+    found = measure_misfit(drawn, parts, 1)[0].found
     assert found["errors"]["n_answers"] == pytest.approx(10, abs=0.5)
-    assert found["pairs"]["named"][0]["n"] == 197  # of pairs, all items with answers of both that are no controls
+    assert found["pairs"]["groups"][0]["n"] == 198  # of pairs, all items with answers of both
+
+
+def test_pairs_are_joined_to_groups_with_their_first_pair():
+    pairs = [{"annotators": two} for two in (["ada", "bo"], ["dee", "eve"], ["cy", "bo"])]
+    assert list(join_pairs(pairs)) == [(["dee", "eve"], pairs[1]), (["ada", "bo", "cy"], pairs[0])]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -82,7 +86,8 @@ def test_dropping_chains_repeats_the_check_and_relabelling_does_not(copies, fit_
     fewer = ba.drop_chains(fit, [1])
     assert misfit_of(fewer) != misfit_of(fit)
     assert misfit_of(fewer)[0]["pairs"]["n"] == misfit_of(fit)[0]["pairs"]["n"]
-    assert "labels" in fewer.children  # adjusted again
+    assert "labels" not in fewer.children
+    assert "labels" in ba.drop_chains(ba.adjust(fit), [1]).children  # adjusted again
     assert misfit_of(fit)[0]["pairs"]["close"]
     assert misfit_of(ba.relabel(fit)) == misfit_of(fit)
 
@@ -121,7 +126,7 @@ def test_with_known_classes_it_is_the_dependence_table_s_correlation(rng):
     known = data_of(np.column_stack(answers), "abc", truth=truth)
     known = replace(known, controls=known.gold)
     fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)
-    chance, _ = error_chances(view_of(fit), part_of(view_of(fit), None))
+    chance, _ = error_chances(drawn_of(fit))
     (found,) = ba.dependence_table(fit).query("level == 'all'")["correlation"]
     assert found > 0.1
     design, weight = ErrorDesign(known), np.eye(3)[known.gold_codes]
@@ -159,7 +164,7 @@ def test_no_item_with_two_answers_has_no_errors_to_compare(rng):
     said = np.full((40, 2), -1)
     said[:20, 0], said[20:, 1] = truth[:20], truth[20:]
     (found,) = misfit_of(fit_quietly("one_coin", data_of(said, "ab"), method="vb"))
-    assert set(found) == {"dimension", "votes", "adjustment"}
+    assert set(found) == {"dimension", "votes", "statistics", "adjustment"}
 
 
 @pytest.mark.usefixtures("by_numpy")
@@ -167,7 +172,7 @@ def test_no_item_with_two_answers_has_no_errors_to_compare(rng):
 def test_counts_and_dimensions_are_looked_at():
     counts = ba.CountData(items=tuple(map(str, range(80))), successes=np.repeat([1, 4], 40), trials=np.full(80, 5))
     (found,) = misfit_of(from_prior(ba.get_model("binomial_mixture"), counts, check=True))
-    assert set(found) == {"dimension", "votes"}
+    assert set(found) == {"dimension", "votes", "statistics"}
     rng = np.random.default_rng(2)
     truth = rng.integers(2, size=40)
     said = data_of(np.column_stack([noisy(truth, 0.8, 2, rng) for _ in range(3)]), "ab")

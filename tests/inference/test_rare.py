@@ -60,7 +60,7 @@ def test_chains_that_differ_on_one_item_leave_the_others_usable(rare, rng):
     assert (found.code, found.level, found.about) == ("rare-label", "note", ("c", "d"))
     found = view.diagnostics["rare"]
     assert (found["differ"], found["named"], found["n_items"]) == (1, [SPLIT], data.n_items)
-    sizes = view.latent["probability"].sum("item")
+    sizes = view.latents[""]["probability"].sum("item")
     for one in found["classes"]:
         assert one["items"] == pytest.approx(float(sizes.sel(true_class=one["name"])), abs=1e-9)
     others = view.convergence.sel(true_class=["a", "b"], diagnostic="r_hat")

@@ -6,8 +6,8 @@ from scipy.special import expit, log_softmax, logsumexp
 from scipy.stats import kstest, norm
 
 from bayesanno.analysis.recalibrate import score_shares
-from bayesanno.inference.tempering.grid import SHIFT_SD, log_probabilities
-from bayesanno.inference.tempering.rule import SIZE_PRIOR, Tempering, measure_logs
+from bayesanno.analysis.temperature import SHIFT_SD, SIZE_PRIOR, learn_tempering
+from bayesanno.inference.tempering import log_probabilities, measure_logs
 
 IMPOSSIBLE = 1e-4  # a p-value below it is no chance
 
@@ -22,7 +22,7 @@ def draw_labels(rng, logs):
 
 
 def learn(logs, known, truth, **how):
-    return Tempering.from_labels(logs, known, truth, was_tempered=False, **how)
+    return learn_tempering(logs, known, truth, tempered=0.0, **how)
 
 
 def on_a_grid(logs, known, truth, n=(300, 200)):

@@ -18,7 +18,7 @@ from tests.models.graphs import as_posterior
 
 MODEL_B = ba.models.ModelB()
 MACE = ba.models.MACE(class_prior="uniform")  # as in the paper
-QUICK = {"method": "em", "method_options": {"restarts": 1}, "check": False, "adjust": False, "progressbar": False}
+QUICK = {"method": "em", "method_options": {"restarts": 1}, "check": False, "progressbar": False}
 
 
 def problem_of(model, data, **settings):

@@ -165,7 +165,7 @@ def test_groups_variables_and_dims(fitted):
     groups = "posterior sample_stats convergence log_likelihood log_prior latent observed_data constant_data"
     assert set(tree.children) == {
         *groups.split(),
-        *(("labels", "adjustment") if state == "true_class" and is_checked else ()),
+        *(("check",) if state == "true_class" and is_checked else ()),
     }
     assert dims_of(tree["posterior"]) == with_samples(fitted.schema["free"] | fitted.schema["derived"])
     assert dims_of(tree["log_likelihood"]) == {fitted.observed: ("chain", "draw", "item")}

@@ -109,9 +109,8 @@ def test_an_item_without_answers_is_asked_about_first():
 def test_misfit_warns_unless_labels_are_adjusted_or_recalibrated():
     clique = simulate_clique(np.random.default_rng(1), items=200, clique=6, copies=0.9)[0]
     with pytest.warns(ba.MisfitWarning):
-        fit = ba.fit("model_b", clique, **QUICK | {"check": True, "adjust": False})
-    with pytest.warns(ba.MisfitWarning):
-        adjusted = ba.fit("model_b", clique, **QUICK | {"check": True})
+        fit = ba.fit("model_b", clique, **QUICK | {"check": True})
+    adjusted = ba.adjust(fit)
     for honest in (ba.recalibrate(fit), adjusted, ba.recalibrate(adjusted)):
         with warnings.catch_warnings():
             warnings.simplefilter("error", ba.MisfitWarning)

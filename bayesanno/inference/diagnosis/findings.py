@@ -27,16 +27,18 @@ from bayesanno.inference.diagnosis.known_labels import Errors, count_all_errors
 from bayesanno.inference.diagnosis.measures import has_converged
 from bayesanno.inference.diagnosis.modes import APART, find_in_modes
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, warn_of
+from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, threshold_of, warn_of
 
 FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
 COLUMNS = ("code", "level", "about", "value", "threshold", "message", "remedy")
-MISFIT = ("errors-correlate", "votes-off", "copies", "labels-follow")  # answers that are not as the model predicts
-SHARED = ("copies", "labels-follow")  # a few annotators who err together
+SHARED = ("copies", "most-err-together", "labels-follow")  # annotators who err together
+MISFIT = (*SHARED, "errors-correlate", "votes-off", "items-differ", "statistic-off")  # not as the model predicts
 WRONG = ("labels-contradict-gold", "vote-is-better")  # labels that known ones contradict
 MOST_CLASSES = 5  # that are named
 MOST_P, MOST_SHARE = 0.01, 0.03  # largest p-value of votes; share of replicates with more correlated errors
 DESIGN_EFFECT = 1.1  # number of answers that are worth one independent answer
+SURE_Z = 2.33  # z of unevenness, exceeded once in a hundred by a normal variable
+NOTICED = 0.1  # change of the expected number of wrong labels, as a share of it
 EXPLAINED = 0.85  # most of the covariance of annotators whom the labels follow that independent errors explain
 ENOUGH = 20  # known labels: of fewer, nothing is said
 FEWEST_VOTED = 10  # items with a vote: with fewer, a share means little
@@ -102,14 +104,16 @@ def store_findings(tree: xr.DataTree, found: Sequence[Finding]) -> None:
     tree.attrs[FINDINGS] = json.dumps([one.to_record() for one in found])
 
 
-def refresh_findings(tree: xr.DataTree, before: FitView) -> None:
-    """Find again what there is of a fit whose labels have changed, and warn of what was not found `before`."""
+def refresh_findings(tree: xr.DataTree, before: FitView | None = None) -> None:
+    """Find again what there is of a fit with other labels; warn of what was not found `before`, if that is given."""
     view = FitView(tree)
-    tree.attrs["diagnostics"] = json.dumps(view.diagnostics | {"gold": count_all_errors(view)})
+    if not is_on_dask(tree):
+        tree.attrs["diagnostics"] = json.dumps(view.diagnostics | {"gold": count_all_errors(view)})
     found = find_in_fit(FitView(tree))
     store_findings(tree, found)
-    known = read_findings(before)
-    warn_of(one for one in found if one not in known)
+    if before is not None:
+        known = read_findings(before)
+        warn_of(one for one in found if one not in known)
 
 
 def find_before(model: Any, data: Any) -> list[Finding]:
@@ -123,19 +127,20 @@ def find_in_fit(view: FitView, before: Sequence[Finding] | None = None) -> list[
     holds_items = not is_on_dask(view.tree)
     if before is None:
         before = find_before(view.model, view.data) if holds_items else []
-    found = [*before, *view.model.findings_of_posterior(view.posterior), *find_in_diagnostics(view.diagnostics)]
+    of_diagnostics = find_in_diagnostics(view.diagnostics, is_adjusted=view.is_adjusted)
+    found = [*before, *view.model.findings_of_posterior(view.posterior), *of_diagnostics]
     if holds_items:
         found += _find_in_items(view)
     for dimension, about in json.loads(view.tree.attrs.get(RECALIBRATION, "{}")).items():
         found += _find_in_recalibration(dimension, about)
     if view.is_recalibrated:  # labels rest on known ones now, and no more on what the model fails to predict
         found = [replace(one, level="note", warning="") if one.code in MISFIT else one for one in found]
-        found = [one for one in found if one.code != "labels-adjusted"]
+        found = [one for one in found if one.code not in ("labels-adjusted", "labels-overconfident")]
     return sort_findings(found)
 
 
-def find_in_diagnostics(diagnostics: Mapping[str, Any]) -> list[Finding]:
-    """Return what the diagnostics of a fit show.
+def find_in_diagnostics(diagnostics: Mapping[str, Any], *, is_adjusted: bool = False) -> list[Finding]:
+    """Return what the diagnostics of a fit show; its labels may be adjusted.
 
     Examples
     --------
@@ -155,7 +160,10 @@ def find_in_diagnostics(diagnostics: Mapping[str, Any]) -> list[Finding]:
     mixing = [] if is_apart and not modes.get("rough") else list(_find_in_mixing(diagnostics))
     for group in [] if is_little else modes.get("within", []):
         mixing += _find_within(group)
-    of_answers = [one for each in diagnostics.get("misfit", []) for one in _find_in_answers(each)]
+    of_answers = []
+    for each in diagnostics.get("misfit", []):
+        own = [*_find_in_answers(each)]
+        of_answers += [*own, *_find_in_adjustment(each, is_adjusted=is_adjusted, is_misfit=bool(own))]
     of_gold = [one for where, each in diagnostics.get("gold", {}).items() for one in _find_in_gold(where, each)]
     return sort_findings([*of_modes, *others, *mixing, *_find_in_sampling(diagnostics), *of_answers, *of_gold])
 
@@ -247,32 +255,40 @@ def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
     errors, votes, followed = (found.get(name) for name in ("errors", "votes", "followed"))
     if errors and errors["p"] < MOST_SHARE and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"]:
         more, n = min(errors["correlation"] - errors["expected"], 1.0), errors["n_answers"]
-        yield from check("errors-correlate", errors["z"], correlation=more, n=n, worth=errors["worth"], where=where)
+        words = {"correlation": more, "n": n, "worth": errors["worth"], "effect": n / errors["worth"], "where": where}
+        yield from check("errors-correlate", errors["z"], **words)
+    if uneven := (errors or {}).get("unevenness"):
+        beyond = uneven["observed"] - uneven["expected"]
+        yield from check("items-differ", beyond if uneven["z"] > SURE_Z else 0.0, where=where)
     if votes and votes["p"] < MOST_P:
         shares = {name: votes[name] for name in ("observed", "predicted")} | {"what": _name_votes(votes["at_most"])}
         yield from check("votes-off", abs(votes["observed"] - votes["predicted"]), where=where, **shares)
-    for names, most in join_pairs(found.get("pairs", {}).get("named", [])):
-        lacking = 1 - (1 - most["observed"]) / (1 - most["predicted"])
-        first, second = most["annotators"]
-        shares = {name: most[name] for name in ("observed", "predicted", "n")}
-        yield find("copies", names, lacking, first=first, second=second, where=where, **shares)
+    for one in found.get("pairs", {}).get("groups", []):
+        most = check("most-err-together", one["share"], one["group"], where=where)
+        words = dict(zip(("first", "second"), one["annotators"], strict=True)) | {"n": one["n"], "where": where}
+        yield from most or [find("copies", one["group"], one["correlation"], **words)]
+    statistics = found.get("statistics", {})
+    limit = threshold_of("statistic-off") / max(1, len(statistics))
+    for name, of in statistics.items():
+        if of["p"] < limit:
+            yield find(
+                "statistic-off", [name], of["p"], threshold=limit, statistic=name, spread=of["spread"], where=where
+            )
     if followed and followed["explained"] <= EXPLAINED:
         shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
         yield from check("labels-follow", followed["z"], followed["who"], **shares)
-    if expected := found.get("adjustment", {}).get("expected_errors"):
-        before, after = expected
-        yield find("labels-adjusted", value=after - before, before=before, after=after, where=where)
 
 
-def join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
-    """Yield the groups of annotators that pairs connect, each with its first pair."""
-    groups: list[tuple[set[str], Mapping[str, Any]]] = []
-    for pair in pairs:
-        who = set(pair["annotators"])
-        touching = [group for group in groups if not group[0].isdisjoint(who)]
-        groups = [group for group in groups if group[0].isdisjoint(who)]
-        groups.append((who.union(*(names for names, _ in touching)), touching[0][1] if touching else pair))
-    yield from ((sorted(names), first) for names, first in groups)
+def _find_in_adjustment(found: Mapping[str, Any], *, is_adjusted: bool, is_misfit: bool) -> Iterator[Finding]:
+    """Yield that labels were adjusted noticeably, or should be; 2% of the vote alone are not mentioned."""
+    done = found.get("adjustment", {"expected_errors": (0.0, 0.0), "weight": 0.0})
+    before, after = done["expected_errors"]
+    if after - before > NOTICED * before and (is_misfit or (is_adjusted and done["weight"] > 0)):
+        words = {"before": before, "after": after, "where": _in(found["dimension"])}
+        if is_adjusted:
+            yield from check("labels-adjusted", after - before, **words)
+        else:
+            yield from check("labels-overconfident", after - before, **words)
 
 
 def _name_votes(at_most: str) -> str:

@@ -1,9 +1,11 @@
 """The check of a fit: whether it predicts the answers, measured without true labels.
 
 votes   How many items have 0, 1, 2, ... votes for a label (for counts: successes), compared with the fit's predictions.
+statistics  The other statistics of `bayesanno.predictive_check`, each as a whole.
 errors  The correlation of two annotators' errors on an item, given its class. In the model it is 0, unless items differ
         in more than their class. See `bayesanno.inference.diagnosis.residuals`.
-pairs   How often two annotators agree, compared with predictions from their classes and confusions: copies and cliques.
+pairs   The correlation of the errors of two annotators beyond the model's: copies and cliques. By known labels if there
+        are enough, otherwise by the posterior, which takes errors that many share for the truth.
 
 followed  A few annotators who determine the labels: are they right, or do they share errors? If errors are independent
         given the truth, the covariance of two annotators' answers, as numbers, is a product of one number for each (one
@@ -26,7 +28,7 @@ C. Spearman (1904), "General intelligence," objectively determined and measured,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import cycle
@@ -38,21 +40,28 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.columns import take_columns
-from bayesanno.inference.diagnosis.residuals import ErrorMeasure, mark, measure_errors
+from bayesanno.fits.parts import FitPart
+from bayesanno.inference.diagnosis.residuals import (
+    ErrorMeasure,
+    add_up,
+    correlate_sums,
+    error_chances,
+    mark,
+    match_errors,
+    measure_errors,
+)
 from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.findings import threshold_of
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import ModelDraws, ask, describe_pairs, replicate, says_labels
-from bayesanno.simulation.statistics import AnswerTable, match_pairs, measure_distance, tables_of
+from bayesanno.simulation.quantities import ModelDraws, ask, replicate, says_labels
+from bayesanno.simulation.statistics import AnswerTable, Statistic, measure_distance, tables_of
 
 REPLICATES = 100
-FEW_DRAWS = 50  # for the agreement of pairs, as each draw gives its exact probability
+VOTES = {"votes_per_item", "histogram"}  # the statistics of votes
 MOST_ANSWERS = 20_000  # answers to replicate: of more, those to a random sample of items
-LEAST_SHARED = 10  # items that two annotators both answered
-MOST_NAMED = 5  # pairs that are kept by name
-# A pair is close if the probability of as many equal answers, in any of the pairs, is below the first value, and if its
-# disagreement is lower than predicted by more than the second value, as a share of the prediction:
-PAIRS_P = 0.005
-CLOSE_PAIR = 0.2
+LEAST_SHARED = 20  # items that two annotators both answered
+ENOUGH_KNOWN = 20  # known labels, by which pairs are compared
+PAIRS_P = 0.025  # probability that the interval of any pair is above the correlation
 MOST_AWAY = 0.15  # variance of the differences to the labels, in grades: 85% are equal, where none is further off
 ANSWERED = 0.5  # of the items, by each annotator whom the labels follow
 
@@ -66,19 +75,44 @@ class Misfit(NamedTuple):
         The results in the diagnostics of a fit.
     errors : ErrorMeasure or None
         The measures for adjusting labels, if the model and its data have errors of annotators.
+    copies : Copies or None
+        The pairs of annotators whose errors correlate like those of copies, if there are any.
     """
 
     found: dict[str, Any]
     errors: ErrorMeasure | None = None
+    copies: Copies | None = None
 
 
-def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[Misfit]:
+class Copies(NamedTuple):
+    """Pairs of annotators whose errors correlate like those of copies.
+
+    Attributes
+    ----------
+    who : array of int, shape (pair, 2)
+    correlation : array, shape (pair,)
+        Of their errors, in (0, 1].
+    of_all : float
+        The pairs' answers as a share of all pairs of answers to an item.
+    excess : float
+        The same, weighted by `correlation`: what they add to the mean correlation of errors.
+    """
+
+    who: np.ndarray
+    correlation: np.ndarray
+    of_all: float
+    excess: float
+
+
+def measure_misfit(drawn: ModelDraws, parts: Sequence[FitPart], random_seed: int | Sequence[int]) -> list[Misfit]:
     """Compare the observed answers with predictions from the draws of a fit.
 
     Parameters
     ----------
     drawn : ModelDraws
         All draws of a fit, with its data.
+    parts : sequence of FitPart
+        The data in tables, with the posterior of their items.
     random_seed : int or sequence of int
 
     Returns
@@ -86,12 +120,15 @@ def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[
     list of Misfit
         For each table of answers, `dimension` and, as far as the data and the model have them:
 
+        * `statistics`: for each other statistic its distance, relative to the mean of replicates (`spread`), and `p`;
         * `votes`: the distance of the whole statistic from the predictions, relative to the mean of replicates
           (`spread`), its `p`, and the largest difference between two cumulative shares of items, with these shares;
         * `errors`: the observed `correlation` and the `expected` one, `z` of the difference and its `p`, `n_answers`
           per item, and the number of independent answers that these are `worth`;
-        * `pairs`: the number compared, the least `p` times this number, and, for the pairs that agree most beyond the
-          predictions, the annotators, the number of shared items, and the `observed` and `predicted` agreement.
+        * `unevenness` in `errors`: `observed` and `expected`, as in `ErrorDesign.measure_unevenness`, and `z`;
+        * `pairs`: the number compared, how many are `close`, and the `groups` that these connect: all annotators of the
+          `group`, its `share` of all, and of its most certain pair the `annotators`, the number of shared items (`n`)
+          and the `correlation` of their errors.
 
         Empty for models of annotators alone, in which all items are alike.
     """
@@ -103,9 +140,9 @@ def measure_misfit(drawn: ModelDraws, random_seed: int | Sequence[int]) -> list[
     again = np.resize(np.arange(some.draws.sizes["draw"]), REPLICATES)  # a fit of one point has one draw
     replicates = [answers for answers, _ in replicate(some._replace(draws=some.draws.isel(draw=again)), rng)]
     found = [_measure_table(table, some, replicates) for table in tables_of(data)]
-    few = drawn._replace(draws=take_draws(drawn.draws, FEW_DRAWS))
-    for one, table in zip(found, tables_of(drawn.data), strict=True):
-        one.found.update(_measure_pairs(table, few))
+    for at, part in enumerate(parts):
+        pairs, copies = _measure_pairs(part, drawn)
+        found[at] = found[at]._replace(found=found[at].found | pairs, copies=copies)
     return found
 
 
@@ -131,6 +168,8 @@ def _measure_table(table: AnswerTable, drawn: ModelDraws, replicates: list[np.nd
     own = [answers[table.own] for answers in replicates]
     with suppress(DataError):  # trials that differ have no histogram
         found["votes"] = _measure_votes(table, own)
+    if drawn.draws.sizes["draw"] > 1:  # the uncertainty of one point is not known
+        found["statistics"] = _measure_statistics(table, own)
     if not isinstance(table.data, AnnotationData) or not says_labels(drawn.model, drawn.data):
         return Misfit(found)
     errors = None
@@ -142,23 +181,43 @@ def _measure_table(table: AnswerTable, drawn: ModelDraws, replicates: list[np.nd
     return Misfit(found if errors is None else found | {"errors": errors.found}, errors)
 
 
-# ------------------------------------------------------------------------------------------------------------- votes
+# --------------------------------------------------------------------------------------------- votes and statistics
+
+
+def _compare(
+    statistic: Statistic, seen: np.ndarray, replicates: list[np.ndarray]
+) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
+    """Return how far a statistic is from its predictions, its observed values, and those of the replicates."""
+    observed = np.asarray(statistic.measure(seen), dtype=float)
+    replicated = np.array([statistic.measure(answers) for answers in replicates], dtype=float)
+    far, of_replicates = measure_distance(observed, replicated)
+    spread = float(far[0] / max(of_replicates.mean(), 1e-9))
+    p = float(((of_replicates >= far[0]).sum() + 1) / (of_replicates.size + 1))
+    return {"spread": spread, "p": p}, observed, replicated
+
+
+def _measure_statistics(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str, Any]:
+    seen, found = _answers_of(table), {}
+    for name in table.statistics.keys() - VOTES:
+        with suppress(DataError):  # no item has two answers
+            found[name] = _compare(table.statistics[name](table.data), seen, replicates)[0]
+    return dict(sorted(found.items()))
+
+
+def _answers_of(table: AnswerTable) -> np.ndarray:
+    return table.data.label if isinstance(table.data, AnnotationData) else table.data.successes
 
 
 def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str, Any]:
     of_labels = isinstance(table.data, AnnotationData)
-    statistic = table.statistics["votes_per_item" if of_labels else "histogram"](table.data)
-    seen = table.data.label if of_labels else table.data.successes
-    observed = np.asarray(statistic.measure(seen), dtype=float)
-    replicated = np.array([statistic.measure(answers) for answers in replicates], dtype=float)
-    far, of_replicates = measure_distance(observed, replicated)
+    (name,) = table.statistics.keys() & VOTES
+    statistic = table.statistics[name](table.data)
+    far, observed, replicated = _compare(statistic, _answers_of(table), replicates)
     n_bins = len(statistic.of) if not of_labels else int(np.bincount(table.data.item).max()) + 1  # of each label
     counts = np.stack([observed, replicated.mean(axis=0)]).reshape(2, -1, n_bins)
     shares = counts.cumsum(axis=2).reshape(2, -1) / table.data.n_items  # cumulative, observed and predicted
     at = int(np.abs(shares[0] - shares[1]).argmax())
-    return {
-        "spread": float(far[0] / max(of_replicates.mean(), 1e-9)),
-        "p": float(((of_replicates >= far[0]).sum() + 1) / (of_replicates.size + 1)),
+    return far | {
         "at_most": statistic.of[at],
         "observed": float(shares[0][at]),
         "predicted": float(shares[1][at]),
@@ -168,33 +227,58 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
 # ------------------------------------------------------------------------------------------------------------- pairs
 
 
-def _measure_pairs(table: AnswerTable, drawn: ModelDraws) -> dict[str, Any]:
-    """Return the pairs that agree beyond the predictions; empty if none shares enough items, or there are too many."""
-    from scipy.stats import binom
+def _measure_pairs(part: FitPart, drawn: ModelDraws) -> tuple[dict[str, Any], Copies | None]:
+    """Return the pairs whose errors correlate; none if they share too few items, or are too many."""
+    from scipy.sparse import csr_array
 
-    data = table.data
-    if not isinstance(data, AnnotationData):
-        return {}
+    data: Any = part.data
+    if not isinstance(data, AnnotationData) or part.is_of_types or part.posterior.shape[1] != data.n_classes:
+        return {}, None
+    weight = np.equal.outer(data.gold_codes, np.arange(data.n_classes)).astype(float)
+    if weight.sum() < ENOUGH_KNOWN:
+        weight = np.where((data.control_codes < 0)[:, None], part.posterior.values, 0.0)
     try:
-        matched = match_pairs(data, data.control_codes < 0)
-        often = matched.n >= LEAST_SHARED
-        who, n, same = matched.who[often], matched.n[often], matched.count_same(data.label)[often]
-        if not n.size:
-            return {}
-        predicted = describe_pairs(drawn, who, dimension=table.dimension)  # (sample, pair)
-    except (DataError, FitError):  # too many answers, or a model that cannot take items of two annotations
-        return {}
-    p = binom.sf(same - 1, n, np.clip(predicted, 0, 1)).mean(axis=0) * n.size  # of as many equal answers, or more
-    observed, mean = same / n, predicted.mean(axis=0)
-    close = np.flatnonzero((p < PAIRS_P) & (observed - mean > CLOSE_PAIR * (1 - mean)))
-    first = close[np.argsort(p[close], kind="stable")][:MOST_NAMED]
-    columns = {"n": n[first], "observed": observed[first], "predicted": mean[first]}
-    numbers = [
-        dict(zip(columns, row, strict=True)) for row in zip(*(of.tolist() for of in columns.values()), strict=True)
-    ]
-    names = [list(map(data.name_viewer, two)) for two in who[first]]
-    named = [{"annotators": two} | of for two, of in zip(names, numbers, strict=True)]
-    return {"pairs": {"n": int(n.size), "least_p": float(min(1.0, p.min())), "close": close.size, "named": named}}
+        matches = match_errors(data, weight, *error_chances(drawn, part.dimension))
+    except (DataError, FitError):  # too many answers, or a model that cannot take items of one annotation
+        return {}, None
+    shape = len(matches.who), matches.n_items
+    shared = np.diff(add_up(np.ones(matches.pair.size), matches.pair, matches.item, shape).indptr)
+    often = np.flatnonzero(shared >= LEAST_SHARED)
+    if not often.size:
+        return {}, None
+    place = np.full(shared.size, -1)
+    place[often] = np.arange(often.size)
+    kept = place[matches.pair] >= 0
+    row, item = place[matches.pair[kept]], matches.item[kept]
+    sums = [add_up(each[kept], row, item, (often.size, matches.n_items)) for each in matches.products]
+    found, low, _ = correlate_sums(sums, 1 - 2 * PAIRS_P / often.size).T
+    close = np.flatnonzero(low > threshold_of("copies"))
+    close = close[np.argsort(-low[close], kind="stable")]
+    who = matches.who[often[close]]
+    names = [[data.annotators[code] for code in two] for two in who]
+    numbers = zip(names, shared[often[close]].tolist(), found[close].tolist(), strict=True)
+    named = [{"annotators": two, "n": n, "correlation": r} for two, n, r in numbers]
+    groups = [{"group": group, "share": len(group) / data.n_annotators, **pair} for group, pair in join_pairs(named)]
+    pairs = {"pairs": {"n": int(often.size), "close": int(close.size), "groups": groups}}
+    if not close.size:
+        return pairs, None
+    shape = data.n_annotators, data.n_items
+    answered = csr_array((np.ones(data.n_annotations), (data.annotator, data.item)), shape=shape)
+    n = (answered[who[:, 0]] * answered[who[:, 1]]).sum(axis=1)
+    each = np.bincount(data.item, minlength=data.n_items)
+    of_all = n / (each * (each - 1) / 2).sum()
+    return pairs, Copies(who, found[close], float(of_all.sum()), float(of_all @ found[close]))
+
+
+def join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
+    """Yield the groups of annotators that pairs connect, each with its first pair."""
+    groups: list[tuple[set[str], Mapping[str, Any]]] = []
+    for pair in pairs:
+        who = set(pair["annotators"])
+        touching = [group for group in groups if not group[0].isdisjoint(who)]
+        groups = [group for group in groups if group[0].isdisjoint(who)]
+        groups.append((who.union(*(names for names, _ in touching)), touching[0][1] if touching else pair))
+    yield from ((sorted(names), first) for names, first in groups)
 
 
 # ---------------------------------------------------------------------------------------------------------- followed

@@ -17,11 +17,16 @@ n answers with errors that correlate by r are worth n / (1 + (n - 1) r) independ
 the same answers are biased towards shared errors. So the check of a fit measures r as the difference between observed
 answers and answers predicted by the fit, both with the same draw.
 
-The invariant: this is the only definition. `bayesanno.dependence_table` sums the same residuals over chosen pairs.
+Of chosen pairs of annotators, the products of residuals are compared item by item. If a model expects errors to be
+shared, because items differ in more than their class, the expected products are subtracted. The denominator of such a
+correlation is at least the sum of the absolute products, so that few items give a correlation within -1 and 1. It is a
+ratio of sums over items, and has the standard error of such a ratio.
+
+The invariant: this is the only definition, for the check of a fit and for `bayesanno.dependence_table`.
 
 References
 ----------
-L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
+L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect) and section 6.3 (the variance of a ratio).
 """
 
 from __future__ import annotations
@@ -33,9 +38,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import split_dimensions
+from bayesanno.data.patterns import match_answers
 from bayesanno.inference.diagnosis.measures import count_independent
+from bayesanno.modeling.item_effects import ItemEffectModel, find_errors
+from bayesanno.modeling.posterior import take_draws
+from bayesanno.simulation.quantities import ModelDraws, ask
 
+MOST_DRAWS = 100  # posterior draws over which the chances of errors are averaged
 ROUNDS = 2  # of measuring r with the classes that result from it: it converges quickly
 TINY = np.finfo(float).tiny
 
@@ -67,6 +79,12 @@ class ErrorDesign:
         return mark(self.data.item, self.data.n_items)
 
     @cached_property
+    def several(self) -> np.ndarray:
+        """The answers to items with several, controls left out: positions (answer,)."""
+        n = np.bincount(self.data.item, minlength=self.data.n_items)
+        return np.flatnonzero(((n > 1) & (self.data.control_codes < 0))[self.data.item])
+
+    @cached_property
     def by_viewer(self) -> Any:
         """Ones for the answers of each viewer: a sparse array (viewer, annotation)."""
         return mark(self.data.viewer, self.data.n_viewers)
@@ -83,8 +101,7 @@ class ErrorDesign:
         answer : array, shape (viewer, response, true_class)
             p(answer | class).
         """
-        data, table = self.data, np.log(np.maximum(answer, TINY)).reshape(-1, answer.shape[2])
-        logs = self.by_item @ table.take(data.viewer * data.n_labels + label, axis=0)
+        data, logs = self.data, self.by_item @ self.log_answers(label, answer)
         if r:
             logs /= 1 + np.maximum(np.bincount(data.item, minlength=data.n_items) - 1, 0)[:, None] * r
         logs += np.log(np.maximum(of_class, TINY))
@@ -93,6 +110,29 @@ class ErrorDesign:
         known = data.control_codes
         weight[known >= 0] = np.eye(data.n_classes)[known[known >= 0]]
         return weight
+
+    def log_answers(self, label: np.ndarray, answer: np.ndarray) -> np.ndarray:
+        """Return log p(answer | class) of each answer, (annotation, true_class)."""
+        table = np.log(np.maximum(answer, TINY)).reshape(-1, answer.shape[2])
+        return table.take(self.data.viewer * self.data.n_labels + label, axis=0)
+
+    def measure_unevenness(self, label: np.ndarray, of_class: np.ndarray, answer: np.ndarray) -> float:
+        """Return how unevenly answers agree with the other answers to their items.
+
+        Each answer is compared with the most probable class by the others. The agreement less its expectation is
+        averaged over the answers for which the others are more certain than the median, and over the rest; the
+        difference of the two is returned. It is above 0 where items differ in difficulty.
+        """
+        data, rows = self.data, self.several
+        own = self.log_answers(label, answer)
+        logs = (self.by_item @ own).take(data.item, axis=0)[rows] - own[rows] + np.log(np.maximum(of_class, TINY))
+        rest = np.exp(logs - logs.max(axis=1, keepdims=True))
+        rest /= rest.sum(axis=1, keepdims=True)  # (answer, true_class)
+        best, certain = rest.argmax(axis=1), rest.max(axis=1)
+        chance = answer[data.viewer[rows], data.class_codes[best]]  # p(the answer is the best class | class)
+        excess = (label[rows] == data.class_codes[best]) - (rest * chance).sum(axis=1)
+        is_sure = np.argsort(np.argsort(certain, kind="stable"), kind="stable") >= certain.size // 2
+        return float(excess[is_sure].mean() - excess[~is_sure].mean())
 
     def find_residuals(self, label: np.ndarray, weight: np.ndarray, chance: np.ndarray) -> Residuals:
         """Return the residuals of answers.
@@ -194,7 +234,7 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
     n_answers = np.bincount(data.item, minlength=data.n_items)
     if not (n_answers > 1).any():
         return None
-    design, own, adjusted, informed = ErrorDesign(data), [], [], []
+    design, own, adjusted, informed, uneven = ErrorDesign(data), [], [], [], []
     for joint, answers in drawn:
         of_class, answer = condition_on_class(data, joint)
         answer = data.of_viewers(answer)
@@ -208,6 +248,8 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
                 own.append(both)
             r = min(1.0, max(0.0, both[0] - both[1]))  # nan, for answers without errors, becomes 0
         adjusted.append(both[0] - both[1])
+        if design.several.size > 1:
+            uneven.append([design.measure_unevenness(one, of_class, answer) for one in (data.label, answers)])
         by_guess = 1 - 1 / max(2, data.n_classes)
         informed.append(np.clip(1 - chance[: data.n_annotators].mean(axis=1) / by_guess, 0, 1))
     seen, predicted = np.array(own).T
@@ -215,7 +257,7 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
     if not np.isfinite(excess).all() or not excess.std():
         return None
     n, mean = float(n_answers[n_answers > 1].mean()), float(excess.mean())
-    found = {
+    found: dict[str, Any] = {
         "correlation": float(seen.mean()),
         "expected": float(predicted.mean()),
         "z": float(mean / excess.std()),
@@ -223,4 +265,104 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
         "n_answers": n,
         "worth": float(count_independent(n, min(mean, 1.0))),
     }
+    if uneven:
+        beyond = np.subtract(*np.transpose(uneven))
+        found["unevenness"] = {
+            "observed": float(np.mean(uneven, axis=0)[0]),
+            "expected": float(np.mean(uneven, axis=0)[1]),
+            "z": float(beyond.mean() / max(beyond.std(), 1e-9)),
+        }
     return ErrorMeasure(found, np.nan_to_num(adjusted), np.mean(informed, axis=0))
+
+
+# -------------------------------------------------------------------------------------------------- pairs of annotators
+
+
+class Matches(NamedTuple):
+    """All pairs of answers to the same item by different annotators.
+
+    Attributes
+    ----------
+    item : array of int, shape (match,)
+    n_items : int
+    pair : array of int, shape (match,)
+        The pair of annotators.
+    who : array of int, shape (pair, 2)
+    products : array, shape (4, match)
+        Of residuals, less what the model expects; of their standard deviations; of their absolute values; and of their
+        variances, which is the variance of the first if errors are independent.
+    """
+
+    item: np.ndarray
+    n_items: int
+    pair: np.ndarray
+    who: np.ndarray
+    products: np.ndarray
+
+
+def match_errors(data: AnnotationData, weight: np.ndarray, chance: np.ndarray, away: np.ndarray) -> Matches:
+    """Return the pairs of answers, without "unsure" ones, to items with class probabilities (item, true_class).
+
+    `chance` and `away` are those of `error_chances`.
+    """
+    data = data.without_unsure()
+    known = np.flatnonzero(weight.any(axis=1)[data.item])
+    left, right = (known[each] for each in match_answers(data.item[known], data.annotator[known]))
+    items, item = np.unique(data.item[left], return_inverse=True)
+    first, second = data.annotator[left], data.annotator[right]
+    seen_by = data.viewer[left], data.viewer[right]
+    code, pair = np.unique(first * data.n_annotators + second, return_inverse=True)
+    used = np.zeros_like(weight)
+    used[items] = weight[items]
+    error, scale, _ = ErrorDesign(data).find_residuals(data.label, used, chance)
+    products = np.zeros((4, left.size))
+    for k, of_class in enumerate(used.T):
+        for total, values in zip(products, (error, scale, abs(error), scale**2), strict=True):
+            total += of_class[data.item[left]] * values[left, k] * values[right, k]
+        if away.shape[2]:
+            products[0] -= of_class[data.item[left]] * (away[:, k] @ away[:, k].T)[seen_by]
+    return Matches(item, items.size, pair, np.stack(np.divmod(code, data.n_annotators), axis=1), products)
+
+
+def error_chances(drawn: ModelDraws, dimension: str = "") -> tuple[np.ndarray, np.ndarray]:
+    """Return the chances of errors (viewer, true_class), and their differences at each quadrature node.
+
+    The second has the shape (viewer, true_class, node), without nodes if the model has none. The sum of the products
+    of two viewers is the covariance of their errors, given the class, that the model expects.
+    """
+    some = drawn._replace(draws=take_draws(drawn.draws, MOST_DRAWS))
+    if isinstance(some.model, ItemEffectModel):
+        wrong, of_node = find_errors(some.model, some.data, some.draws)
+        chance = wrong @ of_node
+        return chance, (wrong - chance[:, :, None]) * np.sqrt(of_node)
+    data = split_dimensions(some.data)[dimension]
+    sure = data.without_unsure()
+    joints = ask(some, np.arange(data.n_annotators)[:, None], dimension=dimension)
+    answers = (condition_on_class(sure, joint[:, data.class_codes])[1] for joint in joints)
+    chance = np.mean([find_chances(sure, sure.of_viewers(answer)) for answer in answers], axis=0)
+    return chance, np.zeros((*chance.shape, 0))
+
+
+def add_up(values: np.ndarray, row: np.ndarray, item: np.ndarray, shape: tuple[int, int]) -> Any:
+    """Return the sums of values by row and item, a sparse array."""
+    from scipy.sparse import csr_array
+
+    return csr_array((values, (row, item)), shape=shape)
+
+
+def correlate_sums(sums: list[Any], ci_prob: float) -> np.ndarray:
+    """Return correlations and the ends of their intervals, (row, 3), from the products of `Matches` by row and item.
+
+    The standard error is that of a ratio of sums over items, and at least that of independent errors: if two annotators
+    both rarely err, no item shows a shared error.
+    """
+    from scipy.special import stdtrit
+
+    together, scale, size, variance = (each.sum(axis=1) for each in sums)
+    total, n = np.maximum(scale, size), np.diff(sums[0].indptr)  # n: items of each row
+    found, row = divide(together, total), np.repeat(np.arange(n.size), n)  # row: of each sum
+    expected = np.where((scale >= size)[row], sums[1].data, sums[2].data)
+    squares = np.bincount(row, (sums[0].data - found[row] * expected) ** 2, minlength=n.size)
+    error = divide(np.sqrt(np.maximum(squares * n / np.maximum(n - 1, 1), variance)), total)
+    away = stdtrit(np.maximum(n - 1, 1), (1 + ci_prob) / 2) * error
+    return np.stack([found, (found - away).clip(-1), (found + away).clip(max=1)], axis=1)

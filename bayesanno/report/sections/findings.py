@@ -5,29 +5,25 @@ The invariant: `is_off` decides whether what rests on the probabilities of label
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.dependence import dependence_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.view import FitView
-from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, join_pairs, read_findings
+from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
 from bayesanno.io.names import explain_alike
-from bayesanno.modeling.findings import Finding, check, find, sort_findings, threshold_of
+from bayesanno.modeling.findings import Finding
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
-LIKE_COPIES = ("errors-like-copies", "most-err-together")
-
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below the threshold
 
 
@@ -39,7 +35,6 @@ class Findings:
     ----------
     view : FitView
     listed : list of Finding
-        Those of the fit, of the predictive check, and of annotators who err like copies.
     check : PredictiveCheck or None
     dependence : dict of str to DataFrame
         The dependence table of each dimension that has one.
@@ -67,24 +62,24 @@ class Findings:
     @property
     def is_misfit(self) -> bool:
         """Whether the answers are not as the model predicts them."""
-        return self.has(*MISFIT, "statistic-off", *LIKE_COPIES)
+        return self.has(*MISFIT)
 
     @property
     def is_off(self) -> bool:
         """Whether the probabilities of labels cannot be relied on: known labels contradict them, or the answers do.
 
-        The adjustment of labels spreads errors over all annotators, and so does not do for a few who copy.
+        Adjusted labels can be relied on, unless annotators err together whom the labels may follow.
         """
         if self.has(*WRONG) or self.view.is_recalibrated:
             return self.has(*WRONG)
-        return self.has(*SHARED, *LIKE_COPIES) or (self.is_misfit and not self.view.is_tempered)
+        return self.has(*SHARED) or (self.is_misfit and not self.view.is_adjusted)
 
     @property
     def copies(self) -> list[tuple[str, ...]]:
         """Groups of annotators who err together, the most serious finding first; nobody is in two of them."""
         groups: list[tuple[str, ...]] = []
         for one in self.listed:
-            if one.code in (*SHARED, *LIKE_COPIES) and all(set(one.about).isdisjoint(group) for group in groups):
+            if one.code in SHARED and all(set(one.about).isdisjoint(group) for group in groups):
                 groups.append(one.about)
         return groups
 
@@ -108,18 +103,14 @@ class Findings:
 
 
 def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
-    """Return what is found of a fit; answers are simulated only if `checks`."""
+    """Return what is found of a fit, and what its page shows beside it; answers are simulated only if `checks`."""
     check = None
     if checks and view.yields != "point" and not isinstance(view.named_data, AnnotationTotals):
         check = predictive_check(view, replicates=REPLICATES, random_seed=random_seed)
-    p = {} if check is None else p_values(check)
-    limit = threshold_of("statistic-off") / max(1, len(p))
-    off = [find("statistic-off", [name], p[name], threshold=limit, statistic=name) for name in p if p[name] < limit]
     parts = [] if isinstance(view.named_data, AnnotationTotals) else parts_of(view)
     tables = {part.dimension: _tabulate_dependence(view, part.dimension) for part in parts}
     dependence = {dimension: table for dimension, table in tables.items() if table is not None}
-    copies = [] if view.is_recalibrated else [one for table in dependence.values() for one in _find_copies(view, table)]
-    return Findings(view, sort_findings([*read_findings(view), *off, *copies]), check, dependence)
+    return Findings(view, read_findings(view), check, dependence)
 
 
 def _tabulate_dependence(view: FitView, dimension: str) -> pd.DataFrame | None:
@@ -130,18 +121,6 @@ def _tabulate_dependence(view: FitView, dimension: str) -> pd.DataFrame | None:
         return None
     whole = table.iloc[0]
     return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_ci95_lb"]) else None
-
-
-def _find_copies(view: FitView, table: pd.DataFrame) -> Iterator[Finding]:
-    """Yield the groups of annotators who err like copies."""
-    close = table[(table["level"] == "pair") & (table["correlation_ci95_lb"] > threshold_of("errors-like-copies"))]
-    pairs = [row | {"annotators": (row["first"], row["second"])} for row in close.to_dict("records")]
-    n = len(view.named_data.annotators)
-    for names, most in join_pairs(pairs):
-        most_of_all = check("most-err-together", len(names) / n, names, annotators=counted(n, "annotator"))
-        who: dict[str, Any] = {"first": most["first"], "second": most["second"]}
-        items = counted(int(most["n_items"]), "item")
-        yield from most_of_all or [find("errors-like-copies", names, most["correlation"], items=items, **who)]
 
 
 def p_values(check: PredictiveCheck) -> dict[str, float]:

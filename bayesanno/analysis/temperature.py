@@ -4,8 +4,11 @@ Priors.  The temperature has no natural scale: it is 2 for one crowd and 200 for
 have one. With s the root mean square of L_ik - (its mean over k), which is known without any true label,
 
     s / T    ~ LogNormal(log 2, 1.25)   so that 94% of it is in 0.2 to 21
-    T        ~ LogNormal(0, 0.6)        instead, if labels were tempered before
+    T        ~ LogNormal(0, 0.6)        instead, where labels were tempered before
     shift_k  ~ Normal(0, 0.7)           a label is from a quarter of to 4 times as frequent as it seems
+
+Of labels that were adjusted with the weight b, mean and standard deviation of log T are b of the way from the first
+prior to the second.
 
 Computation.  log T has a grid over the region with posterior mass, with or without any one of the known labels. At each
 of its values, shifts are approximated by a normal distribution at their mode (the log density is concave), on points
@@ -23,8 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesanno.inference.tempering import Tempering, find_odds, log_probabilities, measure_logs
 from bayesanno.modeling.importance_weights import average_logs
 
+SIZE_PRIOR = (-float(np.log(2.0)), 1.25)  # mean and standard deviation of log(T / s)
+TEMPERED_PRIOR = (0.0, 0.6)  # of log T, if labels were tempered before
+N_DRAWS = 2000
 SHIFT_SD = 0.7
 N_TEMPERATURES = 48
 N_SHIFTS = 128  # points at each temperature
@@ -36,21 +43,34 @@ STRIDE = 617  # coprime to the number of draws, so that neighbouring draws have 
 CHUNK_BYTES = 64 * 2**20  # memory for probabilities over points at a time
 
 
-def log_probabilities(effect: np.ndarray, shift: np.ndarray, centre: np.ndarray, odds: np.ndarray) -> np.ndarray:
-    """Return tempered log probabilities (draw, item, label): equation (1) of this package.
+def learn_tempering(
+    logs: np.ndarray, known: np.ndarray, truth: np.ndarray, *, tempered: float
+) -> tuple[Tempering, np.ndarray]:
+    """Make the recalibration of log probabilities by true labels of known items.
 
     Parameters
     ----------
-    effect : array, shape (draw, item) or (draw, 1)
-        The divisor of log odds.
-    shift : array, shape (draw, label)
-    centre : array, shape (label,) or (item, label)
-    odds : array, shape (item, label)
-        L - c.
-    """
-    from scipy.special import log_softmax
+    logs : array, shape (item, label)
+        Of all items that were no controls; they tell the scale of log odds.
+    known : array, shape (known, label)
+        Of the items with known labels.
+    truth : array of int, shape (known,)
+    tempered : float
+        b, the weight with which labels were tempered before.
 
-    return log_softmax(odds / effect[:, :, None] + (centre + shift[:, None, :]), axis=2)
+    Returns
+    -------
+    Tempering, and array of shape (known, label)
+        The log probabilities of the known items, each without its own true label.
+    """
+    log_share, least, size = measure_logs(logs)
+    odds = find_odds(known, log_share, least)
+    wide = np.array([np.log(size) + SIZE_PRIOR[0], SIZE_PRIOR[1]])
+    mean, sd = (1 - tempered) * wide + tempered * np.array(TEMPERED_PRIOR)
+    points = find_posterior(odds, log_share, truth, (float(mean), float(sd)))
+    temperature, shift = points.draw(N_DRAWS)
+    found = Tempering(temperature, np.zeros(N_DRAWS), shift, log_share, least, weight=1.0, vote_weight=0.0)
+    return found, points.leave_each_out(odds, log_share, truth)
 
 
 @dataclass(frozen=True, eq=False)
