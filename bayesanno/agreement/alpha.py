@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno.data.labelled import divide
+
 
 def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
     """Return alpha from sum_cd o_cd d_cd, the number of answers compared, and sum_cd n_c n_d d_cd; nan if undefined."""
@@ -81,12 +83,6 @@ def compare_sets(votes: Any, distance: np.ndarray, weights: np.ndarray) -> np.nd
     given, n = votes.T @ weights, votes.sum(axis=1)  # (label, resample), (item,)
     apart = (votes * (votes @ distance)).sum(axis=1) / np.maximum(n - 1, 1)  # (item,)
     return measure_alpha(apart @ weights, given.sum(axis=0), (given * (distance @ given)).sum(axis=0))
-
-
-def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return a ratio, nan where the denominator is 0."""
-    by = np.asarray(by, dtype=float)
-    return np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)
 
 
 def beyond(observed: Any, expected: Any, most: Any = 1.0) -> np.ndarray:

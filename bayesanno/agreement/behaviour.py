@@ -20,10 +20,10 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.data.labelled import divide
 
 OUTLIER_SCORE = 3.5  # modified z-score recommended by Iglewicz and Hoaglin (1993)
 

@@ -25,20 +25,13 @@ from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted, option
-from bayesanno.agreement.alpha import (
-    beyond,
-    compare_places,
-    compare_sets,
-    divide,
-    find_disagreement,
-    find_ranks,
-    nominal_alpha,
-)
+from bayesanno.agreement.alpha import beyond, compare_places, compare_sets, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
 from bayesanno.agreement.sets import gather_sets
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import divide
 from bayesanno.data.names import read_numbers
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)

@@ -6,12 +6,12 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.behaviour import find_distances, usage_shares
 from bayesanno.agreement.pairs import match_labels
 from bayesanno.agreement.vote import require_sure
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.data.labelled import divide
 
 MOST_GROUPED = 3_000  # annotators: their tree takes half a minute, and the table of all pairs is in memory
 

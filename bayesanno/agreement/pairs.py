@@ -22,10 +22,11 @@ import numpy as np
 
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
-from bayesanno.agreement.alpha import beyond, divide
+from bayesanno.agreement.alpha import beyond
 from bayesanno.agreement.resampling import check_resampling, resample_items, split_rows, with_bounds
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import divide
 from bayesanno.data.patterns import match_answers
 
 ARRAYS = 10  # arrays over the labels of pairs in memory at a time

@@ -14,7 +14,7 @@ import numpy as np
 from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import choose_prob
 from bayesanno._core.validate import check_seed
-from bayesanno.agreement.alpha import divide
+from bayesanno.data.labelled import divide
 
 MAX_CELLS = 20_000_000  # array cells in memory at a time
 MOST_BIAS = 1.0  # largest distance of the median of resamples from the value, in standard errors

@@ -6,9 +6,9 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.data.labelled import divide
 
 
 def majority_vote(data: AnnotationData) -> pd.DataFrame:

@@ -10,14 +10,13 @@ from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import as_names
-from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.analysis.ranking import prefer_first
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
-from bayesanno.fits.view import FitView
-from bayesanno.inference.diagnosis.chance import MARGIN, measure_above
+from bayesanno.data.labelled import divide
+from bayesanno.fits.view import FitPart, FitView, concat_parts, find_positions, part_of, parts_of
+from bayesanno.inference.diagnosis.findings import MARGIN, measure_above
 
 
 def annotator_table(

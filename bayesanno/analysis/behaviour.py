@@ -18,8 +18,7 @@ from bayesanno._core.validate import check_choice
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import find_positions
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, find_positions
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import each_table

@@ -9,8 +9,7 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import PROBABILITY, find_positions, part_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import PROBABILITY, FitView, find_positions, part_of
 from bayesanno.modeling.latents import NONE_OF_THESE
 
 

@@ -13,8 +13,7 @@ from bayesanno._core.wording import listed, option
 from bayesanno.analysis.grades import find_loss
 from bayesanno.analysis.recalibrated import draw_labels
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import part_of, parts_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, part_of, parts_of
 
 
 def decide_labels(

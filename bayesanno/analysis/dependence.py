@@ -19,11 +19,10 @@ from bayesanno._core.errors import DataError, FitError, SizeWarning, warn
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_at_least
-from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import FitPart, part_of
-from bayesanno.fits.view import FitView
+from bayesanno.data.labelled import divide
+from bayesanno.fits.view import FitPart, FitView, part_of
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.residuals import Matches, add_up, correlate_sums, error_chances, match_errors
 from bayesanno.simulation.quantities import ModelDraws

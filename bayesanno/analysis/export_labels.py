@@ -14,8 +14,7 @@ from bayesanno._core.lazy import xr
 from bayesanno._core.wording import counted, listed, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import part_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, part_of
 from bayesanno.io.tools import Labels, Tasks, find_tool, read_tasks, write_records
 from bayesanno.simulation.quantities import refuse_types
 

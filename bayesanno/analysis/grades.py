@@ -17,8 +17,7 @@ from bayesanno._core.wording import as_names, enumerated, listed, nearest, optio
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
-from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitPart, FitView, concat_parts, part_of, parts_of
 from bayesanno.modeling.base import AnnotationModel
 
 LOSSES = {"absolute": 1, "squared": 2}  # the power of the distance of two grades

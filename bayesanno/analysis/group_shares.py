@@ -29,8 +29,7 @@ from bayesanno.analysis.recalibrated import each_posterior
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
-from bayesanno.fits.parts import FitPart, part_of
-from bayesanno.fits.view import RECALIBRATION, FitView
+from bayesanno.fits.view import RECALIBRATION, FitPart, FitView, part_of
 from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of

@@ -10,10 +10,9 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import option
-from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import FitPart, concat_parts, parts_of
-from bayesanno.fits.view import FitView, view_of
+from bayesanno.data.labelled import divide
+from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of, view_of
 from bayesanno.simulation.quantities import refuse_types
 
 

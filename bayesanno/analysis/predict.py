@@ -1,7 +1,7 @@
 """Prediction: labels of new items by the annotators of a fit.
 
 The answers to a new item inform both its label and the parameters. Bayes' rule accounts for both: the posterior of the
-fit is updated by that item, without fitting again (`bayesanno.modeling.importance_weights`).
+fit is updated by that item, without fitting again (`bayesanno.modeling.posterior`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from bayesanno._core.validate import check_seed
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import recode, split_data
-from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView
+from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView, recode, split_data
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.inference.tempering import temper_parts
 from bayesanno.modeling.posterior import recover

@@ -22,8 +22,13 @@ from bayesanno.analysis.temperature import learn_tempering
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
-from bayesanno.fits.parts import (
+from bayesanno.fits.storage import groups_by_dimension, is_on_dask
+from bayesanno.fits.view import (
+    ADJUSTMENT,
+    LABELS,
+    RECALIBRATION,
     FitPart,
+    FitView,
     concat_parts,
     is_given,
     label_groups,
@@ -31,8 +36,6 @@ from bayesanno.fits.parts import (
     parts_of,
     with_posterior,
 )
-from bayesanno.fits.storage import groups_by_dimension, is_on_dask
-from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView
 from bayesanno.inference.diagnosis.findings import refresh_findings
 from bayesanno.inference.tempering import Tempering, adjusted_parts, store, temperings_of
 from bayesanno.io.columns import read_known

@@ -9,9 +9,18 @@ import numpy as np
 
 from bayesanno._core.draw import draw_codes
 from bayesanno._core.lazy import xr
-from bayesanno.fits.parts import PROBABILITY, FitPart, is_given, label_groups, log_label_posterior
 from bayesanno.fits.storage import read_by_dimension
-from bayesanno.fits.view import ADJUSTMENT, LABELS, RECALIBRATION, FitView
+from bayesanno.fits.view import (
+    ADJUSTMENT,
+    LABELS,
+    PROBABILITY,
+    RECALIBRATION,
+    FitPart,
+    FitView,
+    is_given,
+    label_groups,
+    log_label_posterior,
+)
 from bayesanno.inference.tempering import adjusted_parts, count_answers, temperings_of
 from bayesanno.modeling.posterior import compile_formula
 

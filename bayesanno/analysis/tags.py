@@ -16,8 +16,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import listed, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import parts_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, parts_of
 from bayesanno.modeling.base import AnnotationModel
 
 _BEGIN, _INSIDE, _OUTSIDE = "B-", "I-", "O"

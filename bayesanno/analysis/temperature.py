@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesanno.inference.tempering import Tempering, find_odds, log_probabilities, measure_logs
-from bayesanno.modeling.importance_weights import average_logs
+from bayesanno.modeling.posterior import average_logs
 
 SIZE_PRIOR = (-float(np.log(2.0)), 1.25)  # mean and standard deviation of log(T / s)
 TEMPERED_PRIOR = (0.0, 0.6)  # of log T, if labels were tempered before

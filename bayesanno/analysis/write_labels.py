@@ -21,9 +21,8 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import is_remote
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.predict import predict_labels
-from bayesanno.fits.parts import tabulate_posterior
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
-from bayesanno.fits.view import ADJUSTMENT, FitView
+from bayesanno.fits.view import ADJUSTMENT, FitView, tabulate_posterior
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
 from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part

@@ -29,8 +29,7 @@ from bayesanno.analysis.recalibrate import about_recalibration
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.parts import parts_of
-from bayesanno.fits.view import ADJUSTMENT, Fit, FitView, view_of
+from bayesanno.fits.view import ADJUSTMENT, Fit, FitView, parts_of, view_of
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_table
 from bayesanno.modeling.data_adapters import Data

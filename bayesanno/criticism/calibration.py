@@ -27,8 +27,7 @@ from bayesanno._core.wording import listed, option
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.grades import grade_items
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import FitPart, concat_parts, parts_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of
 from bayesanno.simulation.quantities import refuse_types
 
 BINS = 10

@@ -30,9 +30,8 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
-from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import is_tree
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, parts_of
 from bayesanno.graph.draws import unconstrain
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.log_likelihood import leave_one_out

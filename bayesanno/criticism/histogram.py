@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.histograms import log_binomial_coefficients
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
+from bayesanno.data.labelled import divide
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.quantities import ModelDraws, ask
 

@@ -24,9 +24,8 @@ from bayesanno._core.validate import check_at_least, check_seed, known_seed
 from bayesanno._core.wording import counted, show_rows
 from bayesanno.criticism.trials import gives_labels, run_all, try_fit
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import part_of
 from bayesanno.fits.storage import load, save
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import part_of, view_of
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.registry import get_model

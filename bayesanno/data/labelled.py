@@ -167,3 +167,9 @@ class Labelled(InEitherOrder, Described):
             ("labels", enumerated(self.classes)),
             *([("unsure labels", enumerated(self.unsure) + self._count_unsure())] if self.unsure else []),
         ]
+
+
+def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Return a ratio, nan where the denominator is 0."""
+    by = np.asarray(by, dtype=float)
+    return np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)

@@ -6,7 +6,7 @@
                diagnosis/findings.find_before what the design or the model cannot learn from such data: early warnings
                AnnotationModel.build          the graph (modeling/)
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
-                 graph (a room of its own)      a density of points, in C functions that are cached on disk
+                 graph (a room of its own)      a density of points, in machine code
                  modes/search                   ascents from random points to `Modes`, with all labellings of each;
                                                 modes/laplace has the ascent, and the integral around a mode
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
@@ -20,15 +20,15 @@
 5.  Find.      assemble.finish                one tree, its findings, and the warnings
                diagnosis/misfit               the answers against predictions of the fit (simulation/), and whether
                                               the labels are those of a few annotators who share errors
-               tempering                      labels as certain as the evidence allows: tempering/rule has the formula,
-                                              tempering/parts applies it, also to new items; known labels of a few items
-                                              (analysis/recalibrate) are used by tempering/grid
-               diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml; of
-                                              modes in diagnosis/modes, by known labels in diagnosis/known_labels
+               tempering.check_labels         what `tempering.adjust` would do with the labels
+               diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml: of the
+                                              design, of annotators at chance, by known labels; of modes in
+                                              diagnosis/modes
 
 Functions that make another fit from a fit:
 
     relabel         relabel (by the rules in relabelling)
+    tempering       adjust: labels as certain as the check allows (known labels of a few items: analysis/recalibrate)
     split           drop_chains, split_modes, combine_modes, by modes/probabilities and modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 

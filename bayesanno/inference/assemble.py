@@ -11,7 +11,6 @@ from functools import singledispatch
 from typing import Any
 
 from bayesanno._core.lazy import pm, xr
-from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
     data_groups,
@@ -22,11 +21,18 @@ from bayesanno.fits.storage import (
     log_likelihood_group,
     versions,
 )
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.graph.draws import add_deterministics, compute_log_prior
-from bayesanno.inference.diagnosis.chance import find_chance
-from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, find_before, find_in_fit, read_stored, store_findings
-from bayesanno.inference.diagnosis.known_labels import count_all_errors
+from bayesanno.inference.diagnosis.findings import (
+    MISFIT,
+    WRONG,
+    count_all_errors,
+    find_before,
+    find_chance,
+    find_in_fit,
+    read_stored,
+    store_findings,
+)
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
 from bayesanno.inference.methods import Results

@@ -77,15 +77,26 @@ import numpy as np
 from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import FitPart, is_given, label_groups, log_label_posterior, split_data, with_posterior
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
-from bayesanno.fits.view import ADJUSTMENT, CHECK, LABELS, Fit, FitView, view_of
+from bayesanno.fits.view import (
+    ADJUSTMENT,
+    CHECK,
+    LABELS,
+    Fit,
+    FitPart,
+    FitView,
+    is_given,
+    label_groups,
+    log_label_posterior,
+    split_data,
+    view_of,
+    with_posterior,
+)
 from bayesanno.inference.diagnosis.findings import MISFIT, read_findings, refresh_findings
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.misfit import Misfit
 from bayesanno.modeling.class_prior import log_classes_of_items
-from bayesanno.modeling.importance_weights import average_logs
-from bayesanno.modeling.posterior import take_draws
+from bayesanno.modeling.posterior import average_logs, take_draws
 
 LEAST_VOTE, MOST_VOTE = 0.02, 0.2  # a, without and with votes that the model does not predict
 FAR, SLOPE = 2.5, 3.0  # spread of votes at which the evidence is even, and how fast it grows

@@ -14,8 +14,7 @@ from bayesanno._core.validate import check_count, check_seed
 from bayesanno._core.wording import counted, listed, option
 from bayesanno.analysis.ranking import require_pairs
 from bayesanno.data.frame import name_winners, show_systems
-from bayesanno.fits.parts import find_positions
-from bayesanno.fits.view import FitView, view_of
+from bayesanno.fits.view import FitView, find_positions, view_of
 from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
 from bayesanno.planning.of_fit import Budget, CandidateAnswers, find_candidates, make_budget

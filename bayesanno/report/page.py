@@ -21,9 +21,8 @@ from bayesanno.analysis.recalibrated import view_before
 from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import require_fit
-from bayesanno.fits.view import Fit, FitView
+from bayesanno.fits.view import Fit, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import WRONG
 from bayesanno.report.blocks import as_text, encode_picture, join_ends, large_table
 from bayesanno.report.plots.agreement import describe_worth, plot_divergence, plot_usage

@@ -7,7 +7,7 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError, PredictionWarning
 from bayesanno.fits.view import view_of
 from bayesanno.modeling import posterior as way_back
-from bayesanno.modeling.importance_weights import effective_number, normalise_weights, weighted_mean
+from bayesanno.modeling.posterior import effective_number, normalise_weights, weighted_mean
 from tests.inference.exact import exact_posterior
 from tests.samples import TINY_RECORDS, tiny_data
 

@@ -11,8 +11,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno._core.errors import FitError, PredictionWarning
 from bayesanno.analysis.labels import score
-from bayesanno.fits.parts import part_of
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import part_of, view_of
 
 COPIES = 5
 

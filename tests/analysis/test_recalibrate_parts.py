@@ -8,8 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import PredictionWarning
-from bayesanno.fits.parts import part_of
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import part_of, view_of
 from bayesanno.report.page import render
 from tests.inference.draws import make_fit
 from tests.models.contract import as_posterior

@@ -40,8 +40,7 @@ import numpy as np
 import pandas as pd
 
 import bayesanno as ba
-from bayesanno.fits.parts import log_label_posterior, parts_of
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import log_label_posterior, parts_of, view_of
 from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.tempering import LEAST_VOTE, MOST_SHARE, Tempering
 from bayesanno.simulation.quantities import ModelDraws

@@ -9,8 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import bayesanno as ba
 from bayesanno.criticism.calibration import Predicted, _tabulate_grades, tabulate_scores
-from bayesanno.fits.parts import FitPart
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitPart, view_of
 from tests.samples import LABELS, bounds_of, tiny_data
 
 QUIET = {"random_seed": 1, "progressbar": False}

@@ -10,8 +10,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.fits.parts import log_label_posterior, parts_of, split_data
-from bayesanno.fits.view import ADJUSTMENT, CHECK, view_of
+from bayesanno.fits.view import ADJUSTMENT, CHECK, log_label_posterior, parts_of, split_data, view_of
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.misfit import Copies, Misfit
 from bayesanno.inference.diagnosis.residuals import ErrorMeasure

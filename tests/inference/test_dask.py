@@ -12,7 +12,7 @@ import bayesanno as ba
 from bayesanno._core.errors import DataError, DataFileError, ExtraError, FitError
 from bayesanno.inference.dask import annotations as of_dask
 from bayesanno.inference.dask import cluster as of_cluster
-from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
+from bayesanno.inference.diagnosis.findings import find_in_design, find_in_links, link_block
 from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
 from tests.samples import tiny_data, write_parts

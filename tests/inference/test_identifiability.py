@@ -3,7 +3,7 @@
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.design import find_in_design
+from bayesanno.inference.diagnosis.findings import find_in_design
 from tests.samples import tiny_data
 
 ALONE, FEW, PIECES = "design-one-answer", "design-few-annotators", "design-groups-apart"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.fits.parts import parts_of
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import parts_of, view_of
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.inference.diagnosis.misfit import join_pairs, measure_misfit

@@ -9,7 +9,7 @@ import pytest
 from arviz_stats.base import array_stats
 
 from bayesanno.modeling import importance_weights
-from bayesanno.modeling.importance_weights import measure_mcse
+from bayesanno.modeling.posterior import measure_mcse
 
 
 @pytest.mark.parametrize("n_chains", [1, 3])

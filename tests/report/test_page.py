@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.fits.parts import part_of
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import part_of, view_of
 from bayesanno.report.blocks import as_text, join_ends, large_table
 from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.fits.parts import part_of
-from bayesanno.fits.view import view_of
-from bayesanno.inference.diagnosis.findings import is_misfit
-from bayesanno.inference.diagnosis.known_labels import count_errors
+from bayesanno.fits.view import part_of, view_of
+from bayesanno.inference.diagnosis.findings import count_errors, is_misfit
 from bayesanno.report.page import render
 from bayesanno.report.sections.findings import find_all
 from bayesanno.report.sections.labels import count_labels

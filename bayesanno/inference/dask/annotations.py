@@ -27,8 +27,7 @@ from bayesanno._core.validate import is_remote
 from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.parts import ENTROPY, LOG_PROBABILITY, PROBABILITY, FitPart, measure_entropy
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import ENTROPY, LOG_PROBABILITY, PROBABILITY, FitPart, FitView, measure_entropy
 from bayesanno.inference.assemble import parts_to_check
 from bayesanno.inference.dask.cluster import add_all, allow_large_tasks, check_client, explain_errors
 from bayesanno.inference.dask.parts import (
@@ -40,7 +39,7 @@ from bayesanno.inference.dask.parts import (
     make_part,
     take_some,
 )
-from bayesanno.inference.diagnosis.design import find_in_design, find_in_links, link_block
+from bayesanno.inference.diagnosis.findings import find_in_design, find_in_links, link_block
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
 from bayesanno.inference.em_vb.fixed_point import items_of, require_updates
 from bayesanno.io.names import (

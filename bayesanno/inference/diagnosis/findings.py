@@ -3,30 +3,37 @@
 The invariant: findings are stored in a fit, so that a loaded fit has the same ones. Those of a fit without them, from
 an earlier version, are found again from its data, model and diagnostics.
 
+What a design lacks is found before sampling, by its links between annotators. Spammers and adversaries are read from
+draws by `above_chance` of the model. Known true labels are compared with the labels of the fit's tables.
+
 To add one: a rule in `bayesanno/modeling/rules.toml`, and a function here that measures and yields `find(code, ...)`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import counted
+from bayesanno.agreement.vote import vote_right
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import PROBABILITY, split_data
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.labelled import ANYONE, Labelled
 from bayesanno.fits.storage import is_on_dask, require_fit
-from bayesanno.fits.view import RECALIBRATION, Fit, FitView, view_of
-from bayesanno.inference.diagnosis.design import find_in_design
-from bayesanno.inference.diagnosis.known_labels import Errors, count_all_errors
+from bayesanno.fits.view import PROBABILITY, RECALIBRATION, Fit, FitPart, FitView, parts_of, split_data, view_of
 from bayesanno.inference.diagnosis.measures import has_converged
 from bayesanno.inference.diagnosis.modes import APART, find_in_modes
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
+from bayesanno.modeling.expectation import PatternBlock
 from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, threshold_of, warn_of
 
 FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
@@ -337,3 +344,203 @@ def find_against_votes(data: object, latent: xr.Dataset) -> Iterator[Finding]:
     voted = (first > second) & (data.control_codes < 0)
     if voted.sum() >= FEWEST_VOTED:
         yield from check("labels-against-vote", (shares.argmax(axis=1) == probability.argmax(axis=1))[voted].mean())
+
+
+# ------------------------------------------------------------------------------------------------- what a design lacks
+
+
+@dataclass(frozen=True)
+class Links:
+    """Which annotators are linked by shared items, among some items or all.
+
+    Attributes
+    ----------
+    leader : array of int, shape (annotator,)
+        The first annotator in an annotator's group.
+    checks : bool
+        Whether any item has more than one annotator.
+    """
+
+    leader: np.ndarray
+    checks: bool
+
+    def __add__(self, other: Self) -> Self:
+        everybody = np.arange(self.leader.size)
+        edges = np.concatenate([everybody, everybody]), np.concatenate([self.leader, other.leader])
+        return type(self)(_find_leaders(*edges, self.leader.size), self.checks or other.checks)
+
+
+def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_annotators: int) -> Links:
+    """Return which annotators are linked by annotations (annotation,)."""
+    of_item = np.full(n_items, -1)
+    of_item[item] = annotator  # one annotator of each item, to whom its others are linked
+    links = annotator != of_item[item]
+    leader = _find_leaders(annotator[links], of_item[item[links]], n_annotators)
+    return Links(leader, bool(links.any()))
+
+
+def link_block(block: PatternBlock) -> Links:
+    """Return which annotators are linked by the items of a block."""
+    said = block.answers.tocoo()
+    pattern, cell = (part.astype(np.int64) for part in said.coords)
+    n_patterns, n_cells = block.answers.shape
+    return link_annotators(pattern, cell // block.n_labels, n_patterns, n_cells // block.n_labels)
+
+
+def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
+    """Return the first node that is connected to each node."""
+    import scipy.sparse as sp
+
+    graph = sp.coo_array((np.ones(one.size), (one, other)), shape=(size, size))
+    piece = sp.csgraph.connected_components(graph, directed=False)[1]
+    return np.unique(piece, return_index=True)[1][piece]
+
+
+@singledispatch
+def find_in_design(data: Any) -> list[Finding]:
+    """Return why competence cannot be learnt from this design; empty without problems.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.inference.diagnosis.findings import find_in_design
+    >>> alone = AnnotationData.from_records([("s1", "ada", "yes"), ("s2", "bo", "no"), ("s3", "cy", "no")])
+    >>> find_in_design(alone)[0].message
+    'Every item has only one annotator: competence follows its prior alone.'
+    """
+    raise TypeError(f"no kind of data: {type(data).__name__}")
+
+
+@find_in_design.register
+def _(data: AnnotationData) -> list[Finding]:
+    if data.annotators == (ANYONE,):
+        return [find("annotators-unnamed")]
+    of_control = data.annotator[data.control_codes[data.item] >= 0]
+    if np.isin(np.flatnonzero(data.by_annotator), of_control).all():
+        return []  # each annotator is compared with known labels
+    return find_in_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
+
+
+@find_in_design.register
+def _(data: MultiAnnotationData) -> list[Finding]:
+    return list(dict.fromkeys(one for part in data.by_dimension.values() for one in find_in_design(part)))
+
+
+@find_in_design.register
+def _(_: CountData) -> list[Finding]:
+    return []  # counts have no annotators
+
+
+def find_in_links(links: Links, data: Labelled) -> list[Finding]:
+    """Return the findings of `find_in_design` from the links between annotators."""
+    active = np.flatnonzero(data.by_annotator)
+    few = check("design-few-annotators", active.size, n=counted(active.size, "annotator"))
+    leaders, members = np.unique(links.leader[active], return_counts=True)
+    smallest = [] if few else [data.annotators[leaders[np.argmin(members)]]]
+    apart = [] if few else check("design-groups-apart", leaders.size, smallest)
+    return [*([] if links.checks else [find("design-one-answer")]), *few, *apart]
+
+
+# ------------------------------------------------------------------------------------------------ annotators at chance
+
+MARGIN = 0.1  # above chance, on a scale where 1 is perfect, by which an annotator counts as better than chance
+
+
+def find_chance(model: AnnotationModel, posterior: xr.Dataset, parts: Iterable[FitPart]) -> dict[str, list[Any]]:
+    """List the spammers and the adversaries among the annotators of a fit.
+
+    A spammer is probably no better than chance: at most 0.1 above it. An adversary is probably more than 0.1 below it,
+    and no spammer. The rules of the findings `spammer` and `adversary` say how probably.
+
+    Returns
+    -------
+    dict
+        `spammers` and `adversaries`: lists of dicts with `dimension`, `annotator`, `n_annotations` and `probability`.
+    """
+    found: dict[str, list[Any]] = {"spammers": [], "adversaries": []}
+    for part in parts:
+        above = measure_above(model, posterior, part)
+        if above is None:
+            continue
+        p_chance, p_worse = (are.mean(("chain", "draw")).values for are in (above <= MARGIN, above < -MARGIN))
+        for code, annotator in enumerate(part.data.annotators):
+            who = {
+                "dimension": part.dimension,
+                "annotator": annotator,
+                "n_annotations": int(part.data.by_annotator[code]),
+            }
+            if p_worse[code] >= threshold_of("adversary"):
+                found["adversaries"].append({**who, "probability": float(p_worse[code])})
+            elif p_chance[code] >= threshold_of("spammer"):
+                found["spammers"].append({**who, "probability": float(p_chance[code])})
+    return found
+
+
+def measure_above(model: AnnotationModel, posterior: xr.Dataset, part: FitPart) -> xr.DataArray | None:
+    """Return how far the annotators of a part are above chance in each draw, (chain, draw, annotator)."""
+    own = posterior.sel(dimension=part.dimension) if "dimension" in posterior.dims else posterior
+    return model.above_chance(own, part.data)
+
+
+# -------------------------------------------------------------------------------------------------------- known labels
+
+
+class Errors(NamedTuple):
+    """Expected and actual numbers of wrong labels, on items with a known true label.
+
+    Attributes
+    ----------
+    n : int
+        The number of items with a known true label.
+    expected, made : float
+        The sum of 1 - p over the most probable labels, and the number of wrong ones.
+    p : float
+        The probability of at least this many errors if the probabilities were right, from a Poisson distribution, which
+        is a little wider than that of the sum.
+    vote : float
+        The number of errors of the majority vote; ties count as fractions.
+    p_vote : float
+        The probability that labels are worse than the vote by at least this much if both were equally good, from a
+        normal approximation over items.
+    """
+
+    n: int
+    expected: float
+    made: float
+    p: float
+    vote: float
+    p_vote: float
+
+
+def count_errors(part: FitPart) -> Errors | None:
+    """Count expected and actual errors; None if no true label is known, or the states are item types.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> from bayesanno.inference.diagnosis.findings import count_errors
+    >>> from bayesanno.fits.view import part_of
+    >>> from bayesanno.fits.view import view_of
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> errors = count_errors(part_of(view_of(fit), None))
+    >>> errors.n, errors.made, round(errors.vote)
+    (300, 20.0, 28)
+    """
+    from scipy.stats import norm, poisson
+
+    if not part.gold or part.is_of_types:
+        return None
+    right, probability = part.right, part.posterior.values.max(axis=1)
+    known = np.isfinite(right)
+    made, expected = float((1 - right[known]).sum()), float((1 - probability[known]).sum())
+    by_vote = np.nan_to_num(vote_right(part.data)[known])
+    worse = by_vote - right[known]
+    p_vote = norm.sf(worse.sum() / np.sqrt((worse**2).sum())) if worse.any() else 1.0
+    vote = float((1 - by_vote).sum())
+    return Errors(int(known.sum()), expected, made, float(poisson.sf(made - 1, expected)), vote, float(p_vote))
+
+
+def count_all_errors(view: FitView) -> dict[str, dict[str, float]]:
+    """Return the errors of each dimension with known true labels, as a fit's diagnostics hold them."""
+    counts = {part.dimension: count_errors(part) for part in parts_of(view)}
+    return {dimension: errors._asdict() for dimension, errors in counts.items() if errors is not None}

@@ -40,7 +40,7 @@ from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import xr
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.columns import take_columns
-from bayesanno.fits.parts import FitPart
+from bayesanno.fits.view import FitPart
 from bayesanno.inference.diagnosis.residuals import (
     ErrorMeasure,
     add_up,

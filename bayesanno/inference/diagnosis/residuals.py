@@ -38,9 +38,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
+from bayesanno.data.labelled import divide
 from bayesanno.data.patterns import match_answers
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.modeling.item_effects import ItemEffectModel, find_errors

@@ -19,8 +19,7 @@ from bayesanno.analysis.dependence import Groups, Truth, code_groups, dependence
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.fits.parts import part_of
-from bayesanno.fits.view import Fit
+from bayesanno.fits.view import Fit, part_of
 from bayesanno.report.plots import style
 
 MEASURES = {

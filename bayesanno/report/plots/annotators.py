@@ -19,8 +19,7 @@ from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import FitPart, find_positions, part_of
-from bayesanno.fits.view import Fit, FitView
+from bayesanno.fits.view import Fit, FitPart, FitView, find_positions, part_of
 from bayesanno.modeling.findings import threshold_of
 from bayesanno.report.plots import style
 

@@ -15,8 +15,7 @@ from bayesanno._core.wording import listed
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.labels import bound_accuracy, coverage_table, measure_coverage
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.parts import measure_entropy, part_of
-from bayesanno.fits.view import Fit
+from bayesanno.fits.view import Fit, measure_entropy, part_of
 from bayesanno.planning.progress import Measure
 from bayesanno.report.plots import style
 

@@ -17,8 +17,7 @@ from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.dependence import dependence_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.parts import FitPart, parts_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
 from bayesanno.io.names import explain_alike
 from bayesanno.modeling.findings import Finding

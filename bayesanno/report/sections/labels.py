@@ -13,8 +13,7 @@ from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import SCORED, bound_accuracy, label_table, measure_coverage
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.parts import FitPart, concat_parts, parts_of
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of
 from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.progress import MORE, expected_progress
