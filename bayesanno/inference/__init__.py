@@ -21,8 +21,8 @@
                diagnosis/misfit               the answers against predictions of the fit (simulation/), and whether
                                               the labels are those of a few annotators who share errors
                tempering.check_labels         what `tempering.adjust` would do with the labels
-               diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml: of the
-                                              design, of annotators at chance, by known labels; of modes in
+               diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml: of
+                                              the design, of annotators at chance, by known labels; of modes in
                                               diagnosis/modes
 
 Functions that make another fit from a fit:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from bayesanno.modeling import importance_weights
+from bayesanno.modeling import posterior
 from bayesanno.modeling.posterior import measure_mcse
 
 
@@ -31,5 +31,5 @@ def test_errors_are_those_of_arviz(n_chains: int, n_draws: int, rng: np.random.G
 def test_chunks_do_not_matter(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = rng.random((2, 50, 6, 2))
     whole = measure_mcse(draws)
-    monkeypatch.setattr(importance_weights, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(posterior, "WEIGHTED_BYTES", 1)
     np.testing.assert_allclose(measure_mcse(draws), whole, rtol=1e-12)
