@@ -14,8 +14,8 @@ interrupted run goes on, and rules can be compared again without fitting. The ru
 
     none           the model's own labels
     2% of a vote   the contamination prior alone
-    2/3 of a vote  the rule with two thirds of the vote in all tempered labels
-    copies switch  the rule with a pair of copies as evidence for the whole table
+    before         the rule before: a logistic switch for b, a pair of copies switches the whole table, two thirds of
+                   the tempered labels are a vote, a steeper slope for a
     this           the rule of `bayesanno.inference.tempering`
 
 For each rule and kind of table: the mean log score of the true labels (of a label with probability 0, log 1e-16);
@@ -38,10 +38,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 import bayesanno as ba
 from bayesanno.fits.view import log_label_posterior, parts_of, view_of
-from bayesanno.inference.diagnosis.misfit import measure_misfit
+from bayesanno.inference.diagnosis.misfit import Misfit, measure_misfit
 from bayesanno.inference.tempering import LEAST_VOTE, MOST_SHARE, Tempering
 from bayesanno.simulation.quantities import ModelDraws
 
@@ -153,16 +154,26 @@ def apply_rules(found: dict[str, Any]) -> tuple[dict[str, np.ndarray], Tempering
     logs, data = found["logs"], found["data"]
     this = Tempering.from_check(logs, found["misfit"], data.n_annotators)
     answers = this.count(data.item, data.annotator, data.label, data.names_class, data.n_items)
-    vote, two_thirds = replace(this, weight=0.0, vote_weight=LEAST_VOTE), replace(this, vote_share=MOST_SHARE)
-    some = answers._replace(copied=np.zeros(data.n_items))
-    whole = replace(this, weight=1.0 if found["misfit"].copies is not None else this.weight)
+    no_copies = answers._replace(copied=np.zeros(data.n_items))
+    vote, before = replace(this, weight=0.0, vote_weight=LEAST_VOTE), weigh_as_before(this, found["misfit"])
     return {
         "none": logs,
-        "2% of a vote": vote.average(logs, some),
-        "2/3 of a vote": two_thirds.average(logs, answers),
-        "copies switch": whole.average(logs, some),
+        "2% of a vote": vote.average(logs, no_copies),
+        "before": before.average(logs, no_copies),
         "this": this.average(logs, answers),
     }, this
+
+
+def weigh_as_before(this: Tempering, misfit: Misfit) -> Tempering:
+    """Return the adjustment by the rule before: evidence switches, and two thirds of the tempered labels are a vote."""
+    errors, votes = misfit.found.get("errors", {"z": 0.0, "n_answers": 1.0}), misfit.found["votes"]
+    r = np.zeros(1) if misfit.errors is None else misfit.errors.correlation.clip(0, 1)
+    b = expit(max(0.0, errors["z"]) ** 2 / 2 - 5) * min(1.0, max(0.0, (errors["n_answers"] - 1) * r.mean() / 0.1))
+    if misfit.copies is not None and errors["z"] > -2:
+        b = 1.0
+    off = abs(votes["observed"] - votes["predicted"]) * this.log_share.size
+    a = max(LEAST_VOTE, 0.2 * expit(6 * (votes["spread"] - 2.5)) * min(1.0, off / 0.1))
+    return replace(this, correlation=r, weight=float(b), vote_weight=float(a), vote_share=MOST_SHARE)
 
 
 def score(logs: np.ndarray, data: ba.AnnotationData) -> dict[str, float]:
