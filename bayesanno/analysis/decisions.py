@@ -116,7 +116,7 @@ def sample_labels(
     -------
     xarray.DataArray
         The indices of classes or types, with dims (chain, draw, item). In models that allow for items whose true label
-        nobody gave, such an item has the index after the last class, if labels are the model's own (`adjust=False`);
+        nobody gave, such an item has the index after the last class, if labels are the model's own;
         otherwise each draw is a class. If labels were adjusted, each draw uses one correlation of errors, and in a
         recalibrated fit one temperature and its shifts.
 
