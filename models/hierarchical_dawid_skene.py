@@ -59,6 +59,7 @@ from bayesanno.modeling.ops.variables import (
     logistic_normal,
     normal_around,
     shift_centring_of,
+    spread_of,
 )
 from bayesanno.models._habit import MATRICES, find_habits
 from bayesanno.models._population import find_misnamed, find_unsaid
@@ -106,8 +107,10 @@ class HierarchicalDawidSkene(IndependentAnswers):
         expected = self._expected(data, prior)
         around = prior.confusion_spread * np.ones(data.n_classes)
         counts = self._counts(votes_of(data), data)
-        w = centring_of(counts, self._common(counts, data), data.class_codes)
-        centring, of_ability = pm.Data("centring", w), pm.Data("ability_centring", shift_centring_of(w))
+        known = counts, self._common(counts, data), data.class_codes
+        apart = spread_of(*known, expected=self.spread_prior)  # only how well it samples depends on it
+        w = centring_of(*known, apart)
+        centring, of_ability = pm.Data("centring", w), pm.Data("ability_centring", shift_centring_of(w, apart))
         prevalence = self.declare_prevalence(prior)
         rows = ("true_class", "response")
         population = logistic_normal("population", expected, around, data.class_codes, centring=1.0, dims=rows)

@@ -1,6 +1,7 @@
 """Rows around a common row: one density however they are sampled, and draws that come from it."""
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
@@ -9,12 +10,17 @@ from pytensor.compile.mode import Mode
 from pytensor.graph import rewrite_graph
 from scipy.stats import kstest, norm
 
+import bayesanno as ba
 from bayesanno.modeling.ops.variables import (
+    centring_of,
     draw_rows,
     level_of,
     logistic_normal,
     normal_around,
+    shift_centring_of,
+    spread_of,
 )
+from bayesanno.models import HierarchicalDawidSkene
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
 COORDS = {"annotator": range(3), "true_class": range(2), "response": range(3)}
@@ -117,3 +123,58 @@ def test_draws_of_a_shift_and_of_rows_are_as_the_density_says(rng):
     assert kstest((1.2 * own / SPREAD[:, None]).ravel(), norm.cdf).pvalue < 1e-4  # a wrong spread is noticed
     by_numpy = draw_rows(np.broadcast_to(CENTRE, (5000, 2, 3)), SPREAD, RIGHT, rng, shift=np.full((5000, 2), -0.7))
     assert kstest(((log_odds(by_numpy) - log_odds(CENTRE) + 0.7) / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
+
+
+# ------------------------------------------------------------------------------------------- how much is centred
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0])
+def test_the_spread_of_rows_is_estimated_from_counts(spread, rng):
+    centre = np.array([[0.8, 0.2], [0.3, 0.7]])
+    right = np.array([0, 1])
+    around = np.broadcast_to(centre, (4000, 2, 2))
+    rows = draw_rows(around, np.full(2, spread), right, rng)
+    counts = rng.multinomial(rng.choice([500, 2000], size=(4000, 2)), rows).astype(float)
+    np.testing.assert_allclose(spread_of(counts, centre, right, 1.0), spread, rtol=0.15)
+
+
+def test_no_answers_leave_the_expected_spread():
+    assert spread_of(np.zeros((5, 2, 3)), CENTRE, RIGHT, 0.8) == pytest.approx(0.8)
+
+
+def test_a_wide_spread_centres_rows_more_and_their_shift_less():
+    counts = np.full((3, 2, 3), 30.0)
+    w = [centring_of(counts, CENTRE, RIGHT, spread) for spread in (0.5, 1.0, np.array([3.0, 3.0]))]
+    np.testing.assert_array_equal(w[0], w[1])
+    assert (w[2] > w[1]).all()
+    assert (w[2] < 1).all()
+    assert (shift_centring_of(w[2], 3.0) < shift_centring_of(w[1], 0.35)).all()
+
+
+def test_the_model_has_one_density_however_much_is_centred(rng):
+    """The weights change what is sampled and its volume, and nothing else."""
+    n, n_classes = 4, 3
+    records = [{"item": i, "annotator": x, "label": (i + i * x) % n_classes} for i in range(8) for x in range(n)]
+    data = ba.read_annotations(pd.DataFrame(records))
+    graph = HierarchicalDawidSkene().build(data)
+    log_density = graph.compile_logp(mode=PYTHON)
+    typical = rng.normal(-1, 0.5, size=(n_classes, n_classes - 1))  # log odds of the typical annotator
+    spread, ability_spread = rng.uniform(0.3, 2, n_classes), 0.4
+    ability = rng.normal(0, ability_spread, n)
+    mean = typical - ability[:, None, None]
+    odds = mean + spread[:, None] * rng.normal(size=mean.shape)
+    found = []
+    for w, of_ability in [(0.0, 0.0), (1.0, 1.0), (0.3, 0.6), (rng.uniform(size=mean.shape), rng.uniform(size=n))]:
+        w, of_ability = np.broadcast_to(w, mean.shape), np.broadcast_to(of_ability, n)
+        pm.set_data({"centring": w, "ability_centring": of_ability}, model=graph)
+        point = {
+            "prevalence_simplex__": np.array([0.2, -0.4]),
+            "population_logodds__": typical,
+            "spread_log__": np.log(spread),
+            "ability_spread_log__": np.array(np.log(ability_spread)),
+            "ability_centred__": of_ability * -typical.mean() + ability / ability_spread ** (1 - of_ability),
+            "confusion_logodds__": w * mean + (odds - mean) / spread[:, None] ** (1 - w),
+        }
+        volume = ((1 - w) * np.log(spread)[:, None]).sum() + ((1 - of_ability) * np.log(ability_spread)).sum()
+        found.append(log_density(point) - volume)
+    np.testing.assert_allclose(found, found[0], rtol=1e-10)

@@ -10,8 +10,9 @@ one. They are normal around the log odds of a centre, all with one standard devi
 Sampling uses not the log odds e but u = w m + (e - m) / spread^(1 - w), with m the log odds of the centre and w between
 0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028). A row with many answers is determined by them and mixes
 well on its own scale, w = 1. A row with few answers is determined by the centre and mixes well as a deviation from it,
-w = 0. The invariant: for every w, the density of the row is that of its log odds. Draws hold the rows, not u. A shift
-of all log odds of a row moves m, and is sampled in the same way, with m = 0.
+w = 0. If rows are far apart, fewer answers determine a row; how far, is estimated from the votes beforehand. So w is a
+constant. The invariant: for every w, the density of the row is that of its log odds. Draws hold the rows, not u. A
+shift of all log odds of a row moves m, and is sampled in the same way, with m = 0.
 
 Dirichlet rows have only one parametrisation. In `hierarchical_dawid_skene`, with 2,665 items, 177 annotators and five
 labels, they took 402 steps per draw and did not mix; log odds take about 20.
@@ -56,7 +57,40 @@ def beta_by_probit(name: str, prior: pt.TensorVariable, *, dims: str | tuple[str
     return pm.Beta(name, prior[0], prior[1], dims=dims, default_transform=Probit())
 
 
-def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np.ndarray:
+def spread_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray, expected: float) -> np.ndarray:
+    """Return a rough estimate of the spread of each row's log odds, from moments: (row,).
+
+    Squared distances from the common log odds have the mean spread^2 + 1 / information. The estimate is at least 0.35.
+
+    Parameters
+    ----------
+    counts, common, right : array
+        As in `centring_of`.
+    expected : float
+        The spread that is expected, with the weight of one log odds that has many answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.modeling.ops.variables import spread_of
+    >>> common, right = np.array([[0.9, 0.1]]), np.array([0])
+    >>> counts = np.array([[[500.0, 500.0]], [[980.0, 20.0]], [[900.0, 100.0]], [[0.0, 0.0]]])
+    >>> spread_of(counts, common, right, 1.0).round(2).tolist()
+    [1.47]
+    """
+    n_answers = counts.sum(axis=2, keepdims=True)
+    information = n_answers * common * (1 - common)
+    distance = np.log((counts + common) / (n_answers + 1) / common)
+    distance -= np.take_along_axis(distance, right[None, :, None], axis=2)  # (annotator, row, response)
+    shrunk = (n_answers / (n_answers + 1)) ** 2  # by the one answer added, in squares
+    wrong = np.arange(common.shape[1]) != right[:, None]  # (row, response)
+    weight = wrong / (information + 1)
+    excess = (weight * (information * distance**2 - shrunk)).sum(axis=(0, 2))
+    known = (weight * information * shrunk).sum(axis=(0, 2))
+    return np.sqrt(((excess + expected**2) / (known + 1)).clip(MIDDLING**2))
+
+
+def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray, spread: np.ndarray | float) -> np.ndarray:
     """Return the w of each log odds: the information in its answers, relative to a small spread around a centre.
 
     Parameters
@@ -66,6 +100,8 @@ def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np
     common : array, shape (row, response)
         The approximate rows.
     right : array of int, shape (row,)
+    spread : array or float, shape () or (row,)
+        The approximate spread of the rows. The small spread is 0.2, times its square where it is above 1.
 
     Returns
     -------
@@ -76,29 +112,36 @@ def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np
     >>> import numpy as np
     >>> from bayesanno.modeling.ops.variables import centring_of
     >>> counts = np.array([[[90.0, 10.0]], [[9.0, 1.0]], [[0.0, 0.0]]])
-    >>> centring_of(counts, np.array([[0.9, 0.1]]), np.array([0])).ravel().round(2).tolist()
+    >>> centring_of(counts, np.array([[0.9, 0.1]]), np.array([0]), 1.0).ravel().round(2).tolist()
     [0.26, 0.03, 0.0]
     """
     information = counts.sum(axis=2, keepdims=True) * common * (1 - common)  # Fisher's, for each log odds
-    w = centre_by(information)  # (annotator, row, response)
+    w = information / (information + _small(spread, len(right)) ** -2)  # (annotator, row, response)
     wrong = np.arange(common.shape[1]) != right[:, None]  # (row, response)
     return w[:, wrong].reshape(len(counts), len(common), -1)
 
 
-def shift_centring_of(centring: np.ndarray) -> np.ndarray:
+def shift_centring_of(centring: np.ndarray, spread: np.ndarray | float) -> np.ndarray:
     """Return the w of a shift of all log odds of an annotator, (annotator,), from that of (annotator, row, response-1).
 
-    For any number of answers, the log odds of a row differ from the shifted ones by the spread, assumed to be 0.35.
+    For any number of answers, the log odds of a row differ from the shifted ones by the approximate spread, (row,).
 
     Examples
     --------
     >>> import numpy as np
     >>> from bayesanno.modeling.ops.variables import shift_centring_of
-    >>> shift_centring_of(np.array([[[0.0]], [[0.26]], [[1.0]]])).round(3).tolist()
+    >>> shift_centring_of(np.array([[[0.0]], [[0.26]], [[1.0]]]), 0.35).round(3).tolist()
     [0.0, 0.145, 0.246]
     """
-    each = centring / (MIDDLING**2 * centring + SMALL**2 * (1 - centring))  # (annotator, row, response - 1)
+    n_rows = centring.shape[1]
+    far = np.broadcast_to(spread, n_rows)[:, None]
+    each = centring / (far**2 * centring + _small(spread, n_rows) ** 2 * (1 - centring))  # as centring
     return centre_by(each.sum(axis=(1, 2)))
+
+
+def _small(spread: np.ndarray | float, n_rows: int) -> np.ndarray:
+    """Return the spread of a posterior that is small relative to that of rows, (row, 1)."""
+    return SMALL * np.maximum(np.broadcast_to(spread, n_rows), 1.0)[:, None] ** 2
 
 
 def centre_by(information: np.ndarray) -> np.ndarray:
