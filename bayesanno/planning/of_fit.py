@@ -83,7 +83,7 @@ def find_candidates(
     Warns
     -----
     MisfitWarning
-        If the model does not predict the answers well, and the fit was not recalibrated.
+        If the model does not predict the answers well, and the fit was neither adjusted nor recalibrated.
     PredictionWarning
         If the fit is a point estimate.
     """
