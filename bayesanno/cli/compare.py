@@ -52,9 +52,10 @@ def compare(
     reading: opt.ReadingForModel,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Fit several models to DATA and compare them: their predictions, and their labels, adjusted as by `fit`.
+    """Fit several models to DATA and compare them.
 
-    The files are loo.csv, ppc.csv, run.json and, with gold, calibration.csv and its figure.
+    The files are loo.csv, ppc.csv, run.json and, with gold, calibration.csv and its figure. Labels are adjusted by the
+    check of each fit, as by `bayesanno fit`.
     """
     begin = time.perf_counter()
     options, seed = opt.gather_options(**reading), known_seed(random_seed)

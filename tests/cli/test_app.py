@@ -54,7 +54,8 @@ def test_files_and_results_go_to_stdout_and_the_rest_to_stderr(fitted, crowd):
 
 
 def test_tables_are_the_library_s_with_six_significant_digits(fitted, mace_fit):
-    tables = {"labels": ba.label_table(mace_fit, coverage=0.9), "annotators": ba.annotator_table(mace_fit)}
+    adjusted = ba.adjust(mace_fit)
+    tables = {"labels": ba.label_table(adjusted, coverage=0.9), "annotators": ba.annotator_table(mace_fit)}
     for name, table in (tables | {"summary": ba.summary(mace_fit)}).items():
         text = pd.read_csv(fitted[0] / f"{name}.csv", dtype=str, keep_default_na=False)
         assert text.columns.tolist() == table.columns.tolist()
@@ -73,6 +74,8 @@ def test_run_json_says_what_was_run_and_what_came_of_it(fitted, crowd, mace_fit)
         "label_names": list(LABELS), "gold": 400, "hash": crowd[0].hash,
     }  # fmt: skip
     assert described["versions"]["bayesanno"] == ba.__version__
+    before, after = described["adjustment"]["expected_errors"]
+    assert before < after
     assert described["settings"].items() >= {"draws": 1000, "tune": 500, "chains": 4, "target_accept": 0.8}.items()
     assert set(described["seconds"]) == {"compile", "sample", "total"}
     labels = ba.label_table(mace_fit).sort_values("entropy", kind="stable")

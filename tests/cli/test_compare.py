@@ -36,7 +36,7 @@ def test_files_are_those_of_the_library(compare, tmp_path):
     assert out.splitlines()[-len(files) :] == [f"run/{name}" for name in files]
     data = ba.read_annotations(tmp_path / "tiny.csv")
     models = (ba.models.ModelB(), ba.models.ModelB(confusion_accuracy=0.8, confusion_strength=5))
-    fits = {spec: ba.fit(model, data, method="vb", draws=50, random_seed=3, progressbar=False)
+    fits = {spec: ba.adjust(ba.fit(model, data, method="vb", draws=50, random_seed=3, progressbar=False))
             for spec, model in zip(specs, models, strict=True)}  # fmt: skip
     loo, expected = pd.read_csv(tmp_path / "run/loo.csv"), ba.compare(fits, random_seed=3)
     pd.testing.assert_frame_equal(loo, expected, rtol=1e-5, check_dtype=False)

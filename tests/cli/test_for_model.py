@@ -73,7 +73,7 @@ def test_a_fit_of_counts_writes_its_files(tmp_path, monkeypatch):
     made = CountData(items=[f"s{n}" for n in range(9)], successes=[0, 1, 1, 2, 6, 7, 8, 8, 8], trials=[8] * 9)
     write_table(made.to_frame(), tmp_path / "x.csv")
     monkeypatch.setattr(ba, "fit", lambda model, data, **_: from_prior(model, data))
-    code, _, err = run(tmp_path, "fit", "binomial_mixture", "x.csv", "--out", "run")
+    code, _, err = run(tmp_path, "fit", "binomial_mixture", "x.csv", "--no-adjust", "--out", "run")
     assert (code, err) == (0, "binomial_mixture: 72 answers to 9 items, 41 of them positive\n")
     labels = pd.read_csv(tmp_path / "run" / "labels.csv")
     assert labels.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]

@@ -43,6 +43,7 @@ from bayesanno.data.columns import take_columns
 from bayesanno.fits.view import FitPart
 from bayesanno.inference.diagnosis.residuals import (
     ErrorMeasure,
+    Matches,
     add_up,
     correlate_sums,
     error_chances,
@@ -228,46 +229,62 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
 
 
 def _measure_pairs(part: FitPart, drawn: ModelDraws) -> tuple[dict[str, Any], Copies | None]:
-    """Return the pairs whose errors correlate; none if they share too few items, or are too many."""
+    """Return the pairs whose errors correlate; none if they share too few items, or are too many.
+
+    They are listed by known labels, if there are enough. Labels are adjusted by the posterior alone.
+    """
     from scipy.sparse import csr_array
 
     data: Any = part.data
     if not isinstance(data, AnnotationData) or part.is_of_types or part.posterior.shape[1] != data.n_classes:
         return {}, None
-    weight = np.equal.outer(data.gold_codes, np.arange(data.n_classes)).astype(float)
-    if weight.sum() < ENOUGH_KNOWN:
-        weight = np.where((data.control_codes < 0)[:, None], part.posterior.values, 0.0)
+    free = np.where((data.control_codes < 0)[:, None], part.posterior.values, 0.0)  # (item, true_class)
+    known = np.equal.outer(data.gold_codes, np.arange(data.n_classes)).astype(float)
     try:
-        matches = match_errors(data, weight, *error_chances(drawn, part.dimension))
+        chances = error_chances(drawn, part.dimension)
+        by_posterior = _find_pairs(match_errors(data, free, *chances))
+        listed = by_posterior if known.sum() < ENOUGH_KNOWN else _find_pairs(match_errors(data, known, *chances))
     except (DataError, FitError):  # too many answers, or a model that cannot take items of one annotation
         return {}, None
-    shape = len(matches.who), matches.n_items
-    shared = np.diff(add_up(np.ones(matches.pair.size), matches.pair, matches.item, shape).indptr)
-    often = np.flatnonzero(shared >= LEAST_SHARED)
-    if not often.size:
-        return {}, None
-    place = np.full(shared.size, -1)
-    place[often] = np.arange(often.size)
-    kept = place[matches.pair] >= 0
-    row, item = place[matches.pair[kept]], matches.item[kept]
-    sums = [add_up(each[kept], row, item, (often.size, matches.n_items)) for each in matches.products]
-    found, low, _ = correlate_sums(sums, 1 - 2 * PAIRS_P / often.size).T
-    close = np.flatnonzero(low > threshold_of("copies"))
-    close = close[np.argsort(-low[close], kind="stable")]
-    who = matches.who[often[close]]
-    names = [[data.annotators[code] for code in two] for two in who]
-    numbers = zip(names, shared[often[close]].tolist(), found[close].tolist(), strict=True)
-    named = [{"annotators": two, "n": n, "correlation": r} for two, n, r in numbers]
-    groups = [{"group": group, "share": len(group) / data.n_annotators, **pair} for group, pair in join_pairs(named)]
-    pairs = {"pairs": {"n": int(often.size), "close": int(close.size), "groups": groups}}
-    if not close.size:
-        return pairs, None
+    names = [[data.annotators[code] for code in two] for two in listed.who]
+    numbers = zip(names, listed.n.tolist(), listed.correlation.tolist(), strict=True)
+    groups = join_pairs([{"annotators": two, "n": n, "correlation": r} for two, n, r in numbers])
+    named = [{"group": group, "share": len(group) / data.n_annotators, **pair} for group, pair in groups]
+    found = {"pairs": {"n": listed.n_compared, "close": len(names), "groups": named}} if listed.n_compared else {}
+    who, r = by_posterior.who, by_posterior.correlation
+    if not r.size:
+        return found, None
     shape = data.n_annotators, data.n_items
     answered = csr_array((np.ones(data.n_annotations), (data.annotator, data.item)), shape=shape)
     n = (answered[who[:, 0]] * answered[who[:, 1]]).sum(axis=1)
     each = np.bincount(data.item, minlength=data.n_items)
     of_all = n / (each * (each - 1) / 2).sum()
-    return pairs, Copies(who, found[close], float(of_all.sum()), float(of_all @ found[close]))
+    return found, Copies(who, r, float(of_all.sum()), float(of_all @ r))
+
+
+class _Pairs(NamedTuple):
+    """The pairs whose errors correlate, the surest first: annotators (pair, 2), shared items, and correlations."""
+
+    who: np.ndarray
+    n: np.ndarray
+    correlation: np.ndarray
+    n_compared: int
+
+
+def _find_pairs(matches: Matches) -> _Pairs:
+    """Return the pairs whose errors correlate beyond the threshold of copies, of those that share enough items."""
+    shape = len(matches.who), matches.n_items
+    shared = np.diff(add_up(np.ones(matches.pair.size), matches.pair, matches.item, shape).indptr)
+    often = np.flatnonzero(shared >= LEAST_SHARED)
+    place = np.full(shared.size, -1)
+    place[often] = np.arange(often.size)
+    kept = place[matches.pair] >= 0
+    row, item = place[matches.pair[kept]], matches.item[kept]
+    sums = [add_up(each[kept], row, item, (often.size, matches.n_items)) for each in matches.products]
+    found, low, _ = correlate_sums(sums, 1 - 2 * PAIRS_P / max(1, often.size)).T
+    close = np.flatnonzero(low > threshold_of("copies"))
+    close = close[np.argsort(-low[close], kind="stable")]
+    return _Pairs(matches.who[often[close]], shared[often[close]], found[close], int(often.size))
 
 
 def join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
