@@ -29,7 +29,7 @@ def fitted(tmp_path_factory):
     design = ["--items", 40, "--annotators", 4, "--per-item", "2-3", "--labels", "no,yes", "--seed", 8]
     simulated = run(folder, "simulate", "model_a_multi", "--dimensions", "focus,polarity", *design, "--out", "a.csv")
     with mock.patch.object(ba, "fit", lambda model, data, **_: from_prior(model, data)):
-        done = run(folder, "fit", "model_a_multi", "a.csv", *COLUMNS, "--coverage", 0.5, "--out", "run")
+        done = run(folder, "fit", "model_a_multi", "a.csv", *COLUMNS, "--coverage", 0.5, "--no-adjust", "--out", "run")
     return SimpleNamespace(folder=folder, simulated=simulated, done=done)
 
 

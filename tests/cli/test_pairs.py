@@ -32,7 +32,9 @@ def run(command, tmp_path):
 def test_options_of_items_are_the_class_prior_of_a_fit_and_effects_are_written(run, tmp_path, monkeypatch):
     monkeypatch.setattr(ba, "fit", lambda model, data, **_: from_prior(model, data))
     of_items = ("--items", "items.csv", "--class-prior", "length", "--classifier", "p")
-    code, out, err = run("fit", "model_b", "x.csv", "--pairs", "a,b", *of_items, "--no-adjust", "--no-report", "--out", "run")
+    code, out, err = run(
+        "fit", "model_b", "x.csv", "--pairs", "a,b", *of_items, "--no-adjust", "--no-report", "--out", "run"
+    )
     assert code == 0, err
     described = json.loads((tmp_path / "run" / "run.json").read_text())
     assert [(term["term"], *list(term.values())[1:2]) for term in described["fields"]["class_prior"]] == [
