@@ -4,8 +4,8 @@ If several modes were found before sampling, each chain belongs to the mode uphi
 some chain, or there was no search, chains are compared with each other. `bayesanno.inference.diagnosis.modes`
 explains what the record means for the posterior.
 
-The invariant: a mode has a `probability` only if all modes were weighed, by Laplace's method before sampling, or all
-those that chains are in, by bridge sampling from the draws.
+The invariant: a mode has a `probability` only if all modes were weighed, by importance sampling, or all those that
+chains are in, by bridge sampling from the draws.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from bayesanno.inference.modes.chains import (
 from bayesanno.inference.modes.laplace import Mode
 from bayesanno.inference.modes.probabilities import group_chains, integrate_groups
 from bayesanno.inference.modes.search import Modes, normalize
+from bayesanno.inference.modes.weigh import weigh
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
@@ -97,7 +98,7 @@ def place_chains(
     log_density : xarray.DataArray, dims (chain, draw)
         The log density of each draw on the unconstrained scale.
     random_seed : int, optional
-        For the points that bridge sampling draws.
+        For the points that are drawn to weigh modes.
     show : bool
         Whether to show progress.
 
@@ -111,7 +112,9 @@ def place_chains(
         * `unfinished`, the number of starts that did not reach a mode;
         * `open`, one entry for each such end that may be probable: the start that led there, "first" or "random";
         * `rough`, whether integrals were estimated without the whole Hessian, so that no probabilities are given;
-        * `weighed_by`, the estimator of probabilities: "laplace", "bridge", or None if there are none;
+        * `weighed_by`, the estimator of probabilities: "importance", "bridge", or None if there are none;
+        * `n_effective`, the number of independent draws that importance sampling is worth; None if only one mode may be
+          probable, or there are no such probabilities;
         * `higher`, only if chains of a model with scale parameters are in a mode that no start led to, and it is more
           than 3 nats higher than all those: by how many nats;
         * `lost`, the chains whose mode is unknown;
@@ -130,10 +133,13 @@ def place_chains(
     if modes.found:
         modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, show=show)
     by_chain, crossing = mode_of_chain(by_draw)
-    probabilities, weighed_by = modes.probabilities, "laplace" if modes.has_probabilities else None
+    rng = np.random.default_rng(random_seed)
     if modes.log_density.has_scales:
-        probabilities = _bridge(data, graph, modes, draws, by_chain, np.random.default_rng(random_seed))
+        probabilities = _bridge(graph, modes, draws, by_chain, rng)
         weighed_by = None if np.isnan(probabilities).all() else "bridge"
+    else:
+        modes = modes if modes.has_probabilities else weigh(modes, rng, show=show)
+        probabilities, weighed_by = modes.probabilities, "importance" if modes.has_probabilities else None
     record: dict[str, Any] = {
         "n_items": data.n_items,
         "n_asked": modes.n_asked,
@@ -142,6 +148,7 @@ def place_chains(
         "open": ["first" if end.is_first else "random" for end in modes.unfinished],
         "rough": modes.rough,
         "weighed_by": weighed_by,
+        "n_effective": modes.n_effective if np.isfinite(modes.n_effective) else None,
         "lost": [chain for chain, mode in enumerate(by_chain) if mode < 0],
         "crossing": crossing,
         "found": [],
@@ -183,18 +190,17 @@ def _ascend_from_chains(
         compared = compare_chains(add_deterministics(graph, draws), lp, model.competence)
         if len(compared["groups"]) == 1:
             return modes, np.zeros((draws.sizes["chain"], 1), dtype=int)
-    several = len(modes.near) > 1 if modes.log_density.has_scales else modes.has_probabilities and len(modes.found) > 1
-    checked = choose_draws(draws.sizes["draw"], N_DRAWS_CHECKED if several else 1)
+    checked = choose_draws(draws.sizes["draw"], N_DRAWS_CHECKED if len(modes.near) > 1 else 1)
     return modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=checked)), show=show)
 
 
 def _bridge(
-    data: Data, graph: pm.Model, modes: Modes, draws: xr.Dataset, by_chain: Sequence[int], rng: np.random.Generator
+    graph: pm.Model, modes: Modes, draws: xr.Dataset, by_chain: Sequence[int], rng: np.random.Generator
 ) -> np.ndarray:
     """Return the probabilities of those modes that chains are in, nan for all others: (group,)."""
     probabilities, there = np.full(len(modes.groups), np.nan), np.unique(by_chain)
     if there.size > 1 and there.min() >= 0:
-        found = integrate_groups(modes.log_density, data, graph, draws, group_chains(modes, by_chain), rng)
+        found = integrate_groups(modes.log_density, graph, draws, group_chains(modes, by_chain), rng)
         probabilities[there] = normalize([one.log_integral for one in found])
     return probabilities
 
