@@ -22,8 +22,8 @@ from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.view import FitView
 from bayesanno.graph.density import Density
 from bayesanno.graph.draws import as_chains, unconstrain
-from bayesanno.inference.diagnosis.modes import are_in_proportion, modes_found
-from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, MAX_RHAT
+from bayesanno.inference.diagnosis.modes import chains_are_apart, modes_found
+from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_integral, find_covariance
 from bayesanno.inference.modes.chains import (
@@ -271,9 +271,8 @@ def _are_aligned(graph: pm.Model, density: Density, points: np.ndarray) -> np.nd
 
 
 def _are_mixed(view: FitView) -> bool:
-    """Whether all chains agree, so that they are in one mode, or in all modes in proportion."""
-    rhat, found = view.diagnostics.get("max_rhat"), _found_before(view)
-    return found is not None and rhat is not None and bool(rhat <= MAX_RHAT) and are_in_proportion(found)
+    """Whether all chains are in one mode, or move between modes."""
+    return _found_before(view) is not None and not chains_are_apart(view.diagnostics)
 
 
 def _unsampled(view: FitView) -> tuple[float, float]:

@@ -65,8 +65,8 @@ class Modes:
     most_gradients : int
         The approximate budget of gradients for weighing the modes, and of the Hessians of modes found later.
     n_effective : float
-        The number of independent draws from which probabilities were estimated; nan if they are unknown, and infinite
-        if only one mode may be probable.
+        The number of independent draws from which probabilities were estimated; infinite if there are none, since only
+        one mode may be probable.
     """
 
     log_density: LogDensity
@@ -77,7 +77,7 @@ class Modes:
     n_unfinished: int = 0
     rough: bool = False
     most_gradients: int = 10_000
-    n_effective: float = np.nan
+    n_effective: float = np.inf
 
     @property
     def has_probabilities(self) -> bool:
@@ -115,11 +115,14 @@ class Modes:
         Every labelling counts with the mean share of those found. K classes have K! labellings, fewer if some are
         equal.
         """
-        share, count = [], self.log_density.count_labellings
-        for group in self.groups:
-            own = np.array([self.found[mode].share for mode in group])
-            share.append(own.mean() if count is None else own.mean() * count(self.found[group[0]].point))
-        return np.array(share) / np.sum(share)
+        if self.log_density.has_scales or self.rough or self.unfinished:
+            return np.full(len(self.groups), np.nan)
+        count = self.log_density.count_labellings
+        share = np.zeros(len(self.groups))
+        for at in self.near:
+            own = np.mean([self.found[mode].share for mode in self.groups[at]]) if len(self.near) > 1 else 1.0
+            share[at] = own if count is None else own * count(self.found[self.groups[at][0]].point)
+        return share / share.sum()
 
     def ascend_from_draws(
         self, points: np.ndarray, *, most_gradients: float = np.inf, show: bool = False
@@ -200,7 +203,7 @@ def search(
     Returns
     -------
     Modes
-        Their probabilities are unknown.
+        Probabilities are unknown if several modes may be probable.
 
     Examples
     --------
@@ -213,7 +216,8 @@ def search(
     ...     return np.logaddexp(*logs), np.array([(share * -2 * (z[0] - [-2, 2]) / [0.02, 0.08]).sum()])
     >>> two_humps.n_calls = 0
     >>> settings = {"n_starts": 10, "most_gradients": 1000, "rng": np.random.default_rng(1)}
-    >>> [mode.point.round(3).tolist() for mode in search(LogDensity(two_humps, 1000), np.array([-2.0]), **settings).found]
+    >>> found = search(LogDensity(two_humps, 1000), np.array([-2.0]), **settings).found
+    >>> [mode.point.round(3).tolist() for mode in found]
     [[2.0], [-2.0]]
     """
     density = log_density.density

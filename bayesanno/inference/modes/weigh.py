@@ -11,11 +11,13 @@ The invariant: modes have probabilities only if there are enough such draws, and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from bayesanno.inference.diagnosis.measures import smooth_ratios
+from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import Modes
 
 TAILS = 6  # degrees of freedom: tails heavier than those of a posterior
@@ -56,48 +58,47 @@ def weigh(modes: Modes, rng: np.random.Generator, *, show: bool = False) -> Mode
     >>> weigh(found, rng).probabilities.round(2)
     array([0.67, 0.33])
     """
-    if modes.log_density.has_scales or modes.rough or modes.unfinished or not modes.found:
+    around = [(modes.found[at], len(modes.groups[group])) for group in modes.near for at in modes.groups[group]]
+    is_known = not (modes.log_density.has_scales or modes.rough or modes.unfinished)
+    budget = modes.most_gradients // 2  # of densities, and of ascents
+    if len(modes.near) < 2 or not is_known or any(mode.root is None for mode, _ in around) or budget < ASCENTS:
         return modes
-    if len(modes.near) == 1:
-        return replace(_with_shares(modes, np.arange(len(modes.groups)) == modes.near[0]), n_effective=np.inf)
-    if any(modes.found[at].root is None for group in modes.near for at in modes.groups[group]):
+    points, log_ratio = _draw_around(modes.log_density, around, min(DRAWS, budget // len(modes.near)), rng)
+    n_effective = np.exp(2 * np.logaddexp.reduce(log_ratio) - np.logaddexp.reduce(2 * log_ratio))
+    if n_effective < LEAST_EFFECTIVE:
         return modes
-    points, log_ratio = _draw_around(modes, rng)
-    weight, _ = smooth_ratios(log_ratio)
     each = (rng.uniform() + np.arange(ASCENTS)) / ASCENTS
-    chosen, times = np.unique(np.searchsorted(np.cumsum(np.exp(weight)), each), return_counts=True)
-    order = rng.permutation(chosen.size)  # if gradients do not suffice for all
-    some = points[None, chosen[order]]
-    modes, (places,) = modes.ascend_from_draws(some, most_gradients=modes.most_gradients // 2, show=show)
-    known = places >= 0
-    counts = np.bincount(places[known], times[order][known], minlength=len(modes.groups))
-    n_effective = min(np.exp(2 * np.logaddexp.reduce(log_ratio) - np.logaddexp.reduce(2 * log_ratio)), counts.sum())
-    if n_effective < LEAST_EFFECTIVE or counts.sum() < LEAST_ASCENTS:
+    at, times = np.unique(np.searchsorted(np.cumsum(np.exp(smooth_ratios(log_ratio)[0])), each), return_counts=True)
+    order = rng.permutation(at.size)  # if gradients do not suffice for all
+    found, (places,) = modes.ascend_from_draws(points[None, at[order]], most_gradients=budget, show=show)
+    modes = replace(found, rough=False)  # draws show how probable a mode is whose Hessian was not affordable
+    reached = places >= 0
+    counts = np.bincount(places[reached], times[order][reached], minlength=len(modes.groups))
+    if counts.sum() < LEAST_ASCENTS:
         return modes
-    return replace(_with_shares(modes, counts), n_effective=float(n_effective))
+    share_of = {mode: n / len(group) for group, n in zip(modes.groups, counts.tolist(), strict=True) for mode in group}
+    weighed = tuple(replace(mode, share=share_of[number]) for number, mode in enumerate(modes.found))
+    return replace(modes, found=weighed, n_effective=float(min(n_effective, counts.sum())))
 
 
-def _with_shares(modes: Modes, shares: np.ndarray) -> Modes:
-    """Return modes with the share of each group, (group,), divided evenly among its labellings."""
-    of_mode = {mode: share / len(group) for group, share in zip(modes.groups, shares, strict=True) for mode in group}
-    return replace(modes, found=tuple(replace(mode, share=of_mode[at]) for at, mode in enumerate(modes.found)))
+def _draw_around(
+    log_density: LogDensity, around: Sequence[tuple[Mode, int]], n_draws: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw points (sample, dimension) around modes, and return them with their log weights (sample,).
 
-
-def _draw_around(modes: Modes, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw points (sample, dimension) around the modes that may be probable; return also their log weights, (sample,)."""
-    n_dim = modes.found[0].point.size
-    n_draws = min(DRAWS, modes.most_gradients // (2 * len(modes.near)))
-    parts = [
-        (modes.found[at], n_draws // len(modes.groups[group])) for group in modes.near for at in modes.groups[group]
-    ]
-    drawn = []
-    for mode, n in parts:
+    `around` has each mode with the number of its labellings, among which its draws are divided.
+    """
+    drawn, shapes = [], []
+    for mode, n_labellings in around:
+        root, n, n_dim = np.asarray(mode.root), n_draws // n_labellings, mode.point.size
         far = np.sqrt(TAILS / rng.chisquare(TAILS, size=n))  # (sample,)
-        drawn.append(mode.point + np.linalg.solve(mode.root, far * rng.standard_normal((n_dim, n))).T)
+        drawn.append(mode.point + np.linalg.solve(root, far * rng.standard_normal((n_dim, n))).T)
+        shapes.append((mode.point, root, np.log(n) + np.log(np.diag(root)).sum()))
     points = np.concatenate(drawn)
-    heights = []
-    for mode, n in parts:
-        squares = (((points - mode.point) @ mode.root.T) ** 2).sum(axis=1)
-        log_det = np.log(np.diag(mode.root)).sum()
-        heights.append(np.log(n) + log_det - (TAILS + n_dim) / 2 * np.log1p(squares / TAILS))
-    return points, modes.log_density.density.log_at(points) - np.logaddexp.reduce(heights)
+    heights = [
+        log - (TAILS + n_dim) / 2 * np.log1p((((points - centre) @ root.T) ** 2).sum(axis=1) / TAILS)
+        for centre, root, log in shapes
+    ]
+    log_ratio = log_density.density.log_at(points) - np.logaddexp.reduce(heights)
+    is_inside = np.isfinite(log_ratio)
+    return points[is_inside], log_ratio[is_inside]
