@@ -22,7 +22,7 @@ from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.view import FitView
 from bayesanno.graph.density import Density
 from bayesanno.graph.draws import as_chains, unconstrain
-from bayesanno.inference.diagnosis.modes import chains_are_apart, modes_found
+from bayesanno.inference.diagnosis.modes import chains_agree, modes_found
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_integral, find_covariance
@@ -134,7 +134,7 @@ def _integrate(view: FitView, rng: np.random.Generator) -> list[ChainMode]:
     some = free.isel(draw=choose_draws(free.sizes["draw"], 1 if too_many else N_DRAWS_CHECKED))
     points = unconstrain(graph, some if log_density.count_labellings is None else align_classes(some)[0])
     modes, by_draw = Modes(log_density, rough=too_many).ascend_from_draws(points)
-    by_chain, _ = mode_of_chain(by_draw)
+    by_chain, _ = mode_of_chain(modes.groups_of(by_draw))
     groups = group_chains(modes, by_chain)
     if -1 in by_chain:
         lp = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
@@ -271,8 +271,8 @@ def _are_aligned(graph: pm.Model, density: Density, points: np.ndarray) -> np.nd
 
 
 def _are_mixed(view: FitView) -> bool:
-    """Whether all chains are in one mode, or move between modes."""
-    return _found_before(view) is not None and not chains_are_apart(view.diagnostics)
+    """Whether all chains agree, so that they are in one mode, or in all modes in proportion."""
+    return _found_before(view) is not None and chains_agree(view.diagnostics)
 
 
 def _unsampled(view: FitView) -> tuple[float, float]:

@@ -217,12 +217,13 @@ def _ascend_from_chains(
         if len(modes.found) > n_weighed and not modes.has_probabilities:
             modes = weigh(modes, rng, show=show)
             n_weighed = len(modes.found)
-        lacking = [p for at, p in enumerate(modes.probabilities) if p >= LEAST_PROBABILITY and at not in by_draw]
+        there = modes.groups_of(by_draw)
+        lacking = [p for at, p in enumerate(modes.probabilities) if p >= LEAST_PROBABILITY and at not in there]
         if not lacking or by_draw.size >= _count_enough(min(lacking)):
             break
         modes, places = modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=more)), show=show)
         by_draw = np.hstack([by_draw, places])
-    return modes, by_draw
+    return modes, modes.groups_of(by_draw)
 
 
 def _count_enough(probability: float) -> float:

@@ -136,7 +136,7 @@ class Modes:
         Modes
             With new modes at the end, which have no visits.
         array of int, shape (chain, draw)
-            The group of modes of each draw, or -1 if no ascent from it reached a mode.
+            The number of the mode of each draw, or -1 if no ascent from it reached a mode.
         """
         found, rough = list(self.found), self.rough
         n_affordable = min(MOST_MODES, count_hessians(self.most_gradients, points.shape[2]))
@@ -158,9 +158,12 @@ class Modes:
                         at = len(found)
                         found.append(replace(end, visits=0))
                 places[chain, draw] = at
-        modes = replace(self, found=tuple(found), rough=rough)
-        group_of = {-1: -1} | {mode: at for at, group in enumerate(modes.groups) for mode in group}
-        return modes, np.vectorize(group_of.get)(places)
+        return replace(self, found=tuple(found), rough=rough), places
+
+    def groups_of(self, places: np.ndarray) -> np.ndarray:
+        """Return the groups of modes, given by their numbers; -1 remains."""
+        group_of = {-1: -1} | {mode: at for at, group in enumerate(self.groups) for mode in group}
+        return np.vectorize(group_of.get)(places)
 
 
 def normalize(log_integral: Sequence[float]) -> np.ndarray:

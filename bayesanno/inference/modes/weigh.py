@@ -70,13 +70,17 @@ def weigh(modes: Modes, rng: np.random.Generator, *, show: bool = False) -> Mode
     each = (rng.uniform() + np.arange(ASCENTS)) / ASCENTS
     at, times = np.unique(np.searchsorted(np.cumsum(np.exp(smooth_ratios(log_ratio)[0])), each), return_counts=True)
     order = rng.permutation(at.size)  # if gradients do not suffice for all
+    n_before = len(modes.found)
     found, (places,) = modes.ascend_from_draws(points[None, at[order]], most_gradients=budget, show=show)
     modes = replace(found, rough=False)  # draws show how probable a mode is whose Hessian was not affordable
     reached = places >= 0
-    counts = np.bincount(places[reached], times[order][reached], minlength=len(modes.groups))
+    counts = np.bincount(places[reached], times[order][reached], minlength=len(modes.found))
     if counts.sum() < LEAST_ASCENTS:
         return modes
-    share_of = {mode: n / len(group) for group, n in zip(modes.groups, counts.tolist(), strict=True) for mode in group}
+    share_of: dict[int, float] = {}
+    for group in modes.groups:
+        drawn_around = [number for number in group if number < n_before] or group
+        share_of |= dict.fromkeys(group, float(counts[drawn_around].mean()))
     weighed = tuple(replace(mode, share=share_of[number]) for number, mode in enumerate(modes.found))
     return replace(modes, found=weighed, n_effective=float(min(n_effective, counts.sum())))
 
