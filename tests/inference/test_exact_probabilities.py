@@ -63,10 +63,12 @@ def judge(table):
     elif abs(min(found) / sum(found) - lesser) > 3 * of_samples + exact.border:
         wrong.append(f"importance samples have {min(found):.3f} +- {of_samples:.3f} for {lesser:.3f}")
     probabilities, errors = ([part.attrs[name] for part in parts] for name in ("probability", "probability_error"))
+    share = (1 - above if exact.upper > 0.5 else above).mean()  # of draws, in the lesser mode
     if len(parts) == 2:
         true = [exact.upper, 1 - exact.upper]
+    elif errors[0]:  # the other mode is one that chains only visit
+        true = [lesser if share > 0.5 else 1 - lesser]
     else:  # all chains are said to be in one mode: that of most draws, or in both, if draws of both are there
-        share = (1 - above if exact.upper > 0.5 else above).mean()  # of draws, in the lesser mode
         true = [1.0 if share > lesser / 2 else 1 - lesser]
     for p, error, own in zip(probabilities, errors, true, strict=True):
         if not abs(p - own) <= 3 * error + exact.border:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import azs, xr
+from bayesanno.inference.diagnosis.thresholds import UNLIKELY
 from bayesanno.inference.relabelling import class_permutations, sum_class_matrices
 
 N_DRAWS_CHECKED = 5  # draws of each chain whose modes are found, if there are several modes
@@ -88,6 +89,11 @@ def join_groups(groups: Sequence[Sequence[int]], together: Iterable[Sequence[int
 def choose_draws(n_draws: int, n_checked: int = N_DRAWS_CHECKED) -> np.ndarray:
     """Return the draws of a chain to examine, the last one first."""
     return np.linspace(n_draws - 1, 0, n_checked).round().astype(int)
+
+
+def count_enough(probability: float) -> int:
+    """Return the number of draws among which it is unlikely that none is in a mode with this probability."""
+    return math.ceil(math.log(UNLIKELY) / math.log1p(-probability))
 
 
 def choose_blocks(n_draws: int, n_checked: int) -> list[np.ndarray]:

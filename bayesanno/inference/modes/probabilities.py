@@ -30,6 +30,7 @@ from bayesanno.inference.modes.chains import (
     N_DRAWS_CHECKED,
     choose_draws,
     compare_chains,
+    count_enough,
     find_preferred_classes,
     mode_of_chain,
 )
@@ -131,7 +132,9 @@ def _integrate(view: FitView, rng: np.random.Generator) -> list[ChainMode]:
     log_density = make_log_density(model, data, graph, compile_model(model, data, graph), 0)
     free = view.posterior[[variable.name for variable in graph.free_RVs]]
     too_many = log_density.density.n_dim > MOST_DIMENSIONS
-    some = free.isel(draw=choose_draws(free.sizes["draw"], 1 if too_many else N_DRAWS_CHECKED))
+    visited = [mode["probability"] or 0.0 for mode in _found_before(view) or [] if mode["draws"]]
+    enough = [count_enough(p) // free.sizes["chain"] + 1 for p in visited if LEAST_PROBABILITY <= p < 1]
+    some = free.isel(draw=choose_draws(free.sizes["draw"], 1 if too_many else max(N_DRAWS_CHECKED, *enough, 0)))
     points = unconstrain(graph, some if log_density.count_labellings is None else align_classes(some)[0])
     modes, by_draw = Modes(log_density, rough=too_many).ascend_from_draws(points)
     by_chain, _ = mode_of_chain(modes.groups_of(by_draw))

@@ -11,7 +11,6 @@ chains are in, by bridge sampling from the draws.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,12 +18,13 @@ import numpy as np
 
 from bayesanno._core.lazy import pm, xr
 from bayesanno.graph.draws import add_deterministics, as_chains, unconstrain
-from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, UNLIKELY
+from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.modes.chains import (
     N_DRAWS_CHECKED,
     choose_blocks,
     choose_draws,
     compare_chains,
+    count_enough,
     find_equal_chains,
     find_preferred_classes,
     join_groups,
@@ -213,22 +213,17 @@ def _ascend_from_chains(
     checked = choose_draws(n_draws, N_DRAWS_CHECKED if len(modes.near) > 1 else 1)
     n_weighed = len(modes.found)
     modes, by_draw = modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=checked)), show=show)
-    for more in choose_blocks(n_draws, math.ceil(_count_enough(LEAST_PROBABILITY) / n_chains)):
+    for more in choose_blocks(n_draws, count_enough(LEAST_PROBABILITY) // n_chains + 1):
         if len(modes.found) > n_weighed and not modes.has_probabilities:
             modes = weigh(modes, rng, show=show)
             n_weighed = len(modes.found)
         there = modes.groups_of(by_draw)
         lacking = [p for at, p in enumerate(modes.probabilities) if p >= LEAST_PROBABILITY and at not in there]
-        if not lacking or by_draw.size >= _count_enough(min(lacking)):
+        if not lacking or by_draw.size >= count_enough(min(lacking)):
             break
         modes, places = modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=more)), show=show)
         by_draw = np.hstack([by_draw, places])
     return modes, modes.groups_of(by_draw)
-
-
-def _count_enough(probability: float) -> float:
-    """Return the number of draws among which it is unlikely that none is in a mode with this probability."""
-    return math.log(UNLIKELY) / math.log1p(-probability)
 
 
 def _bridge(
