@@ -20,7 +20,7 @@ Symbols, and priors: those of the R package rater.
     theta    accuracy     (annotator), a deterministic
 
 Identifiability.  The likelihood does not change when the classes are permuted (53); the prior distinguishes them when
-p > 1/K.  When p = 1/K, `bayesanno.relabel` chooses the permutation under which annotators are right most often (56).
+p > 1/K.  When p = 1/K, `bayesanno.relabel` chooses the permutation with the largest sum of diagonals (56).
 At least three annotators must answer the same items.  Annotators with few answers follow their prior.
 
 Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid with many

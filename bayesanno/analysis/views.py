@@ -1,4 +1,4 @@
-"""The view of a fit for a table, with its warnings: chains in several modes, or labels of draws since removed."""
+"""The view of a fit for a table, with a warning if its labels are those of draws since removed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from bayesanno._core.errors import ConvergenceWarning, warn
 from bayesanno._core.lazy import xr
 from bayesanno._core.wording import counted, option
 from bayesanno.fits.view import FitView, view_of
-from bayesanno.inference.diagnosis.findings import read_findings
-from bayesanno.inference.diagnosis.modes import APART, chains_are_apart
-from bayesanno.modeling.findings import warn_of
 
 
 def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:
-    """Return a view of a fit. A fit passed in by a user raises a warning if its chains are in several modes.
+    """Return a view of a fit, with a warning if `isel` removed chains or draws of a fit that a user passed in.
 
-    There is also a warning if `isel` removed chains or draws, since it does not update labels and diagnostics, unless
-    the whole table is computed `from_draws`.
+    It does not update labels and diagnostics. There is no warning if the whole table is computed `from_draws`.
     """
     view = view_of(fit)
     if isinstance(fit, FitView):
@@ -29,7 +25,5 @@ def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> F
                 again = f"take the whole fit, or fit again with {option('draws')}"
                 remedy = again if what == "draw" else "use bayesanno.drop_chains(fit, ...), which does"
                 warn(f"this fit has {counted(now, what)}, and {still}: {remedy}", ConvergenceWarning)
-            return view
-    if chains_are_apart(before):
-        warn_of(one for one in read_findings(view) if one.code in APART)
+            break
     return view

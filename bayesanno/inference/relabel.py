@@ -29,10 +29,10 @@ def relabel(
     ----------
     fit : xarray.DataTree or FitView
     rule : {"accuracy", "weighted", "stephens", "pivot"}
-        "accuracy" and "weighted" relabel each draw separately, so that annotators are right most often, by eq. 56 or
-        eq. 55 of Rzhetsky et al. (2009). "stephens" makes the items' class probabilities agree over all draws (Stephens
-        2000); if they do not fit in 512 MiB, it uses evenly spaced items. "pivot" brings each draw close to a reference
-        draw. See `bayesanno.inference.relabelling`.
+        "accuracy" and "weighted" relabel each draw separately, by eq. 56 or eq. 55 of Rzhetsky et al. (2009): by the
+        sum of the annotators' accuracies over classes, or so that annotators are right most often. "stephens" makes the
+        items' class probabilities agree over all draws (Stephens 2000); if they do not fit in 512 MiB, it uses evenly
+        spaced items. "pivot" brings each draw close to a reference draw. See `bayesanno.inference.relabelling`.
     reference : mapping of name to array, or xarray.Dataset, optional
         The pivot: the matrices over true classes and responses (`confusion`) of one draw, which also names the classes.
         The default is the draw with the highest log density (`lp`), with its classes named by "accuracy".

@@ -2,13 +2,15 @@
 
 If prior and likelihood do not change when the classes are permuted (eq. 53 of Rzhetsky et al. 2009), the posterior has
 K! copies of every mode, and a chain may visit several. A rule chooses one permutation pi for each draw. Two rules treat
-each draw separately, so that annotators are right most often: they maximise
+each draw separately: they maximise
 
     "accuracy"   F(pi) = sum_x sum_i lambda^x[pi(i), i]                                (56)
     "weighted"   sum_x sum_i gamma_pi(i) lambda^x[pi(i), i]                            (55)
 
-where lambda are all variables over true classes and responses: the annotators' confusion matrices, or one for all. If
-annotators are hardly better than chance, or worse for some class, similar draws may get different names in this way.
+where lambda are all variables over true classes and responses: the annotators' confusion matrices, or one for all. The
+sum of (55) is how often annotators are right, so that they are right most often under "weighted". That of (56) counts
+all classes alike, whether frequent or rare, and needs no prevalence. If annotators are hardly better than chance, or
+worse for some class, similar draws may get different names in this way.
 Two other rules therefore compare draws. They leave open what the classes are called; eq. 56 then decides it once for
 all draws.
 

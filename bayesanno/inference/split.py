@@ -93,10 +93,10 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     list of xarray.DataTree
         One fit per mode, the most probable first. The attributes have `probability`, that of the mode;
         `probability_error`, its standard error; and `probability_by`, the estimator: "bridge", bridge sampling from the
-        draws in the mode, including those of chains that cross; "laplace", from the curvature at the mode, which is
-        rough, if bridge sampling fails; or "unknown", with nan as probability. `probability_reason` explains why bridge
-        sampling was not used. If all chains are in one mode, the list has one fit. A mode that chains only visit has no
-        fit, and its probability is missing from the sum.
+        draws in the mode, including those of chains that cross; "importance", importance sampling from draws around
+        the modes, which is rough, if bridge sampling fails; or "unknown", with nan as probability. `probability_reason`
+        explains why bridge sampling was not used. If all chains are in one mode, the list has one fit. A mode that
+        chains only visit has no fit, and its probability is missing from the sum.
 
     Raises
     ------

@@ -89,14 +89,17 @@ DIAGNOSED = {  # by code: diagnostics in which it is found, and others in which 
     "rare-label": ({"max_rhat": 1.4, "rare": RARE}, {"max_rhat": 1.4}),
     "chains-label-differently": ({"rare": RARE | {"differ": 6}}, {"rare": RARE}),
     "modes-apart": (
-        modes(mode(0.6, [0, 1, 3]), mode(0.4, [2])) | {"max_rhat": 1.2},
-        modes(mode(0.6, [0, 1, 3]), mode(0.4, [2])) | {"max_rhat": 1.005},
+        modes(mode(0.6, [0, 1, 3]), mode(0.4, [2]), groups=[[0, 1, 3], [2]]) | {"max_rhat": 1.2},
+        modes(mode(0.6, [0, 1, 3]), mode(0.4, [2]), groups=[[0, 1, 2, 3]], crossing=[2]) | {"max_rhat": 1.2},
     ),
     "mode-unsampled": (modes(mode(0.9, [0, 1]), mode(0.1, [])), modes(mode(0.99, [0, 1]), mode(0.01, []))),
-    "mode-light": (modes(mode(0.99, [0]), mode(0.01, [1])), modes(mode(0.99, []), mode(0.01, [1]))),
+    "mode-light": (
+        modes(mode(0.99, [0]), mode(0.01, [1]), groups=[[0], [1]]),
+        modes(mode(0.99, []), mode(0.01, [1]), groups=[[1]]),
+    ),
     "mode-doubtful": (
-        modes(mode(0.99, [0]), mode(0.01, [1]), log_density=[-10.0, -9.0]),
-        modes(mode(0.99, [0]), mode(0.01, [1]), log_density=[-10.0, -11.0]),
+        modes(mode(0.99, [0]), mode(0.01, [1]), groups=[[0], [1]], log_density=[-10.0, -9.0]),
+        modes(mode(0.99, [0]), mode(0.01, [1]), groups=[[0], [1]], log_density=[-10.0, -11.0]),
     ),
     "modes-unweighed": (
         modes(groups=[[0, 1], [2]], log_density=[-10.0, -10.0, -22.0]) | {"max_rhat": 1.5},
@@ -111,7 +114,7 @@ DIAGNOSED = {  # by code: diagnostics in which it is found, and others in which 
     "combination-unsampled": ({"combination": COMBINED | {"unsampled": 0.02}}, {"combination": COMBINED}),
     "combination-ess": ({"combination": COMBINED | {"n_effective": 399.0}}, {"combination": COMBINED}),
     "combination-rough": (
-        {"combination": COMBINED | {"modes": [{"n_draws": 0, "by": "laplace", "reason": "few draws"}]}},
+        {"combination": COMBINED | {"modes": [{"n_draws": 0, "by": "importance", "reason": "few draws"}]}},
         {"combination": COMBINED | {"modes": [{"n_draws": 0, "by": "bridge", "reason": ""}]}},
     ),
     "errors-correlate": (answers(errors=ERRORS), answers(errors=ERRORS | {"worth": 9.5})),

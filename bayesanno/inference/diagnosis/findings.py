@@ -245,7 +245,7 @@ def _find_in_combination(found: Mapping[str, Any]) -> Iterator[Finding]:
     for mode in [mode for mode in found["modes"] if mode["n_draws"]]:
         yield from _find_in_mixing({"max_rhat": mode["max_rhat"]}, _in_chains(mode["chains"]))
     yield from check("combination-ess", found["n_effective"])
-    for mode in [mode for mode in found["modes"] if mode["by"] == "laplace"][:1]:
+    for mode in [mode for mode in found["modes"] if mode["by"] == "importance"][:1]:
         yield find("combination-rough", reason=mode["reason"])
 
 

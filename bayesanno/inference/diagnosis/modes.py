@@ -1,7 +1,7 @@
 """Findings of posteriors with several modes: which chains are where, and what was not weighed.
 
 The invariant: they depend on the record of modes alone (`bayesanno.inference.modes.record`), and on R-hat: of modes
-between which the chains move freely nothing is said.
+between which the chains move nothing is said, however slowly; that is for R-hat and ESS.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayesanno._core.wording import counted, enumerated
-from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_PROBABILITY, MAX_RHAT, UNLIKELY
+from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_PROBABILITY, MAX_RHAT
 from bayesanno.modeling.findings import Finding, check, find
 
-# What is said of chains in several modes, so that R-hat and ESS of all chains say nothing more, and tables warn:
+# What is said of chains in several modes, so that R-hat and ESS of all chains say nothing more:
 APART = ("modes-apart", "mode-unsampled", "mode-light", "mode-doubtful", "modes-unweighed")
 
 
@@ -45,17 +45,18 @@ the chains by mode: bayesanno.combine_modes(fit).
     """
     modes = diagnostics.get("modes", {})
     found, is_mixing = modes_found(modes), chains_agree(diagnostics)
+    is_apart = chains_are_apart(diagnostics)
     yield from check("mode-higher", modes.get("higher"))
     is_weighed = bool(found) and found[0]["probability"] is not None
     is_open = modes.get("open") or (modes.get("unfinished") and not found)
     if is_open and not modes.get("rough") and not is_mixing:
         yield find("search-incomplete", value=modes["unfinished"], n_starts=f"{modes['n_starts']:,}")
     if is_weighed:
-        yield from _find_by_probability(found, modes, is_mixing=is_mixing and are_in_proportion(found))
+        yield from _find_by_probability(found, modes, is_apart=is_apart)
     weighed = {chain for mode in found for chain in mode["chains"]} if is_weighed else set()
     groups = [sorted(group) for group in modes.get("groups", [])]
     apart = [chain for group in groups[1:] for chain in group if chain not in weighed]
-    if apart and not is_mixing:
+    if apart and is_apart:
         density = modes.get("log_density")
         yield find(
             "modes-unweighed",
@@ -67,15 +68,13 @@ the chains by mode: bayesanno.combine_modes(fit).
 
 
 def _find_by_probability(
-    found: Sequence[Mapping[str, Any]], modes: Mapping[str, Any], *, is_mixing: bool
+    found: Sequence[Mapping[str, Any]], modes: Mapping[str, Any], *, is_apart: bool
 ) -> Iterator[Finding]:
     """Yield what modes of known probability show; those that label items like the first are left to R-hat."""
-    if is_mixing and (sum(bool(mode["chains"]) for mode in found) > 1 or modes["crossing"]):
-        return
     apart = [at for at, mode in enumerate(found) if at == 0 or not _is_like_the_first(mode, modes)]
     probable = [at for at in apart if (found[at]["probability"] or 0.0) >= LEAST_PROBABILITY]
     occupied = [at for at in probable if found[at]["draws"] or found[at]["chains"]]
-    if len(occupied) > 1:
+    if len(occupied) > 1 and is_apart:
         elsewhere = [f"chain {chain}" for at in occupied[1:] for chain in found[at]["chains"]]
         shares = enumerated([f"{found[at]['probability']:.0%}" for at in probable])
         yield find("modes-apart", elsewhere, 1 - found[0]["probability"], n=len(probable), shares=shares)
@@ -84,7 +83,7 @@ def _find_by_probability(
             others = max((mode["items_differ"] for mode in found if "items_differ" in mode), default=0)
             differ = counted(found[at].get("items_differ", others), "item")
             yield find("mode-unsampled", [f"mode {at + 1}"], found[at]["probability"], mode=at + 1, items=differ)
-    staying = [chain for at in probable for chain in found[at]["chains"]]
+    staying = [chain for at in probable for chain in found[at]["chains"]] if is_apart else []
     for at in set(apart) - set(probable):
         if staying and found[at]["chains"] and found[at]["probability"] is not None:
             yield _find_light(found[at], staying, modes.get("log_density"))
@@ -109,25 +108,3 @@ def _is_like_the_first(mode: Mapping[str, Any], modes: Mapping[str, Any]) -> boo
     """Whether a mode has almost the same labels as the first; R-hat then shows whether chains differ."""
     most = max(1.0, FEW_ITEMS_DIFFER * modes.get("n_items", 0))
     return "classes" not in mode and "n_items" in modes and bool(mode["items_differ"] <= most)
-
-
-def are_in_proportion(found: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the draws examined are distributed over the modes in proportion to probability, up to chance.
-
-    This is assumed if at most one mode is known to be probable, or no draws were examined.
-
-    Examples
-    --------
-    >>> from bayesanno.inference.diagnosis.modes import are_in_proportion
-    >>> are_in_proportion([{"probability": 0.7, "draws": 20}, {"probability": 0.3, "draws": 0}])
-    False
-    >>> are_in_proportion([{"probability": 0.7, "draws": 11}, {"probability": 0.3, "draws": 9}])
-    True
-    """
-    from scipy.stats import binomtest
-
-    looked = sum(mode["draws"] for mode in found)
-    probable = [mode for mode in found if mode["probability"] is not None and mode["probability"] >= LEAST_PROBABILITY]
-    return not looked or all(
-        binomtest(mode["draws"], looked, min(1.0, mode["probability"]), "less").pvalue >= UNLIKELY for mode in probable
-    )

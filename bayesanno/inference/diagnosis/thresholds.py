@@ -7,4 +7,4 @@ MIN_ESS = threshold_of("ess")
 MAX_PARETO_K = threshold_of("pareto-k")
 LEAST_PROBABILITY = threshold_of("modes-apart")  # less probable modes are ignored, and no chain starts there
 FEW_ITEMS_DIFFER = 0.01  # modes that label at most this share of items (or one) differently count as one
-UNLIKELY = 0.01  # probability of so few draws in a mode, if draws were in proportion to the probabilities
+UNLIKELY = 0.01  # probability that no draw examined is in a mode, if draws were in proportion to the probabilities

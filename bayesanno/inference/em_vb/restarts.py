@@ -105,8 +105,8 @@ def find_best(
         The first start: a mapping is the point itself; "prior" is a draw like the others; otherwise it is near the
         majority vote.
     exchangeable : bool
-        Whether the objective does not distinguish the classes, so that the classes of each end are named so that
-        annotators are right most often.
+        Whether the objective does not distinguish the classes, so that the classes of each end are named by eq. 56 of
+        Rzhetsky et al. (2009).
     random_seed : int
     progressbar : bool
     """
@@ -143,7 +143,7 @@ def _checked(problem: FixedPointProblem, start: Mapping[str, Any]) -> dict[str, 
 def _name_classes(
     problem: FixedPointProblem, data: Labelled, end: FixedPointResult
 ) -> tuple[FixedPointResult, np.ndarray]:
-    """Return an end with classes named so that annotators are right most often, and the permutation."""
+    """Return an end with classes named by eq. 56 of Rzhetsky et al. (2009), and the permutation."""
     values = problem.as_values(problem.mean_shares(end.point))
     draw = as_draws(problem.dims, data, {name: value[None] for name, value in values.items()})
     permutation = align_classes(draw)[1].values[0, 0]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from bayesanno._core.lazy import xr
+from bayesanno._core.lazy import azs, xr
+from bayesanno.inference.diagnosis.thresholds import UNLIKELY
 from bayesanno.inference.relabelling import class_permutations, sum_class_matrices
 
 N_DRAWS_CHECKED = 5  # draws of each chain whose modes are found, if there are several modes
 FAR = 3.0  # within-chain standard deviations of the log density between two modes
+EQUAL_MEANS = 5.0  # most Monte Carlo standard errors between the means of chains in one mode, of any parameter
 
 
 def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
@@ -48,9 +53,54 @@ def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: s
     return {"log_density": height.tolist(), "groups": groups}
 
 
+def find_equal_chains(posterior: xr.Dataset, log_density: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of chains whose means of all parameters and of the log density agree within Monte Carlo error."""
+    values = posterior.assign(log_density=(("chain", "draw"), log_density))
+    chains = [values.isel(chain=[chain]) for chain in range(values.sizes["chain"])]
+    means = [_as_vector(one.mean(("chain", "draw"))) for one in chains]
+    errors = [np.nan_to_num(_as_vector(azs.mcse(one, method="mean"))) for one in chains]  # 0 for constants
+    for one, other in combinations(range(len(chains)), 2):
+        if (np.abs(means[one] - means[other]) <= EQUAL_MEANS * np.hypot(errors[one], errors[other])).all():
+            yield one, other
+
+
+def _as_vector(values: xr.Dataset) -> np.ndarray:
+    return np.concatenate([np.ravel(one) for one in values.data_vars.values()])
+
+
+def join_groups(groups: Sequence[Sequence[int]], together: Iterable[Sequence[int]]) -> list[list[int]]:
+    """Return groups of chains, joined if chains of both are together.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.modes.chains import join_groups
+    >>> join_groups([[0], [2, 3], [1]], [[0, 1], [2]])
+    [[0, 1], [2, 3]]
+    """
+    joined = [list(group) for group in groups]
+    for chains in together:
+        touching = [group for group in joined if not set(group).isdisjoint(chains)]
+        for group in touching[1:]:
+            touching[0] += group
+            joined.remove(group)
+    return joined
+
+
 def choose_draws(n_draws: int, n_checked: int = N_DRAWS_CHECKED) -> np.ndarray:
     """Return the draws of a chain to examine, the last one first."""
     return np.linspace(n_draws - 1, 0, n_checked).round().astype(int)
+
+
+def count_enough(probability: float) -> int:
+    """Return the number of draws among which it is unlikely that none is in a mode with this probability."""
+    return math.ceil(math.log(UNLIKELY) / math.log1p(-probability))
+
+
+def choose_blocks(n_draws: int, n_checked: int) -> list[np.ndarray]:
+    """Return more draws of a chain to examine, in blocks that each span the whole chain."""
+    every = np.unique(choose_draws(n_draws, n_checked))
+    n_blocks = math.ceil(every.size / N_DRAWS_CHECKED)
+    return [every[at::n_blocks] for at in range(n_blocks)]
 
 
 def mode_of_chain(by_draw: np.ndarray) -> tuple[list[int], list[int]]:

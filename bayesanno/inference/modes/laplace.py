@@ -1,6 +1,7 @@
 """A log density with its modes: an ascent by L-BFGS, and the integral around its end by Laplace's method.
 
 The curvature is computed from differences of gradients (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240).
+Such an integral shows which modes may be probable; `bayesanno.inference.modes.weigh` estimates how probable they are.
 
 If a model learns scale parameters, its density is highest where all that has this scale is equal, with almost no
 probability there. So ascents keep the scales: their ends are conditional modes, which are told apart by the labels of
@@ -23,10 +24,10 @@ EQUAL = 0.05  # largest difference of their log densities, in nats
 MOST_EXACT = 100  # most dimensions for which a Hessian is computed at every end
 PROBES = 20  # random directions, whose mean estimates the diagonal of a Hessian
 STEP = 1e-4  # of differences of gradients
-LEAST_CURVATURE = 1e-6
+LEAST_CURVATURE = 1e-6  # of one number given all others
 NO_DENSITY = 1e300  # the minimised value of points without a density
 OUT_OF_STEPS = 1  # SciPy's status of an optimisation that was stopped
-MOST_KEPT = 1_000  # most dimensions for which a Hessian is kept: with more, draws do not suffice for bridge sampling
+MOST_KEPT = 1_000  # most dimensions for which a Hessian is kept: with more, draws do not suffice to weigh modes
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class Mode:
     is_reached : bool
         Whether this is a mode: the ascent ended, with nothing left to gain.
     log_integral : float
-        The log of the integral of the density around it; nan if unknown.
+        The log of the integral of the density around it by Laplace's method; nan if unknown.
+    share : float
+        The share of the posterior uphill of which it is, up to a constant common to all modes; nan if unknown.
     sd : array, shape (dimension,)
         The standard deviation of each number given all others; 1 for scale parameters.
     root : array, shape (dimension, dimension), or None
@@ -58,6 +61,7 @@ class Mode:
     log_density: float
     is_reached: bool
     log_integral: float = np.nan
+    share: float = np.nan
     sd: np.ndarray = field(default_factory=lambda: np.ones(1))
     root: np.ndarray | None = None
     states: np.ndarray | None = None
@@ -106,7 +110,7 @@ def maximize(
         value, gradient = function(z)
         return (-value, -gradient) if np.isfinite(value) else (NO_DENSITY, np.zeros_like(z))
 
-    options = {"maxiter": most_steps, "maxfun": most_steps, "ftol": 1e-12, "gtol": 1e-4} | options
+    options = {"maxiter": most_steps, "maxfun": most_steps, "ftol": 1e-12, "gtol": 1e-6} | options
     found = minimize(downhill, start, jac=True, method="L-BFGS-B", options=options)
     return found if found.fun < NO_DENSITY else None
 
@@ -163,7 +167,8 @@ class LogDensity:
     def describe(self, modes: Sequence[Mode], *, rough: bool) -> list[Mode]:
         """Return modes with standard deviations, and with their integrals, or the states of items if there are scales.
 
-        A rough integral is estimated without the correlations of the numbers.
+        A rough integral is estimated without the correlations of the numbers. An end where the density curves upwards
+        in some direction is no mode, and has no integral.
         """
         if self.has_scales and self.read_states is not None and modes:
             states = self.read_states(np.array([mode.point for mode in modes]))
@@ -181,7 +186,11 @@ class LogDensity:
         else:
             hessian = self._compute_hessian(mode.point)
             sd = 1 / np.sqrt(np.maximum(np.diag(hessian), LEAST_CURVATURE))
-            root, log_det = _take_root(hessian)
+            try:
+                root = np.linalg.cholesky(hessian).T
+            except np.linalg.LinAlgError:
+                return replace(mode, is_reached=False, sd=sd)
+            log_det = 2 * float(np.log(np.diag(root)).sum())
             root = root if sd.size <= MOST_KEPT else None
         log_integral = self.density(mode.point)[0] + 0.5 * (sd.size * np.log(2 * np.pi) - log_det)
         return replace(mode, log_integral=float(log_integral), sd=sd, root=root)
@@ -207,14 +216,3 @@ class LogDensity:
         """Return the derivative of the gradient along a direction."""
         by = STEP * direction
         return (self.density(point + by)[1] - self.density(point - by)[1]) / (2 * STEP)
-
-
-def _take_root(hessian: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return a root of a matrix, which is root' root, and its log determinant."""
-    try:
-        root = np.linalg.cholesky(hessian).T
-        return root, 2 * float(np.log(np.diag(root)).sum())
-    except np.linalg.LinAlgError:  # flat in some direction, or not exactly at a mode
-        values, vectors = np.linalg.eigh(hessian)
-        values = np.maximum(values, LEAST_CURVATURE)
-        return np.sqrt(values)[:, None] * vectors.T, float(np.log(values).sum())

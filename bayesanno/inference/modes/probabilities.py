@@ -1,17 +1,16 @@
 """The probabilities of the modes that chains are in, and which draws are in each.
 
-Integrals are estimated by bridge sampling from the draws in each mode. If that fails for one mode, all are estimated by
-Laplace's method, or are unknown for a model with scale parameters. The space is divided among the modes: a point
-belongs to the mode whose t distribution, with the centre and curvature of Laplace's method, is highest there. With
-scale parameters it belongs to the mode that gives most items the same label. So nothing counts twice, and chains that
-cross are divided.
+Integrals are estimated by bridge sampling from the draws in each mode. If that fails for one mode, all are estimated
+from draws around the modes (`bayesanno.inference.modes.weigh`), or are unknown for a model with scale parameters. The
+space is divided among the modes: a point belongs to the mode whose t distribution, with the centre and curvature of the
+mode, is highest there. With scale parameters it belongs to the mode that gives most items the same label. So nothing
+counts twice, and chains that cross are divided.
 If classes can be permuted, only one labelling is considered, the one that eq. 56 of Rzhetsky et al. (2009) prefers.
 Each of the K! labellings has every mode once, so that K! cancels.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -23,22 +22,24 @@ from bayesanno._core.lazy import pm, xr
 from bayesanno.fits.view import FitView
 from bayesanno.graph.density import Density
 from bayesanno.graph.draws import as_chains, unconstrain
-from bayesanno.inference.diagnosis.modes import are_in_proportion, modes_found
-from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, MAX_RHAT
+from bayesanno.inference.diagnosis.modes import chains_agree, modes_found
+from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_integral, find_covariance
 from bayesanno.inference.modes.chains import (
     N_DRAWS_CHECKED,
     choose_draws,
     compare_chains,
+    count_enough,
     find_preferred_classes,
     mode_of_chain,
 )
 from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.search import MOST_DIMENSIONS, Modes, make_log_density, normalize
+from bayesanno.inference.modes.weigh import LEAST_EFFECTIVE, weigh
 from bayesanno.inference.relabelling import align_classes
 
-LAPLACE_ERROR = 0.5  # nats: the assumed error of Laplace's method
+NO_DRAW = 1e-9  # probability of a mode that no draw leads to
 NOT_WEIGHED = "all chains are in one mode, and nothing has weighed the others"
 
 
@@ -55,8 +56,8 @@ class ChainMode:
     log_integral : float
         The log of its integral, up to a constant common to all modes of a fit; nan if unknown.
     log_error : float
-        The standard error of the log: estimated by bridge sampling, or an assumed half nat with Laplace's method.
-    by : {"bridge", "laplace", "unknown"}
+        The standard error of the log.
+    by : {"bridge", "importance", "unknown"}
         The estimator, the same for all modes.
     reason : str
         Why bridge sampling was not used.
@@ -88,7 +89,7 @@ def find_chain_modes(view: FitView, random_seed: int | None = None) -> tuple[lis
     list of ChainMode
         The modes that chains are in, the most probable first.
     float
-        The probability of the modes that were found but have no chain, by Laplace's method.
+        The probability of the modes that were found but have no chain.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def find_chain_modes(view: FitView, random_seed: int | None = None) -> tuple[lis
         shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
         known = (np.nan, np.nan, "unknown", NOT_WEIGHED) if view.model.scale_parameters() else ()
         modes = [ChainMode(tuple(range(shape[0])), np.ones(shape, dtype=bool), *known)]
-    return _add_probabilities(modes, _unsampled(view))
+    return _add_probabilities(modes, *_unsampled(view))
 
 
 def require_chains(view: FitView, what: str) -> None:
@@ -114,10 +115,11 @@ def require_chains(view: FitView, what: str) -> None:
 
 
 class ChainGroup(NamedTuple):
-    """Chains that are in a mode most of the time, and its labellings that are uphill of draws, if known."""
+    """Chains that are in a mode most of the time, its labellings that are uphill of draws, and its number, if known."""
 
     chains: tuple[int, ...]
-    modes: tuple[Mode, ...]
+    modes: tuple[Mode, ...] = ()
+    number: int = -1
 
 
 def _integrate(view: FitView, rng: np.random.Generator) -> list[ChainMode]:
@@ -130,30 +132,40 @@ def _integrate(view: FitView, rng: np.random.Generator) -> list[ChainMode]:
     log_density = make_log_density(model, data, graph, compile_model(model, data, graph), 0)
     free = view.posterior[[variable.name for variable in graph.free_RVs]]
     too_many = log_density.density.n_dim > MOST_DIMENSIONS
-    some = free.isel(draw=choose_draws(free.sizes["draw"], 1 if too_many else N_DRAWS_CHECKED))
+    visited = [mode["probability"] or 0.0 for mode in _found_before(view) or [] if mode["draws"]]
+    enough = [count_enough(p) // free.sizes["chain"] + 1 for p in visited if LEAST_PROBABILITY <= p < 1]
+    some = free.isel(draw=choose_draws(free.sizes["draw"], 1 if too_many else max(N_DRAWS_CHECKED, *enough, 0)))
     points = unconstrain(graph, some if log_density.count_labellings is None else align_classes(some)[0])
     modes, by_draw = Modes(log_density, rough=too_many).ascend_from_draws(points)
-    by_chain, _ = mode_of_chain(by_draw)
+    by_chain, _ = mode_of_chain(modes.groups_of(by_draw))
     groups = group_chains(modes, by_chain)
     if -1 in by_chain:
         lp = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
         compared = compare_chains(view.posterior, lp, model.competence)["groups"]
-        groups = [ChainGroup(tuple(sorted(group)), ()) for group in compared]
-    return integrate_groups(log_density, data, graph, free, groups, rng) if len(groups) > 1 else []
+        groups = [ChainGroup(tuple(sorted(group))) for group in compared]
+    if len(groups) < 2:
+        return []
+    found = integrate_groups(log_density, graph, free, groups, rng)
+    if found[0].by == "unknown" and all(group.modes for group in groups):
+        modes = weigh(modes, rng)
+        if modes.has_probabilities:
+            p = np.maximum(modes.probabilities[[group.number for group in groups]], NO_DRAW)
+            each = zip(found, np.log(p), 1 / np.sqrt(modes.n_effective * p), strict=True)
+            return [replace(mode, by="importance", log_integral=log, log_error=error) for mode, log, error in each]
+    return found
 
 
 def group_chains(modes: Modes, by_chain: Sequence[int]) -> list[ChainGroup]:
-    """Return the chains of each mode; modes without chains only if their place is known by Laplace's method."""
+    """Return the chains of each mode; modes without chains only if their curvature is known."""
     found = []
     for at, group in enumerate(modes.groups):
         chains = tuple(chain for chain, mode in enumerate(by_chain) if mode == at)
-        found.append(ChainGroup(chains, () if modes.rough else tuple(modes.found[mode] for mode in group)))
+        found.append(ChainGroup(chains, () if modes.rough else tuple(modes.found[mode] for mode in group), at))
     return [group for group in found if group.chains or (group.modes and not modes.log_density.has_scales)]
 
 
 def integrate_groups(
     log_density: LogDensity,
-    data: Any,
     graph: pm.Model,
     free: xr.Dataset,
     groups: Sequence[ChainGroup],
@@ -199,28 +211,16 @@ def integrate_groups(
         return [
             replace(mode, log_integral=one.value, log_error=one.error) for mode, one in zip(found, bridged, strict=True)
         ]
-    by_laplace = [_integrate_by_laplace(group, permuted, data) for group in groups]  # for all: errors partly cancel
-    known: dict[str, Any] = {"by": "laplace", "log_error": LAPLACE_ERROR, "reason": reason}
-    if np.isnan(by_laplace).any():
-        by_laplace, known = [np.nan] * len(groups), {"by": "unknown", "log_error": np.nan, "reason": reason}
-    return [replace(mode, log_integral=log, **known) for mode, log in zip(found, by_laplace, strict=True)]
+    return [replace(mode, log_integral=np.nan, log_error=np.nan, by="unknown", reason=reason) for mode in found]
 
 
-def _integrate_by_laplace(group: ChainGroup, permuted: Callable[[np.ndarray], int] | None, data: Any) -> float:
-    """Return the log of the integral of one labelling of a mode, which is a part of it if classes are equal."""
-    if not group.modes:
-        return np.nan
-    part = 1.0 if permuted is None else permuted(group.modes[0].point) / math.factorial(data.n_classes)
-    return group.modes[0].log_integral + math.log(part)
-
-
-def _add_probabilities(modes: list[ChainMode], unsampled: float) -> tuple[list[ChainMode], float]:
-    """Compute the probabilities of modes, given that of all modes without a chain."""
+def _add_probabilities(modes: list[ChainMode], unsampled: float, n: float) -> tuple[list[ChainMode], float]:
+    """Compute the probabilities of modes, given that of all modes without a chain, from n independent draws."""
     modes = sorted(modes, key=lambda mode: -mode.log_integral if np.isfinite(mode.log_integral) else np.inf)
     log_error = np.array([mode.log_error for mode in modes])
     p = normalize([mode.log_integral for mode in modes])
     error = p * np.sqrt((1 - 2 * p) * log_error**2 + (p**2 * log_error**2).sum())  # the delta method
-    error = np.hypot((1 - unsampled) * error, p * unsampled * (1 - unsampled) * LAPLACE_ERROR)
+    error = np.hypot((1 - unsampled) * error, p * np.sqrt(unsampled * (1 - unsampled) / n))
     together = zip(modes, ((1 - unsampled) * p).tolist(), error.tolist(), strict=True)
     return [replace(mode, probability=own, error=own_error) for mode, own, own_error in together], unsampled
 
@@ -275,17 +275,16 @@ def _are_aligned(graph: pm.Model, density: Density, points: np.ndarray) -> np.nd
 
 def _are_mixed(view: FitView) -> bool:
     """Whether all chains agree, so that they are in one mode, or in all modes in proportion."""
-    rhat, found = view.diagnostics.get("max_rhat"), _found_before(view)
-    return found is not None and rhat is not None and bool(rhat <= MAX_RHAT) and are_in_proportion(found)
+    return _found_before(view) is not None and chains_agree(view.diagnostics)
 
 
-def _unsampled(view: FitView) -> float:
-    """Return the probability of the modes without a draw, as far as it is known."""
-    found = _found_before(view) or []
+def _unsampled(view: FitView) -> tuple[float, float]:
+    """Return the probability of the modes without a draw, as far as it is known, and the number of draws behind it."""
+    found, n = _found_before(view) or [], view.diagnostics.get("modes", {}).get("n_effective") or LEAST_EFFECTIVE
     if any(mode["probability"] is None for mode in found):
-        return 0.0
+        return 0.0, n
     lacking = [mode["probability"] for mode in found if not mode["draws"]]
-    return float(sum(probability for probability in lacking if probability >= LEAST_PROBABILITY))
+    return float(sum(probability for probability in lacking if probability >= LEAST_PROBABILITY)), n
 
 
 def _found_before(view: FitView) -> Sequence[Mapping[str, Any]] | None:

@@ -1,11 +1,12 @@
 """Which chains of a fit are in which mode of the posterior: one record, stored in a fit's diagnostics as `modes`.
 
 If several modes were found before sampling, each chain belongs to the mode uphill of its draws. If that is unknown for
-some chain, or there was no search, chains are compared with each other. `bayesanno.inference.diagnosis.modes`
-explains what the record means for the posterior.
+some chain, or there was no search, chains are compared with each other. Modes between which chains cross, or whose
+chains agree within Monte Carlo error, count as one. `bayesanno.inference.diagnosis.modes` explains what the record
+means for the posterior.
 
-The invariant: a mode has a `probability` only if all modes were weighed, by Laplace's method before sampling, or all
-those that chains are in, by bridge sampling from the draws.
+The invariant: a mode has a `probability` only if all modes were weighed, by importance sampling, or all those that
+chains are in, by bridge sampling from the draws.
 """
 
 from __future__ import annotations
@@ -17,16 +18,22 @@ import numpy as np
 
 from bayesanno._core.lazy import pm, xr
 from bayesanno.graph.draws import add_deterministics, as_chains, unconstrain
+from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.modes.chains import (
     N_DRAWS_CHECKED,
+    choose_blocks,
     choose_draws,
     compare_chains,
+    count_enough,
+    find_equal_chains,
     find_preferred_classes,
+    join_groups,
     mode_of_chain,
 )
 from bayesanno.inference.modes.laplace import Mode
 from bayesanno.inference.modes.probabilities import group_chains, integrate_groups
 from bayesanno.inference.modes.search import Modes, normalize
+from bayesanno.inference.modes.weigh import weigh
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
@@ -59,11 +66,15 @@ def record_modes(
     -------
     dict
         `log_density`: the mean of each chain, in nats. `groups`: the chains of each mode, the best mode first, from
-        `found` if that places all chains, or else from `compare_chains`. Also all of `searched`.
+        `found` if that places all chains, or else from `compare_chains`. Chains that visit one mode, or have equal
+        means, are in one group. Also all of `searched`.
     """
     record = compare_chains(posterior, log_density, competence) | dict(searched or {})
     if searched is not None and searched["found"] and not searched["lost"]:
-        record["groups"] = [mode["chains"] for mode in searched["found"] if mode["chains"]]
+        places = [mode["chains"] for mode in searched["found"] if mode["chains"]]
+        record["groups"] = join_groups(places, [mode.get("visitors", []) for mode in searched["found"]])
+    if len(record["groups"]) > 1:
+        record["groups"] = join_groups(record["groups"], find_equal_chains(posterior, log_density))
     return record
 
 
@@ -97,7 +108,7 @@ def place_chains(
     log_density : xarray.DataArray, dims (chain, draw)
         The log density of each draw on the unconstrained scale.
     random_seed : int, optional
-        For the points that bridge sampling draws.
+        For the points that are drawn to weigh modes.
     show : bool
         Whether to show progress.
 
@@ -111,7 +122,9 @@ def place_chains(
         * `unfinished`, the number of starts that did not reach a mode;
         * `open`, one entry for each such end that may be probable: the start that led there, "first" or "random";
         * `rough`, whether integrals were estimated without the whole Hessian, so that no probabilities are given;
-        * `weighed_by`, the estimator of probabilities: "laplace", "bridge", or None if there are none;
+        * `weighed_by`, the estimator of probabilities: "importance", "bridge", or None if there are none;
+        * `n_effective`, the number of independent draws that importance sampling is worth; None if only one mode may be
+          probable, or there are no such probabilities;
         * `higher`, only if chains of a model with scale parameters are in a mode that no start led to, and it is more
           than 3 nats higher than all those: by how many nats;
         * `lost`, the chains whose mode is unknown;
@@ -120,19 +133,20 @@ def place_chains(
           among those with chains if it is from bridge sampling (None if it is unknown); `nats`, the difference to the
           highest density; `log_density` (at the scales that the search kept, if there are scale parameters); `visits`;
           `labellings`, the number of modes that differ only in the names of exchangeable classes; `chains` that are in
-          it most of the time; `draws` that are in it, among those examined; and the differences from the first mode:
+          it most of the time; `visitors`, the chains with draws in it; the number of `draws` in it, among those
+          examined; and the differences from the first mode:
           `classes` (name there -> name it stands for) and `items_differ`, the number of items with another most
           probable state. It is empty if no ascent reached a mode.
     """
     if modes is None or not (modes.found or modes.unfinished):
         return None
-    by_draw = np.full((draws.sizes["chain"], 1), -1)
+    by_draw, rng = np.full((draws.sizes["chain"], 1), -1), np.random.default_rng(random_seed)
     if modes.found:
-        modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, show=show)
+        modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, rng, show=show)
     by_chain, crossing = mode_of_chain(by_draw)
-    probabilities, weighed_by = modes.probabilities, "laplace" if modes.has_probabilities else None
+    probabilities, weighed_by = modes.probabilities, "importance" if modes.has_probabilities else None
     if modes.log_density.has_scales:
-        probabilities = _bridge(data, graph, modes, draws, by_chain, np.random.default_rng(random_seed))
+        probabilities = _bridge(graph, modes, draws, by_chain, rng)
         weighed_by = None if np.isnan(probabilities).all() else "bridge"
     record: dict[str, Any] = {
         "n_items": data.n_items,
@@ -142,6 +156,7 @@ def place_chains(
         "open": ["first" if end.is_first else "random" for end in modes.unfinished],
         "rough": modes.rough,
         "weighed_by": weighed_by,
+        "n_effective": modes.n_effective if np.isfinite(modes.n_effective) else None,
         "lost": [chain for chain, mode in enumerate(by_chain) if mode < 0],
         "crossing": crossing,
         "found": [],
@@ -159,6 +174,7 @@ def place_chains(
                 "visits": sum(modes.found[i].visits for i in modes.groups[at]),
                 "labellings": len(modes.groups[at]),
                 "chains": [chain for chain, mode in enumerate(by_chain) if mode == at],
+                "visitors": np.flatnonzero((by_draw == at).any(axis=1)).tolist(),
                 "draws": int((by_draw == at).sum()),
                 **difference,
             }
@@ -175,26 +191,48 @@ def _find_rise(found: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _ascend_from_chains(
-    model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray, *, show: bool
+    model: AnnotationModel,
+    graph: pm.Model,
+    modes: Modes,
+    draws: xr.Dataset,
+    log_density: xr.DataArray,
+    rng: np.random.Generator,
+    *,
+    show: bool,
 ) -> tuple[Modes, np.ndarray]:
-    """Return the modes, and the group of modes of some draws of each chain, (chain, draw)."""
+    """Return the modes, and the group of modes of some draws of each chain, (chain, draw).
+
+    So many draws are examined that each probable mode has one, or it is unlikely that none is there by chance.
+    """
     if modes.has_probabilities and len(modes.groups) == 1 and modes.n_starts == modes.n_asked > ENOUGH:
         lp = log_density.transpose("chain", "draw").values
         compared = compare_chains(add_deterministics(graph, draws), lp, model.competence)
         if len(compared["groups"]) == 1:
             return modes, np.zeros((draws.sizes["chain"], 1), dtype=int)
-    several = len(modes.near) > 1 if modes.log_density.has_scales else modes.has_probabilities and len(modes.found) > 1
-    checked = choose_draws(draws.sizes["draw"], N_DRAWS_CHECKED if several else 1)
-    return modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=checked)), show=show)
+    n_chains, n_draws = draws.sizes["chain"], draws.sizes["draw"]
+    checked = choose_draws(n_draws, N_DRAWS_CHECKED if len(modes.near) > 1 else 1)
+    n_weighed = len(modes.found)
+    modes, by_draw = modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=checked)), show=show)
+    for more in choose_blocks(n_draws, count_enough(LEAST_PROBABILITY) // n_chains + 1):
+        if len(modes.found) > n_weighed and not modes.has_probabilities:
+            modes = weigh(modes, rng, show=show)
+            n_weighed = len(modes.found)
+        there = modes.groups_of(by_draw)
+        lacking = [p for at, p in enumerate(modes.probabilities) if p >= LEAST_PROBABILITY and at not in there]
+        if not lacking or by_draw.size >= count_enough(min(lacking)):
+            break
+        modes, places = modes.ascend_from_draws(unconstrain(graph, draws.isel(draw=more)), show=show)
+        by_draw = np.hstack([by_draw, places])
+    return modes, modes.groups_of(by_draw)
 
 
 def _bridge(
-    data: Data, graph: pm.Model, modes: Modes, draws: xr.Dataset, by_chain: Sequence[int], rng: np.random.Generator
+    graph: pm.Model, modes: Modes, draws: xr.Dataset, by_chain: Sequence[int], rng: np.random.Generator
 ) -> np.ndarray:
     """Return the probabilities of those modes that chains are in, nan for all others: (group,)."""
     probabilities, there = np.full(len(modes.groups), np.nan), np.unique(by_chain)
     if there.size > 1 and there.min() >= 0:
-        found = integrate_groups(modes.log_density, data, graph, draws, group_chains(modes, by_chain), rng)
+        found = integrate_groups(modes.log_density, graph, draws, group_chains(modes, by_chain), rng)
         probabilities[there] = normalize([one.log_integral for one in found])
     return probabilities
 
@@ -225,7 +263,8 @@ def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]
         return sorted(kept.index(chain) for chain in chains if chain in kept)
 
     record = dict(modes) | {name: renumber(modes[name]) for name in ("lost", "crossing")}
-    record["found"] = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
+    names = ("chains", "visitors")
+    record["found"] = [mode | {name: renumber(mode.get(name, [])) for name in names} for mode in modes["found"]]
     for mode in record["found"]:
         if not mode["chains"] and not record["crossing"]:
             mode["draws"] = 0

@@ -1,9 +1,9 @@
-"""The search for the modes of a density, from several starts, with the probability of each mode by Laplace's method.
+"""The search for the modes of a density, from several starts.
 
 The density is that of NUTS, so that the probability of a mode is that of the draws around it. Random starts find modes
 that chains from one start would never reach, but they cannot show that there are no others. An end where the density
 still rises is not a mode: its probability is unknown, and therefore that of all modes. No mode of a model with scale
-parameters has a known probability: chains start in all that are nearly as high as the highest.
+parameters has a known probability before sampling: chains start in all that are nearly as high as the highest.
 
 If classes can be permuted, each mode exists once for every order of its classes. Its probability is that of all these
 labellings together, whether or not each was found.
@@ -33,7 +33,8 @@ SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained sc
 MOST_MODES = 8  # modes with the highest density, whose probability is estimated
 MOST_DIMENSIONS = 6_000  # with more, the Hessian does not fit in memory
 HESSIANS = 2  # budget of gradients for Hessians, relative to that of ascents
-ROUGH_ERROR = 40.0  # nats: the possible error of integrals without the whole Hessian
+LAPLACE_ERROR = 10.0  # nats: the possible error of integrals by Laplace's method
+ROUGH_ERROR = 40.0  # the same without the whole Hessian
 LEAST_ASCENT = 1_000  # gradients that every ascent may take, or more if the budget is large
 ASCENTS = 4  # number of longest ascents that fit into half the budget
 NEARLY = 10.0  # nats below the highest end: chains may start at unfinished ends that are higher
@@ -50,7 +51,8 @@ class Modes:
     log_density : LogDensity
         The density that was searched.
     found : tuple of Mode
-        The modes, the most probable first, or the highest if probabilities are unknown; empty if no ascent reached one.
+        The modes, that of the largest integral first, or the highest if there are scale parameters; empty if no ascent
+        reached one.
     unfinished : tuple of Mode
         The ends that are not modes but may be probable: the end of the first start, if it is one of them, and those
         that are nearly as high as the highest.
@@ -60,8 +62,11 @@ class Modes:
         The number of starts that did not end at a mode.
     rough : bool
         Whether integrals are estimates without the whole Hessian.
-    most_hessians : int
-        The number of modes found later whose whole Hessian may be computed; with more, integrals are rough.
+    most_gradients : int
+        The approximate budget of gradients for weighing the modes, and of the Hessians of modes found later.
+    n_effective : float
+        The number of independent draws from which probabilities were estimated; infinite if there are none, since only
+        one mode may be probable.
     """
 
     log_density: LogDensity
@@ -71,18 +76,23 @@ class Modes:
     n_starts: int = 0
     n_unfinished: int = 0
     rough: bool = False
-    most_hessians: int = MOST_MODES
+    most_gradients: int = 10_000
+    n_effective: float = np.inf
 
     @property
     def has_probabilities(self) -> bool:
         """Whether the probability of each mode is known."""
-        return bool(self.found) and not self.rough and not self.unfinished and not self.log_density.has_scales
+        return bool(self.found) and not np.isnan(self.probabilities).any()
 
-    @property
-    def near(self) -> list[Mode]:
-        """The modes at fixed scales that may be probable."""
-        highest = max((mode.log_density for mode in self.found), default=np.nan)
-        return [mode for mode in self.found if mode.log_density > highest - NEAR_SCALES]
+    @cached_property
+    def near(self) -> list[int]:
+        """The numbers of the groups that may be probable."""
+        if self.log_density.has_scales:
+            height, error = [mode.log_density for mode in self.found], NEAR_SCALES
+        else:
+            height, error = [mode.log_integral for mode in self.found], ROUGH_ERROR if self.rough else LAPLACE_ERROR
+        least = max(height, default=np.nan) - error
+        return [at for at, group in enumerate(self.groups) if max(height[mode] for mode in group) > least]
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -102,52 +112,69 @@ class Modes:
     def probabilities(self) -> np.ndarray:
         """The probability of each group, including all its labellings, (group,); nan if unknown.
 
-        Every labelling counts with the mean integral of those found. K classes have K! labellings, fewer if some are
+        Every labelling counts with the mean share of those found. K classes have K! labellings, fewer if some are
         equal.
         """
-        if self.log_density.has_scales:
+        if self.log_density.has_scales or self.rough or self.unfinished:
             return np.full(len(self.groups), np.nan)
-        log_integral = []
-        for group in self.groups:
-            own = np.array([self.found[i].log_integral for i in group])
-            count = self.log_density.count_labellings
-            n = len(group) if count is None else count(self.found[group[0]].point)
-            log_integral.append(np.logaddexp.reduce(own) - np.log(own.size) + np.log(n))
-        return normalize(log_integral)
+        count = self.log_density.count_labellings
+        share = np.zeros(len(self.groups))
+        for at in self.near:
+            own = np.mean([self.found[mode].share for mode in self.groups[at]]) if len(self.near) > 1 else 1.0
+            share[at] = own if count is None else own * count(self.found[self.groups[at][0]].point)
+        return share / share.sum()
 
-    def ascend_from_draws(self, points: np.ndarray, *, show: bool = False) -> tuple[Modes, np.ndarray]:
+    def ascend_from_draws(
+        self, points: np.ndarray, *, most_gradients: float = np.inf, show: bool = False
+    ) -> tuple[Modes, np.ndarray]:
         """Find the modes uphill of draws (chain, draw, dimension), including modes that no start led to.
+
+        When the budget of gradients is spent, there are no more ascents.
 
         Returns
         -------
         Modes
             With new modes at the end, which have no visits.
         array of int, shape (chain, draw)
-            The group of modes of each draw, or -1 if its ascent did not reach a mode.
+            The number of the mode of each draw, or -1 if no ascent from it reached a mode.
         """
         found, rough = list(self.found), self.rough
+        n_affordable = min(MOST_MODES, count_hessians(self.most_gradients, points.shape[2]))
         places = np.full(points.shape[:2], -1)
-        for draw in track(range(points.shape[1]), "finding the modes of chains", show=show):
+        most_calls = self.log_density.density.n_calls + most_gradients
+        for draw in track(range(points.shape[1]), "finding the modes of draws", show=show):
             for chain, point in enumerate(points[:, draw]):
+                if self.log_density.density.n_calls > most_calls:
+                    break
                 end = self.log_density.maximize(point)
                 if end is None or not end.is_reached:
                     continue
                 if (at := _find_same(end, found)) is None:
-                    rough |= len(found) - len(self.found) >= self.most_hessians and not self.log_density.has_scales
+                    rough |= len(found) - len(self.found) >= n_affordable and not self.log_density.has_scales
                     (end,) = self.log_density.describe([end], rough=rough)
+                    if not end.is_reached:
+                        continue
                     if (at := _find_same(end, found)) is None:
                         at = len(found)
                         found.append(replace(end, visits=0))
                 places[chain, draw] = at
-        modes = replace(self, found=tuple(found), rough=rough)
-        group_of = {-1: -1} | {mode: at for at, group in enumerate(modes.groups) for mode in group}
-        return modes, np.vectorize(group_of.get)(places)
+        return replace(self, found=tuple(found), rough=rough), places
+
+    def groups_of(self, places: np.ndarray) -> np.ndarray:
+        """Return the groups of modes, given by their numbers; -1 remains."""
+        group_of = {-1: -1} | {mode: at for at, group in enumerate(self.groups) for mode in group}
+        return np.vectorize(group_of.get)(places)
 
 
 def normalize(log_integral: Sequence[float]) -> np.ndarray:
     """Return probabilities in proportion to integrals, given by their logs; all are nan if one is unknown."""
     logs = np.array(log_integral)
     return np.full(logs.shape, np.nan) if np.isnan(logs).any() else np.exp(logs - np.logaddexp.reduce(logs))
+
+
+def count_hessians(most_gradients: int, n_dim: int) -> int:
+    """Return how many whole Hessians may be computed by a budget of gradients for ascents; 0 if they are too large."""
+    return HESSIANS * most_gradients // (2 * n_dim) if n_dim <= MOST_DIMENSIONS else 0
 
 
 def search(
@@ -159,7 +186,7 @@ def search(
     rng: np.random.Generator,
     show: bool = False,
 ) -> Modes:
-    """Find the modes of a density and the probability of each.
+    """Find the modes of a density.
 
     Parameters
     ----------
@@ -170,7 +197,7 @@ def search(
     n_starts : int
         The number of random starts in addition.
     most_gradients : int
-        The approximate budget of gradients for ascents; integrals may take twice as many. When it is spent, there are
+        The approximate budget of gradients for ascents; Hessians may take twice as many. When it is spent, there are
         no more starts, and integrals are rough.
     rng : numpy.random.Generator
     show : bool
@@ -179,6 +206,7 @@ def search(
     Returns
     -------
     Modes
+        Probabilities are unknown if several modes may be probable.
 
     Examples
     --------
@@ -191,8 +219,9 @@ def search(
     ...     return np.logaddexp(*logs), np.array([(share * -2 * (z[0] - [-2, 2]) / [0.02, 0.08]).sum()])
     >>> two_humps.n_calls = 0
     >>> settings = {"n_starts": 10, "most_gradients": 1000, "rng": np.random.default_rng(1)}
-    >>> search(LogDensity(two_humps, 1000), np.array([-2.0]), **settings).probabilities.round(3)
-    array([0.667, 0.333])
+    >>> found = search(LogDensity(two_humps, 1000), np.array([-2.0]), **settings).found
+    >>> [mode.point.round(3).tolist() for mode in found]
+    [[2.0], [-2.0]]
     """
     density = log_density.density
     begun = density.n_calls
@@ -210,16 +239,16 @@ def search(
         merge([end for end in ends if end.is_reached == reached], Mode.is_one_with) for reached in (True, False)
     )
     highest = max((end.log_density for end in ends), default=-np.inf)
-    unfinished = [end for end in rest if end.is_first or end.log_density > highest - NEARLY]
-    unfinished.sort(key=lambda end: not end.is_first)
-    n_affordable = HESSIANS * most_gradients // (2 * start.size) if start.size <= MOST_DIMENSIONS else 0
     found, rough = found[:MOST_MODES] + [end for end in found[MOST_MODES:] if end.is_first], False
-    with status("computing the probabilities of modes", show=show):
+    with status("comparing modes", show=show):
         if log_density.has_scales:
             found = merge(log_density.describe(found, rough=True), Mode.is_one_with)
         else:
-            found, rough = _integrate(log_density, found, n_affordable)
-            found.sort(key=lambda mode: -mode.log_integral)
+            found, rough = _integrate(log_density, found, count_hessians(most_gradients, start.size))
+            rest += [end for end in found if not end.is_reached]
+            found = sorted((end for end in found if end.is_reached), key=lambda mode: -mode.log_integral)
+        unfinished = [end for end in rest if end.is_first or end.log_density > highest - NEARLY]
+        unfinished.sort(key=lambda end: not end.is_first)
         unfinished = log_density.describe(unfinished[:MOST_MODES], rough=True)
     return Modes(
         log_density,
@@ -229,7 +258,7 @@ def search(
         n_starts=n_done,
         n_unfinished=sum(end.visits for end in rest),
         rough=rough,
-        most_hessians=min(MOST_MODES, n_affordable),
+        most_gradients=most_gradients,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,7 +15,8 @@ from bayesanno.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.methods import check_start
 from bayesanno.inference.modes.laplace import Mode
-from bayesanno.inference.modes.search import ROUGH_ERROR, Modes, make_log_density, search
+from bayesanno.inference.modes.search import Modes, make_log_density, search
+from bayesanno.inference.modes.weigh import weigh
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_adapters import Data
@@ -147,6 +147,7 @@ def choose_starts(
     modes = search(
         log_density, density.start, n_starts=n_starts, most_gradients=most_gradients, rng=rng, show=progressbar
     )
+    modes = weigh(modes, rng, show=progressbar)
     chosen, shares = choose_places(modes, density.start)
     if not chosen:
         raise FitError(f"{model.name} has no density at any of {modes.n_starts} starts: its priors exclude the data")
@@ -166,16 +167,13 @@ def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarra
     def nearest(group: Sequence[int]) -> Mode:
         return min((modes.found[i] for i in group), key=lambda mode: float(np.abs(mode.point - near).sum()))
 
-    probable = modes.probabilities >= LEAST_PROBABILITY
-    chosen = [nearest(group) for group in compress(modes.groups, probable)]
     if modes.has_probabilities:
-        return chosen, modes.probabilities[probable] / modes.probabilities[probable].sum()
-    if modes.rough:
-        log_integral = np.array([max(modes.found[at].log_integral for at in group) for group in modes.groups])
-        order = np.argsort(-log_integral, kind="stable")
-        chosen = [nearest(modes.groups[at]) for at in order if log_integral[at] > log_integral.max() - ROUGH_ERROR]
+        probable = np.flatnonzero(modes.probabilities >= LEAST_PROBABILITY)
+        shares = modes.probabilities[probable]
+        return [nearest(modes.groups[at]) for at in probable], shares / shares.sum()
+    chosen = [nearest(modes.groups[at]) for at in modes.near]
     if modes.log_density.has_scales:
-        chosen = sorted([*modes.near, *modes.unfinished], key=lambda mode: not mode.is_first)
+        chosen = sorted([*chosen, *modes.unfinished], key=lambda mode: not mode.is_first)
     else:
         chosen = [*chosen[:1], *sorted([*chosen[1:], *modes.unfinished], key=lambda mode: not mode.is_first)]
     return chosen, np.full(len(chosen), 1 / max(1, len(chosen)))
