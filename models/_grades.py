@@ -10,7 +10,7 @@ import numpy as np
 from bayesanno._core.lazy import pt
 from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.names import read_numbers
+from bayesanno.data.labelled import read_numbers
 from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Votes

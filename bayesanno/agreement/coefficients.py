@@ -31,8 +31,7 @@ from bayesanno.agreement.resampling import check_resampling, resample_items, wit
 from bayesanno.agreement.sets import gather_sets
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.labelled import divide
-from bayesanno.data.names import read_numbers
+from bayesanno.data.labelled import divide, read_numbers
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 BIASED = (

@@ -16,7 +16,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.wording import as_names, enumerated, listed, nearest, option, spell
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.names import read_numbers
+from bayesanno.data.labelled import read_numbers
 from bayesanno.fits.view import FitPart, FitView, concat_parts, part_of, parts_of
 from bayesanno.modeling.base import AnnotationModel
 

@@ -22,7 +22,7 @@ from bayesanno.cli.files import (
     write_simulation,
 )
 from bayesanno.cli.for_model import design_for
-from bayesanno.data.names import is_number
+from bayesanno.data.labelled import is_number
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.sources import open_beside, open_table
 

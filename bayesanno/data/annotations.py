@@ -20,8 +20,19 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.wording import as_names, counted, enumerated, listed
 from bayesanno.data.columns import hash_columns, read_columns
 from bayesanno.data.described import freeze
-from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, count_cells, share_votes
-from bayesanno.data.names import check_known, check_names, check_unsure, find_codes, name_unsure, order_responses
+from bayesanno.data.labelled import (
+    NO_ANNOTATION,
+    Codes,
+    Labelled,
+    check_known,
+    check_names,
+    check_unsure,
+    count_cells,
+    find_codes,
+    name_unsure,
+    order_responses,
+    share_votes,
+)
 from bayesanno.data.scales import order_by_scale
 
 

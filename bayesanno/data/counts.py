@@ -16,8 +16,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted, listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described, freeze
-from bayesanno.data.labelled import Codes
-from bayesanno.data.names import check_names
+from bayesanno.data.labelled import Codes, check_names
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from bayesanno._core.errors import DataError
-from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled
-from bayesanno.data.names import check_names
+from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, check_names
 from bayesanno.data.orders import InEitherOrder
 
 

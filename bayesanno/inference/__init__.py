@@ -7,14 +7,14 @@
                AnnotationModel.build          the graph (modeling/)
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
                  graph (a room of its own)      a density of points, in machine code
-                 modes/search                   ascents from random points to `Modes`, with all labellings of each;
-                                                modes/laplace has the ascent, and the integral around a mode
+                 modes/search                   ascents from random points to `Modes`, with all labellings of each,
+                                                and their masses; modes/laplace has the ascent
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
                em_vb/em, em_vb/vb             EM and VB need no graph: they use NumPy, in memory or on Dask, and compute
                                               the whole fit (em_vb/without_graph)
 3.  Relabel.   relabelling.align_classes      permute the classes of draws to match their names, if legitimate
-4.  Compute.   modes/record                   which chains are in which mode, by modes/chains; modes of models
-                                                with scale parameters get probabilities, by modes/probabilities
+4.  Compute.   modes/record                   which chains are in which mode; modes of models with scale parameters get
+                                              probabilities
                assemble.compute               deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures             the numbers; the thresholds of warnings are in diagnosis/thresholds
 5.  Find.      assemble.finish                one tree, its findings, and the warnings
@@ -29,7 +29,7 @@ Functions that make another fit from a fit:
 
     relabel         relabel (by the rules in relabelling)
     tempering       adjust: labels as certain as the check allows (known labels of a few items: analysis/recalibrate)
-    split           drop_chains, split_modes, combine_modes, by modes/probabilities and modes/bridge
+    split           drop_chains, split_modes, combine_modes, by modes/record and modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 
 Besides fits: modes/find lists all maxima of a likelihood (modes/objective, with the same ascent, and modes/polish);

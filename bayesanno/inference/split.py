@@ -26,8 +26,7 @@ from bayesanno.fits.view import FitView, require_as_fitted
 from bayesanno.inference.assemble import remake
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.probabilities import ChainMode, find_chain_modes, require_chains
-from bayesanno.inference.modes.record import keep_chains, searched_of
+from bayesanno.inference.modes.record import ChainMode, find_chain_modes, keep_chains, require_chains, searched_of
 
 Weights = Literal["probability", "stacking"]
 NO_WEIGHT = 1e-3  # modes with a smaller weight contribute no draws

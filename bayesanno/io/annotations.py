@@ -14,8 +14,7 @@ import numpy as np
 
 from bayesanno._core.wording import counted
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.labelled import ANYONE
-from bayesanno.data.names import order_responses
+from bayesanno.data.labelled import ANYONE, order_responses
 from bayesanno.io.column_tables import add_annotator_columns, add_item_columns
 from bayesanno.io.columns import NamedAnswers, make_annotations, read_known
 from bayesanno.io.formats.long import read_long

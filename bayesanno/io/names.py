@@ -12,7 +12,7 @@ from shlex import quote
 
 from bayesanno._core.errors import DataError, NamesWarning, warn
 from bayesanno._core.wording import counted, listed, nearest, option, spell
-from bayesanno.data.names import is_number, read_numbers
+from bayesanno.data.labelled import is_number, read_numbers
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, normalize_text, value_of
 from bayesanno.io.text_rows import SEPARATORS

@@ -18,7 +18,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError, DataFileError, ExtraError
 from bayesanno._core.lazy import pd
-from bayesanno.data.names import sort_labels
+from bayesanno.data.labelled import sort_labels
 from bayesanno.io.columns import check_rows
 from bayesanno.io.formats.long import find_long_columns
 from bayesanno.io.layout import refuse_sides

@@ -33,7 +33,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import listed, nearest, option
-from bayesanno.data.names import is_number
+from bayesanno.data.labelled import is_number
 from bayesanno.io.cells import find_several, parse_cell, split_cell
 from bayesanno.io.layout import choose_columns
 from bayesanno.io.read_options import OF_RANKINGS, RANKED, ReadOptions

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import as_names, listed, nearest, option
-from bayesanno.data.names import name_unsure
+from bayesanno.data.labelled import name_unsure
 from bayesanno.io.registry import FORMAT_NAMES
 
 # The options of any file about the items.

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from bayesanno.data.names import is_number
+from bayesanno.data.labelled import is_number
 from bayesanno.io.read_options import ReadOptions
 
 MISSING_CODES = (

@@ -17,7 +17,7 @@ from bayesanno._core.validate import check_choice, check_seed, check_share
 from bayesanno._core.wording import as_names
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.names import name_unsure
+from bayesanno.data.labelled import name_unsure
 
 Strategy = Literal["random", "first"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.names import sort_labels
+from bayesanno.data.labelled import sort_labels
 
 FIELDS = {
     "item": [0, 0, 1],

@@ -12,7 +12,7 @@ import bayesanno as ba
 from bayesanno.inference.diagnosis.findings import find_in_diagnostics
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.chains import compare_chains
+from bayesanno.inference.modes.record import compare_chains
 from tests.inference.answers import data_of
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, make_quiet_fit, permute_draws, said_of
 from tests.models.contract import TINY

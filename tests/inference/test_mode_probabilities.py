@@ -13,7 +13,7 @@ from bayesanno._core.errors import FitError
 from bayesanno.fits.view import view_of
 from bayesanno.graph.draws import unconstrain
 from bayesanno.inference.modes import bridge
-from bayesanno.inference.modes.probabilities import find_chain_modes
+from bayesanno.inference.modes.record import find_chain_modes
 from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_starts
 from bayesanno.inference.split import _count_draws

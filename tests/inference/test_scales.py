@@ -14,8 +14,7 @@ from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.modes import find_in_modes
 from bayesanno.inference.model_density import compile_model, find_scales
 from bayesanno.inference.modes.laplace import LogDensity, Mode
-from bayesanno.inference.modes.probabilities import find_chain_modes
-from bayesanno.inference.modes.record import place_chains
+from bayesanno.inference.modes.record import find_chain_modes, place_chains
 from bayesanno.inference.modes.search import Modes, make_log_density, search
 from bayesanno.inference.sampling.starts import choose_places, choose_starts
 from bayesanno.models import MACE

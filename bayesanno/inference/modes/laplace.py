@@ -1,7 +1,7 @@
 """A log density with its modes: an ascent by L-BFGS, and the integral around its end by Laplace's method.
 
 The curvature is computed from differences of gradients (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240).
-Such an integral shows which modes may be probable; `bayesanno.inference.modes.weigh` estimates how probable they are.
+Such an integral shows which modes may be probable; `bayesanno.inference.modes.search` estimates how probable they are.
 
 If a model learns scale parameters, its density is highest where all that has this scale is equal, with almost no
 probability there. So ascents keep the scales: their ends are conditional modes, which are told apart by the labels of

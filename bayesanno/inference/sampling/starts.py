@@ -15,8 +15,7 @@ from bayesanno.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.methods import check_start
 from bayesanno.inference.modes.laplace import Mode
-from bayesanno.inference.modes.search import Modes, make_log_density, search
-from bayesanno.inference.modes.weigh import weigh
+from bayesanno.inference.modes.search import Modes, make_log_density, search, weigh
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_adapters import Data

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import enumerated, option
-from bayesanno.data.names import sort_labels
+from bayesanno.data.labelled import sort_labels
 from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.layout import ROLES, refuse_sides
 from bayesanno.io.read_options import ReadOptions
